@@ -1,0 +1,153 @@
+"""A datapoint of SHROOM, and which of its texts a hypothesis is held against.
+
+The words are those of the task: Mickus et al. (2024), "SemEval-2024 Task 6: SHROOM, a Shared-task
+on Hallucinations and Related Observable Overgeneration Mistakes", sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from shroom.problems import ShroomError, show
+
+
+class Label(str, Enum):
+    """What an annotator, or a detector, says of a hypothesis."""
+
+    HALLUCINATION = "Hallucination"
+    NOT_HALLUCINATION = "Not Hallucination"
+
+
+class Task(str, Enum):
+    """The task whose output the hypothesis is."""
+
+    DM = "DM"  #: definition modelling
+    MT = "MT"  #: machine translation
+    PG = "PG"  #: paraphrase generation
+    TS = "TS"  #: text simplification
+
+
+class Reference(str, Enum):
+    """Which side of a datapoint carries the meaning."""
+
+    SRC = "src"
+    TGT = "tgt"
+    EITHER = "either"
+
+
+@dataclass(frozen=True)
+class Datapoint:
+    """One model production, what it may be held against, and people's verdicts.
+
+    Attributes
+    ----------
+    hyp : str
+        The model's output.
+    src, tgt : str
+        The model's input and the intended output; either may be empty.
+    task : Task
+        The task that the model was given.
+    ref : Reference or None
+        The side that carries the meaning, where the data say so.
+    model : str
+        The model's name; empty where it is not told (the model-agnostic track).
+    id : int or None
+        The datapoint's number, in splits that have one.
+    labels : tuple of Label
+        The annotators' verdicts; empty in unlabelled splits.
+    label : Label or None
+        Their majority.
+    p : float or None
+        The share of them that said ``Hallucination``, in [0, 1].
+    """
+
+    hyp: str
+    src: str
+    tgt: str
+    task: Task
+    ref: Reference | None = None
+    model: str = ""
+    id: int | None = None
+    labels: tuple[Label, ...] = ()
+    label: Label | None = None
+    p: float | None = None
+
+    @property
+    def name(self) -> str:
+        """How a message names the datapoint: by its id where it has one, else by its hypothesis."""
+        return f"id {self.id}" if self.id is not None else f"hyp {show(self.hyp)}"
+
+
+def references(datapoint: Datapoint, *, multilingual: bool = False) -> tuple[Reference, ...]:
+    """Return the sides that the hypothesis is held against, the first choice first.
+
+    With two sides, the hypothesis is faithful where *either* supports it. A chosen side that is
+    empty falls back to the other.
+
+    Parameters
+    ----------
+    datapoint : Datapoint
+        What to choose for.
+    multilingual : bool
+        Whether the detector reads the source language of a translation.
+
+    Returns
+    -------
+    tuple of Reference
+        One or both of ``SRC`` and ``TGT``.
+
+    Raises
+    ------
+    ShroomError
+        Where both sides are empty.
+
+    Examples
+    --------
+    >>> point = Datapoint(hyp="A cat.", src="Eine Katze.", tgt="One cat.", task=Task.MT)
+    >>> [side.value for side in references(point)]
+    ['tgt']
+    >>> [side.value for side in references(point, multilingual=True)]
+    ['src', 'tgt']
+    """
+    present = [side for side in (Reference.SRC, Reference.TGT) if _text(datapoint, side).strip()]
+    if not present:
+        raise ShroomError(
+            f"datapoint {datapoint.name}: src and tgt are both empty, so there is nothing to hold "
+            "the hypothesis against; give one of them or leave the datapoint out"
+        )
+    chosen = _chosen(datapoint, multilingual=multilingual)
+    return tuple(side for side in chosen if side in present) or tuple(present)
+
+
+def premises(datapoint: Datapoint, *, multilingual: bool = False) -> tuple[str, ...]:
+    """Return the texts of :func:`references`: what the hypothesis is held against.
+
+    Examples
+    --------
+    >>> premises(Datapoint(hyp="A cat.", src="What is a cat ?", tgt="A pet.", task=Task.DM))
+    ('A pet.',)
+    """
+    sides = references(datapoint, multilingual=multilingual)
+    return tuple(_text(datapoint, side) for side in sides)
+
+
+_BOTH = (Reference.SRC, Reference.TGT)
+
+
+def _chosen(datapoint: Datapoint, *, multilingual: bool) -> tuple[Reference, ...]:
+    """Return the sides by the rule alone, whether they are empty or not."""
+    ref, task = datapoint.ref, datapoint.task
+    if ref in _BOTH:
+        return (ref,)
+    if task is Task.MT:
+        return _BOTH if multilingual else (Reference.TGT,)
+    if ref is Reference.EITHER or task is Task.PG:
+        return _BOTH
+    # The source of DM holds the word in context and not its meaning; the target of TS drops
+    # content on purpose.
+    return (Reference.TGT,) if task is Task.DM else (Reference.SRC,)
+
+
+def _text(datapoint: Datapoint, side: Reference) -> str:
+    return datapoint.src if side is Reference.SRC else datapoint.tgt
