@@ -1,0 +1,1 @@
+"""Metrics: pure functions on arrays, without files, printing or heavy imports."""

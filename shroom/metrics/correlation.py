@@ -1,0 +1,162 @@
+"""Spearman's rank correlation, for one sample and for many resamples of it by the same code.
+
+Under a resample, an item that was drawn ``w`` times stands for ``w`` equal items. Its average
+rank is ``before + (tied + 1) / 2``, where ``before`` and ``tied`` are the summed weights of the
+smaller and of the equal values. In twice the deviation from the mean rank the halves vanish,
+``2 * before + tied - total``, a whole number; so for up to about 200,000 items every sum below is
+exact, whatever the order of summation, and the result is the same on every machine.
+
+Values are sorted once, into levels 0, 1, 2, …; a resample or a slice then only counts how much
+weight each level has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.base import Metric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def rho(x: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+    """Return Spearman's rank correlation of ``x`` and ``y``, ties by average rank.
+
+    For one sample it equals ``scipy.stats.spearmanr(x, y)`` to the last digit, since it ends in
+    the same operations in the same order.
+
+    Parameters
+    ----------
+    x, y : array, shape [n]
+        Numbers without ``nan``.
+    weights : array of int, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; ``nan`` where either side is constant or fewer than two items count.
+
+    References
+    ----------
+    C. Spearman (1904), "The proof and measurement of association between two things".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rho(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0.0, 0.2, 0.6, 1.0]))
+    0.9486832980505138
+    """
+    statistics = np.column_stack((levels(x), levels(y)))
+    rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
+    return float(_rho(statistics, rows[None, :])[0])
+
+
+def levels(x: NDArray[Any]) -> NDArray[np.int64]:
+    """Return each value's place among the distinct values, from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> levels(np.array([0.4, 0.1, 0.9, 0.4])).tolist()
+    [1, 0, 2, 1]
+    """
+    order = np.argsort(x)
+    ranked = np.asarray(x)[order]
+    rises = np.concatenate(([0], ranked[1:] != ranked[:-1]))[: len(ranked)]
+    places = np.empty(len(ranked), np.int64)
+    places[order] = np.cumsum(rises)
+    return places
+
+
+def influence(x: NDArray[Any], y: NDArray[Any]) -> Floats:
+    """Return how much each item moves rho: its derivative by the item's weight.
+
+    This is the infinitesimal jackknife; the sum of squares estimates the variance of rho. It
+    costs one sort of each side, so it serves where resampling would take too long.
+
+    Parameters
+    ----------
+    x, y : array, shape [n]
+        Numbers without ``nan``.
+
+    Returns
+    -------
+    array, shape [n]
+        They add up to 0; ``nan`` where rho is undefined.
+
+    References
+    ----------
+    B. Efron (1982), "The Jackknife, the Bootstrap and Other Resampling Plans", section 6.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> influence(np.array([1, 2, 3]), np.array([1, 3, 2])).round(3)
+    array([ 0.   , -0.375,  0.375])
+    """
+    return _influence(np.column_stack((levels(x), levels(y))))
+
+
+def _influence(statistics: NDArray[np.int64]) -> Floats:
+    levels_x, levels_y = statistics.T
+    ones = np.ones((1, len(levels_x)))
+    dx, dy = _deviations(levels_x, ones)[0], _deviations(levels_y, ones)[0]
+    sxx, syy, sxy = dx @ dx, dy @ dy, dx @ dy
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # The weight of item i adds its own term, and moves the rank of item j by sign(x_j - x_i).
+        by_weight = dx * dy + _signed_sums(levels_x, dy) + _signed_sums(levels_y, dx)
+        by_weight_x = dx * dx + 2 * _signed_sums(levels_x, dx)
+        by_weight_y = dy * dy + 2 * _signed_sums(levels_y, dy)
+        value = sxy / np.sqrt(sxx) / np.sqrt(syy)
+        slope = by_weight / np.sqrt(sxx) / np.sqrt(syy)
+        return np.asarray(slope - value * (by_weight_x / sxx + by_weight_y / syy) / 2)
+
+
+def _signed_sums(level: NDArray[np.int64], values: Floats) -> Floats:
+    """Return for each item the sum of ``values`` over higher levels less that over lower ones."""
+    sums = np.bincount(level, weights=values)
+    through = np.cumsum(sums)
+    return np.asarray((through[-1] - through - (through - sums))[level])
+
+
+def _deviations(level: NDArray[np.int64], weights: Floats) -> Floats:
+    """Return twice each item's deviation from the mean rank, shape [b, n]."""
+    rows, size = len(weights), int(level.max()) + 1
+    place = level + size * np.arange(rows)[:, None]
+    tied = np.bincount(place.ravel(), weights.ravel(), rows * size).reshape(rows, size)
+    deviations = 2 * np.cumsum(tied, axis=1)
+    deviations -= tied
+    deviations -= weights.sum(axis=1, keepdims=True)
+    return np.asarray(np.take(deviations.ravel(), place))
+
+
+def _rho(statistics: NDArray[np.int64], weights: Floats) -> Floats:
+    if len(statistics) == 0:
+        return np.full(len(weights), np.nan)
+    dx = _deviations(statistics[:, 0], weights)
+    dy = _deviations(statistics[:, 1], weights)
+    wdx = weights * dx
+    sxy, sxx = np.einsum("bi,bi->b", wdx, dy), np.einsum("bi,bi->b", wdx, dx)
+    syy = np.einsum("bi,bi,bi->b", weights, dy, dy)
+    # From here on as numpy.corrcoef does it, down to the order of the divisions.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.true_divide(1, weights.sum(axis=1) - 1)
+        cov, var_x, var_y = (total / 4 * scale for total in (sxy, sxx, syy))
+        return np.asarray(np.clip(cov / np.sqrt(var_y) / np.sqrt(var_x), -1, 1))
+
+
+def _levels(
+    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
+) -> NDArray[np.int64]:
+    del label, gold_label
+    return np.column_stack((levels(p), levels(gold_p)))
+
+
+#: Spearman's rho of p(Hallucination) with the annotators' proportion.
+RHO = Metric("rho", _levels, _rho, _influence, bounds=(-1.0, 1.0))
