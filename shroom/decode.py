@@ -1,0 +1,102 @@
+"""From bytes to items, the slow way: with the standard library, explaining every problem."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shroom.problems import Problems
+
+_BOM = b"\xef\xbb\xbf"
+#: Longer whole numbers are no ids, and Python refuses to read them from 3.11 on.
+_MAX_DIGITS = 4000
+
+
+def items(data: bytes, file: str, problems: Problems, *, lines: bool = False) -> list[Any] | None:
+    """Return the items of a document, or ``None`` where it cannot be read.
+
+    Parameters
+    ----------
+    data : bytes
+        A JSON list, or JSON Lines.
+    file : str
+        How to name the file in messages.
+    problems : Problems
+        Gets ``not-utf8``, ``not-json``, ``not-a-list`` and ``empty``.
+    lines : bool
+        Whether the file is JSON Lines. Text that comes without a name (from a pipe) may be
+        either, told by its first character.
+    """
+    text = _text(data.removeprefix(_BOM), file, problems)
+    if text is None:
+        return None
+    found: list[Any] | None
+    if lines or (file == "<stdin>" and text.lstrip().startswith("{")):
+        found = _json_lines(text, file, problems)
+    else:
+        found = _json_list(text, file, problems)
+    if found is not None and not found:
+        problems.add("empty", file, "at least one item", "none")
+        return None
+    return found
+
+
+def _text(data: bytes, file: str, problems: Problems) -> str | None:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        found = f"byte 0x{data[error.start]:02x} at line {line}, byte {column}"
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            found += " (this looks like UTF-16)"
+        problems.add("not-utf8", file, "UTF-8", found)
+        return None
+
+
+def _json_list(text: str, file: str, problems: Problems) -> list[Any] | None:
+    if not text.strip():
+        problems.add("empty", file, "a JSON list", "an empty file")
+        return None
+    value = _load(text, file, problems)
+    if isinstance(value, list):
+        return value
+    if value is not _FAILED:
+        found = "JSON Lines or an object" if isinstance(value, dict) else type(value).__name__
+        problems.add("not-a-list", file, "a list of items", found)
+    return None
+
+
+def _json_lines(text: str, file: str, problems: Problems) -> list[Any]:
+    # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a string.
+    rows = [
+        _load(line, file, problems, line=number)
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip()
+    ]
+    return [row for row in rows if row is not _FAILED]
+
+
+_FAILED = object()
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
+
+
+def _load(text: str, file: str, problems: Problems, line: int | None = None) -> Any:
+    try:
+        return json.loads(text, parse_int=_integer)
+    except json.JSONDecodeError as error:
+        place = f"line {line or error.lineno}, column {error.colno}"
+        problems.add("not-json", file, "JSON", f"{_reason(error)} at {place}")
+    except RecursionError:
+        problems.add("not-json", file, "JSON", "brackets that nest too deeply")
+    return _FAILED
+
+
+def _reason(error: json.JSONDecodeError) -> str:
+    if error.msg == "Extra data":
+        return "more text after the end (JSON Lines files are named .jsonl)"
+    return error.msg[:1].lower() + error.msg[1:]

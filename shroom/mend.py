@@ -1,0 +1,222 @@
+"""Mending what is mechanical in a submission, and saying each thing that was done."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom import decode
+from shroom.check import Checked, check_documents
+from shroom.datapoint import Label
+from shroom.problems import Problems, ShroomError, printable, show
+from shroom.submission import Document, documents, write_files
+from shroom.table import KEYS, TOLERANCE, P, id_in, label_in, number_in
+
+if TYPE_CHECKING:
+    from shroom.submission import Source
+
+
+@dataclass
+class Mended:
+    """A submission after mending.
+
+    Attributes
+    ----------
+    files : dict
+        The new content of each file, by its name.
+    done : list of str
+        What was done, a line each.
+    checked : Checked
+        The verdict on the new content.
+    """
+
+    files: dict[str, str]
+    done: list[str]
+    checked: Checked
+
+
+@dataclass
+class _Log:
+    """The lines of what was done, the first ``limit`` of each kind."""
+
+    limit: int | None
+    lines: list[str] = field(default_factory=list)
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, kind: str, file: str, text: str) -> None:
+        self.counts[file, kind] += 1
+        if self.limit is None or self.counts[file, kind] <= self.limit:
+            self.lines.append(f"mended: {printable(file)}: {text} [{kind}]")
+
+    def all(self) -> list[str]:
+        rest = [
+            f"mended: {printable(file)}: and {count - self.limit} more [{kind}]"
+            for (file, kind), count in self.counts.items()
+            if self.limit is not None and count > self.limit
+        ]
+        return self.lines + rest
+
+
+def mend(
+    submission: Source,
+    gold: Source | None = None,
+    *,
+    data: Source | None = None,
+    limit: int | None = 20,
+) -> Mended:
+    """Return a submission with numbers out of their strings, labels in their case, and so on.
+
+    Mended are: numbers and ids in strings, the case of labels, unknown keys, and the order of
+    the rows where ``gold`` or ``data`` tells it. Nothing is guessed: what is missing stays so.
+
+    Parameters
+    ----------
+    submission, gold, data : path
+        As for :func:`shroom.check.check`.
+    limit : int or None
+        How many lines of each kind to keep.
+
+    Returns
+    -------
+    Mended
+        Nothing is written; see :func:`write`.
+    """
+    found = Problems(limit)
+    log = _Log(limit)
+    held_against = gold if gold is not None else data
+    mended = []
+    for document in documents(submission, found):
+        content = document.read(found)
+        items = (
+            None
+            if content is None
+            else decode.items(bytes(content), document.file, found, lines=document.lines)
+        )
+        if items is None:
+            continue
+        rows = [_mend_item(index, item, document.file, log) for index, item in enumerate(items)]
+        mended.append((document, rows))
+    broken = [problem for problem in found if problem.severity == "error"]
+    _reorder(mended, held_against, log, labelled=gold is not None)
+    files = {_new_name(document): _dump(rows) for document, rows in mended}
+    problems = Problems(limit)
+    for problem in broken:
+        problems.add(problem.code, problem.file, problem.expected, problem.found)
+    again = [
+        Document(document.file, name, text.encode(), member=document.member)
+        for (document, _), (name, text) in zip(mended, files.items())
+    ]
+    checked = check_documents(again, gold, data=data, problems=problems)
+    return Mended(files, log.all(), checked)
+
+
+def write(mended: Mended, out: Source, submission: Source) -> None:
+    """Write a mended submission: as a zip, a folder or one file, as ``out`` names it.
+
+    Raises
+    ------
+    ShroomError
+        Where ``out`` is the original, or exists while errors remain.
+    """
+    path = Path(out)
+    if path.exists() and str(submission) != "-" and path.samefile(submission):
+        raise ShroomError(f"{out}: is the submission itself, which is never touched; name another")
+    if not mended.files:
+        raise ShroomError(f"{out}: not written, since nothing could be read")
+    if path.exists() and not mended.checked.ok:
+        raise ShroomError(f"{out}: exists and is not overwritten, since errors remain")
+    write_files(path, mended.files)
+
+
+def _mend_item(index: int, item: Any, file: str, log: _Log) -> Any:
+    if not isinstance(item, dict):
+        return item
+    new = {}
+    for key, value in item.items():
+        if key not in KEYS:
+            log.add("key-unknown", file, f"item {index}: left out {show(key)}")
+            continue
+        better = _mend_value(key, value)
+        if better is not value:
+            kind = {"id": "id-string", "label": "label-value", P: "p-number"}[key]
+            log.add(kind, file, f"item {index}: {key}: {show(value)} became {show(better)}")
+        new[key] = better
+    return new
+
+
+def _mend_value(key: str, value: Any) -> Any:
+    if key == "id" and isinstance(value, str):
+        number = id_in(value)
+        return value if number is None else number
+    if key == "label":
+        label = label_in(value)
+        return value if label is None or label.value == value else Label(label).value
+    if key == P and isinstance(value, str):
+        p = number_in(value)
+        if p is not None and math.isfinite(p) and -TOLERANCE <= p <= 1 + TOLERANCE:
+            return p
+    return value
+
+
+def _reorder(
+    mended: list[tuple[Document, list[Any]]],
+    held_against: Source | None,
+    log: _Log,
+    *,
+    labelled: bool,
+) -> None:
+    """Put rows into the order of the gold or the data, where ids or texts tell it."""
+    if held_against is None:
+        return
+    for place, (document, rows) in enumerate(mended):
+        keys = _keys_of(rows)
+        wanted = _wanted_keys(document, rows, held_against, labelled=labelled)
+        if keys is None or wanted is None or keys == wanted or Counter(keys) != Counter(wanted):
+            continue
+        queues: dict[Any, list[Any]] = {}
+        for key, row in zip(keys, rows):
+            queues.setdefault(key, []).append(row)
+        mended[place] = (document, [queues[key].pop(0) for key in wanted])
+        log.add("order", document.file, f"put {len(rows)} rows into the order of {held_against}")
+
+
+def _keys_of(rows: list[Any]) -> list[Any] | None:
+    if not all(isinstance(row, dict) for row in rows):
+        return None
+    if all("id" in row for row in rows):
+        return [id_in(row["id"]) for row in rows]
+    if all(isinstance(row.get("hyp"), str) for row in rows):
+        return [(row["hyp"], str(row.get("src"))) for row in rows]
+    return None
+
+
+def _wanted_keys(
+    document: Document, rows: list[Any], held_against: Source, *, labelled: bool
+) -> list[Any] | None:
+    """Return the keys of the gold's rows, of the same kind as those of the predictions."""
+    again = [Document(document.file, document.base, _dump(rows).encode(), member=document.member)]
+    gold, data = (held_against, None) if labelled else (None, held_against)
+    checked = check_documents(again, gold, data=data, problems=Problems())
+    table = checked.tracks[0].gold if checked.tracks else None
+    if table is None:
+        return None
+    if table.ids is not None:
+        return list(table.ids.tolist())
+    if table.texts is None:
+        return None
+    with_src = any("src" in row for row in rows)
+    return [(hyp, str(src if with_src else None)) for hyp, src in table.texts]
+
+
+def _new_name(document: Document) -> str:
+    base = document.base.removesuffix(".gz")
+    base = base.removesuffix(".jsonl").removesuffix(".json") if "." in base else base
+    return f"{base.strip('<>')}.json"
+
+
+def _dump(rows: list[Any]) -> str:
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
