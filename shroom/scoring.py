@@ -1,0 +1,316 @@
+"""Scores of a submission: accuracy and rho for each track, whole and in slices.
+
+Accuracy compares labels with the annotators' majority; rho is Spearman's rank correlation of
+p(Hallucination) with the annotators' proportion (Mickus et al. 2024, section 4).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.check import TRACKS, check
+from shroom.metrics.classification import ACCURACY
+from shroom.metrics.correlation import RHO, levels
+from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval
+from shroom.problems import Problem, Problems, ShroomError
+from shroom.table import GROUPS, Group
+from shroom.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.check import Checked, Track
+    from shroom.metrics.base import Metric
+    from shroom.submission import Source
+    from shroom.table import Table
+
+    Interval = tuple[float, float]
+    Statistics = Mapping[str, NDArray[Any]]
+
+#: What scores can be sliced by.
+SLICES = (*GROUPS, "agreement")
+METRICS = (ACCURACY, RHO)
+#: Beyond so many draws the interval is computed from influences instead, in one pass.
+MAX_DRAWS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """How intervals are made: by bootstrap over all items, with replacement.
+
+    Attributes
+    ----------
+    resamples : int
+        How many; 0 for no intervals.
+    seed : int
+        Of the generator.
+    confidence : float
+        In (0, 1).
+    """
+
+    resamples: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True)
+class TrackScore:
+    """The scores of one track.
+
+    Attributes
+    ----------
+    track, split : str
+        ``model-agnostic`` or ``model-aware``; ``val``, ``test``, ``trial`` or ``train``.
+    n : int
+        The number of items.
+    accuracy : float
+        In [0, 1].
+    rho : float or None
+        In [-1, 1]; ``None`` where p or the gold is constant.
+    accuracy_ci, rho_ci : tuple of float or None
+        Intervals, where they were asked for.
+    slices : dict
+        ``{"task": {"DM": {"n": …, "accuracy": …, "rho": …}, …}, …}``.
+    floors : dict
+        The scores of trivial systems on the same gold.
+    signature : str
+        What was measured, so that only like is compared with like.
+    """
+
+    track: str
+    split: str
+    n: int
+    accuracy: float
+    rho: float | None
+    accuracy_ci: Interval | None
+    rho_ci: Interval | None
+    slices: dict[str, dict[str, dict[str, Any]]]
+    floors: dict[str, dict[str, float | None]]
+    signature: str
+
+    @property
+    def short(self) -> str:
+        """``agnostic`` or ``aware``, as the platforms' keys have it."""
+        return self.track.removeprefix("model-")
+
+
+@dataclass(frozen=True)
+class Score:
+    """The scores of a submission, and what there is to warn of."""
+
+    results: list[TrackScore]
+    warnings: list[Problem] = field(default_factory=list)
+
+    @property
+    def signature(self) -> str:
+        """The signature of all results; parts that differ are joined by ``+``."""
+        parts = [result.signature.split("|") for result in self.results]
+        return "|".join(_joined(column) for column in zip(*parts))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        return {
+            "signature": self.signature,
+            "results": [
+                {
+                    key: list(value) if isinstance(value, tuple) else value
+                    for key, value in vars(result).items()
+                }
+                for result in self.results
+            ],
+            "warnings": [str(problem).removeprefix("warning: ") for problem in self.warnings],
+        }
+
+    def platform_scores(self) -> dict[str, float]:
+        """Return what the platforms read: all four keys, 0 where a score is undefined or missing.
+
+        Raises
+        ------
+        ShroomError
+            Where two results are of the same track.
+        """
+        scores = {f"{t.removeprefix('model-')}_{m}": 0.0 for t in TRACKS for m in ("acc", "rho")}
+        if len({result.track for result in self.results}) < len(self.results):
+            raise ShroomError(
+                "the submission has two splits of one track, and the platforms' keys tell no "
+                "splits; name the gold of one split"
+            )
+        for result in self.results:
+            scores[f"{result.short}_acc"] = result.accuracy
+            scores[f"{result.short}_rho"] = result.rho if result.rho is not None else 0.0
+        return scores
+
+
+def _joined(column: tuple[str, ...]) -> str:
+    key, colon, _ = column[0].partition(":")
+    values = dict.fromkeys(part.partition(":")[2] for part in column)
+    # Sizes belong to their tracks, so they are all listed; what is common is said once.
+    listed = values if len(values) == 1 else [part.partition(":")[2] for part in column]
+    return key + colon + "+".join(listed)
+
+
+def score(
+    submission: Source,
+    gold: Source,
+    *,
+    by: Sequence[str] = SLICES,
+    intervals: Intervals = Intervals(),
+    splits: tuple[str, ...] = (),
+    limit: int | None = 20,
+) -> Score:
+    """Return the scores of a submission.
+
+    Parameters
+    ----------
+    submission, gold : path
+        Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
+    by : sequence of str
+        What to slice by, of ``SLICES``.
+    intervals : Intervals
+        How to make intervals.
+    splits : tuple of str
+        The splits that are wanted; any by default.
+    limit : int or None
+        How many problems of each code and file to keep.
+
+    Returns
+    -------
+    Score
+        One result for each track that was handed in.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where the check finds errors.
+
+    Examples
+    --------
+    >>> result = score("shroom/sample", "shroom/sample").results[0]
+    >>> result.track, result.accuracy, result.rho
+    ('model-agnostic', 1.0, 1.0)
+    """
+    checked = check(submission, gold, splits=splits, limit=limit)
+    return score_checked(checked, by=by, intervals=intervals)
+
+
+def score_checked(
+    checked: Checked,
+    *,
+    by: Sequence[str] = SLICES,
+    intervals: Intervals = Intervals(),
+) -> Score:
+    """Return the scores of a submission that has been checked; see :func:`score`."""
+    checked.raise_for_errors()
+    problems = checked.problems
+    results = [_score_track(track, by, intervals, problems) for track in checked.tracks]
+    return Score(results, [problem for problem in problems if problem.severity == "warning"])
+
+
+def _score_track(
+    track: Track, by: Sequence[str], intervals: Intervals, problems: Problems
+) -> TrackScore:
+    gold, predictions = track.gold, track.predictions
+    assert gold is not None  # noqa: S101 - for mypy; checked tracks have gold
+    columns = (predictions.label[track.rows], predictions.p[track.rows], gold.label, gold.p)
+    statistics = {metric.name: metric.statistics(*columns) for metric in METRICS}
+    whole = _scores(statistics)
+    if whole["rho"] is None and "p-constant" not in problems.codes:
+        problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
+    return TrackScore(
+        track=track.name.track,
+        split=track.name.split,
+        n=gold.n,
+        accuracy=whole["accuracy"] or 0.0,
+        rho=whole["rho"],
+        accuracy_ci=_interval(ACCURACY, statistics, intervals),
+        rho_ci=_interval(RHO, statistics, intervals),
+        slices={
+            key: _slices(group, statistics)
+            for key in by
+            if (group := _group(gold, key)) is not None
+        },
+        floors=_floors(gold, statistics),
+        signature=_signature(track, gold),
+    )
+
+
+def _scores(statistics: Statistics) -> dict[str, float | None]:
+    return {metric.name: metric(statistics[metric.name]) for metric in METRICS}
+
+
+def _interval(metric: Metric, statistics: Statistics, how: Intervals) -> Interval | None:
+    rows = statistics[metric.name]
+    if not how.resamples or metric(rows) is None:
+        return None
+    if len(rows) * how.resamples > MAX_DRAWS:
+        return normal_interval(metric, rows, how.confidence)
+    return percentile_interval(bootstrap(metric, rows, how.resamples, how.seed), how.confidence)
+
+
+def _group(gold: Table, key: str) -> Group | None:
+    """Return what a key slices the items into; ``None`` where the gold does not tell."""
+    if key == "agreement":
+        # The share of annotators on the majority's side: 1.0 is unanimous.
+        shares = np.maximum(gold.p, 1 - gold.p).round(3)
+        place = levels(shares)
+        distinct = np.empty(int(place.max()) + 1)
+        distinct[place] = shares
+        return Group([repr(share) for share in distinct.tolist()], place)
+    group = gold.groups.get(key)
+    return group if group and any(group.words) else None
+
+
+def _slices(group: Group, statistics: Statistics) -> dict[str, dict[str, Any]]:
+    slices = {}
+    for place, word in enumerate(group.words):
+        rows = np.flatnonzero(group.place == place)
+        chosen = {metric: values[rows] for metric, values in statistics.items()}
+        slices[word] = {"n": len(rows), **_scores(chosen)}
+    return slices
+
+
+def _floors(gold: Table, statistics: Statistics) -> dict[str, dict[str, float | None]]:
+    """Return the scores of systems that need no model, on the same gold."""
+    share = float(np.mean(gold.label == 1))
+    by_label = RHO(np.column_stack((gold.label, statistics["rho"][:, 1])))
+    return {
+        "majority label": {"accuracy": max(share, 1 - share), "rho": None},
+        "constant p": {"accuracy": 1 - share, "rho": None},
+        "gold label as p": {"accuracy": 1.0, "rho": by_label},
+    }
+
+
+def _signature(track: Track, gold: Table) -> str:
+    return "|".join(
+        (
+            "shroom",
+            f"v:{__version__}",
+            "edition:semeval2024",
+            f"track:{track.name.track}",
+            f"n:{gold.n}",
+            f"gold:{gold_hash(gold)}",
+            f"align:{track.align}",
+            "rho:spearman.avg",
+        )
+    )
+
+
+def gold_hash(gold: Table) -> str:
+    """Return six hexadecimal digits that tell one gold from another.
+
+    They depend on ids, labels and p alone: neither on the texts nor on how the file is written,
+    nor, with ids, on the order of its rows.
+    """
+    order = np.arange(gold.n) if gold.ids is None else np.argsort(gold.ids, kind="stable")
+    digest = hashlib.sha256()
+    if gold.ids is not None:
+        digest.update(gold.ids[order].astype("<i8").tobytes())
+    digest.update(gold.label[order].astype("<i1").tobytes())
+    digest.update(gold.p[order].astype("<f8").tobytes())
+    return digest.hexdigest()[:6]
