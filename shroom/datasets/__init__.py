@@ -1,0 +1,1 @@
+"""Data sets: one module each, with its native form and a view of it as datapoints."""

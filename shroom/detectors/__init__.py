@@ -1,0 +1,1 @@
+"""Detectors: what turns datapoints into p(Hallucination), one module for each family."""
