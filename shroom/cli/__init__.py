@@ -1,0 +1,109 @@
+"""The ``shroom`` command: one module for each verb, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from shroom.problems import InvalidInput, ShroomError
+from shroom.version import __version__
+
+#: Each verb, with the line that the overview shows of it.
+VERBS = {
+    "check": "Tell everything that is wrong with a submission.",
+    "score": "Score a submission against the gold.",
+    "predict": "Run a detector and write its submission.",
+    "fit": "Fit a detector on labelled data.",
+    "bundle": "Build the competition bundle for Codabench and CodaLab.",
+}
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported only when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs, in the order in which one meets them."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a verb's command, or ``None`` where there is no such verb."""
+        del ctx
+        if cmd_name not in VERBS:
+            return None
+        command = importlib.import_module(f"shroom.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)  # noqa: S101 - what every verb's module has
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a verb, or suggest the nearest."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the overview without importing any verb."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shroom")
+def shroom() -> None:
+    """Check, score and rank hallucination detectors on SHROOM and its relatives.
+
+    Exit codes: 0 done; 1 the input is wrong; 2 the command line is wrong.
+    """
+
+
+def main(command: click.Command = shroom, name: str = "shroom") -> None:
+    """Run a command, and turn users' mistakes into sentences and exit codes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.exit(run(command, sys.argv[1:], name))
+
+
+def run(command: click.Command, args: list[str], name: str) -> int:
+    """Return the exit code of a command line, having said what went wrong on stderr."""
+    try:
+        result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
+    except InvalidInput as error:
+        say_problems(error)
+        return 1
+    except ShroomError as error:
+        click.echo(f"shroom: {error}", err=True)
+        return 1
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("shroom: interrupted; nothing was written", err=True)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"shroom: {where}{error.strerror or error}", err=True)
+        return 1
+    except MemoryError:
+        click.echo("shroom: the input does not fit into memory", err=True)
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def say_problems(error: InvalidInput) -> None:
+    """Write the problems of an invalid input to stderr."""
+    for line in error.problems.lines():
+        click.echo(line, err=True)

@@ -1,0 +1,110 @@
+"""``shroom check``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.check import Checked, check
+from shroom.cli.options import INPUT, OUTPUT, refuse_two_pipes, say
+
+if TYPE_CHECKING:
+    from shroom.problems import Problems
+
+EXAMPLES = """\b
+Examples:
+  shroom check val.model-agnostic.json
+  shroom check submission.zip --data test_folder
+  shroom check submission/ --gold gold/ --fix mended.zip
+  shroom check submission.zip --official
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("submission", type=INPUT)
+@click.option("--gold", type=INPUT, help="The labelled data: for ids, count, order and direction.")
+@click.option("--data", type=INPUT, help="The unlabelled data: for ids, count and order.")
+@click.option("--fix", "out", type=OUTPUT, help="Write the submission with its mechanics mended.")
+@click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")
+@click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+def command(
+    *,
+    submission: str,
+    gold: str | None,
+    data: str | None,
+    out: str | None,
+    everything: bool,
+    official: bool,
+    form: str,
+) -> int:
+    """Tell everything that is wrong with SUBMISSION, and how to mend it.
+
+    SUBMISSION is a file (.json, .jsonl, .gz), a folder, a zip, or - for a pipe. Problems go to
+    stderr, one a line; the exit code is 1 if any of them is an error.
+    """
+    refuse_two_pipes(submission, gold, data)
+    if gold and data:
+        raise click.UsageError("give --gold or --data, not both")
+    if official and (data or out):
+        raise click.UsageError("--official goes with --gold alone")
+    limit = None if everything else 20
+    if official:
+        return _tell(_official(submission, gold, limit), form, "the organisers' programs accept it")
+    if out is not None:
+        return _fix(submission, gold, data, out, limit, form)
+    checked = check(submission, gold, data=data, limit=limit)
+    return _tell(checked.problems, form, _found(checked))
+
+
+def _tell(problems: Problems, form: str, found: str) -> int:
+    say(problems)
+    if form == "json":
+        click.echo(json.dumps(problems.to_dict(), ensure_ascii=False))
+    else:
+        counts = f"{_counted(problems.errors, 'error')}, {_counted(problems.warnings, 'warning')}"
+        click.echo(f"not valid: {counts}" if problems.errors else f"valid: {found}; {counts}")
+    return 1 if problems.errors else 0
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+def _found(checked: Checked) -> str:
+    parts = [
+        f"{track.name.split} {track.name.track} ({track.predictions.n} items)"
+        for track in checked.tracks
+    ]
+    return ", ".join(parts) or "no predictions"
+
+
+def _official(submission: str, gold: str | None, limit: int | None) -> Problems:
+    from shroom import official
+    from shroom.problems import InvalidInput
+
+    problems = official.check(submission, limit=limit)
+    if gold is None or problems.errors:
+        return problems
+    try:
+        official.score(submission, gold, limit=limit)
+    except InvalidInput as error:
+        return error.problems
+    return problems
+
+
+def _fix(
+    submission: str, gold: str | None, data: str | None, out: str, limit: int | None, form: str
+) -> int:
+    from shroom.mend import mend, write
+
+    if submission == "-" or "-" in (gold, data):
+        raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")
+    mended = mend(submission, gold, data=data, limit=limit)
+    say(mended.done)
+    write(mended, out, submission)
+    return _tell(mended.checked.problems, form, f"{_found(mended.checked)}, written to {out}")

@@ -1,0 +1,39 @@
+"""What several verbs share: how they name inputs, and where results go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shroom.problems import Problems
+
+#: A file, a folder, a zip, or ``-`` for a pipe.
+INPUT = click.Path(exists=True, allow_dash=True)
+OUTPUT = click.Path()
+
+
+def refuse_two_pipes(*sources: str | None) -> None:
+    """Refuse a command line that reads the pipe twice."""
+    if sources.count("-") > 1:
+        raise click.UsageError("only one input can come from the pipe (-)")
+
+
+def deliver(text: str, output: str | None) -> None:
+    """Write a result to stdout, or whole to a file."""
+    if output is None or output == "-":
+        click.echo(text, nl=False)
+        return
+    from shroom.submission import write_atomically
+
+    write_atomically(output, text)
+
+
+def say(problems: Problems | Iterable[str]) -> None:
+    """Write problems or other lines to stderr."""
+    lines = problems.lines() if hasattr(problems, "lines") else problems
+    for line in lines:
+        click.echo(line, err=True)

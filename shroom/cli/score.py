@@ -1,0 +1,100 @@
+"""``shroom score``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from shroom.cli.options import INPUT, OUTPUT, deliver, refuse_two_pipes, say
+from shroom.scoring import SLICES, Intervals, Score, score_checked
+
+EXAMPLES = """\b
+Examples:
+  shroom score val.model-agnostic.json gold.json
+  shroom score submission.zip gold_folder --by task,agreement
+  shroom score submission/ gold/ --format json -o scores.json
+  gunzip -c val.model-aware.json.gz | shroom score - gold.json
+"""
+
+
+def _slices(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    del ctx, param
+    if value is None:
+        return SLICES
+    chosen = tuple(key.strip() for key in value.split(",") if key.strip())
+    for key in chosen:
+        if key not in SLICES:
+            raise click.BadParameter(f"'{key}' is not one of {', '.join(SLICES)}")
+    return chosen
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("submission", type=INPUT)
+@click.argument("gold", type=INPUT)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "codalab"]),
+    default="text",
+    show_default=True,
+    help="A table, one json object, or what the platforms read.",
+)
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+@click.option(
+    "--by", callback=_slices, help="Slice by task, model, ref and agreement, or fewer of them."
+)
+@click.option("--no-ci", is_flag=True, help="Leave the intervals out.")
+@click.option("--resamples", type=click.IntRange(1, 1_000_000), default=1000, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")
+@click.option("--official", is_flag=True, help="Score as the organisers' 2024 program did.")
+def command(
+    *,
+    submission: str,
+    gold: str,
+    form: str,
+    output: str | None,
+    by: tuple[str, ...],
+    no_ci: bool,
+    resamples: int,
+    seed: int,
+    everything: bool,
+    official: bool,
+) -> None:
+    """Score SUBMISSION against GOLD: accuracy and rho for each track.
+
+    Each is a file (.json, .jsonl, .gz), a folder or a zip; one of them may be - for a pipe.
+    """
+    refuse_two_pipes(submission, gold)
+    if official:
+        deliver(_official(submission, gold, form), output)
+        return
+    from shroom.check import check
+
+    checked = check(submission, gold, limit=None if everything else 20)
+    wanted = () if form == "codalab" else by
+    intervals = Intervals(0 if no_ci or form == "codalab" else resamples, seed)
+    result = score_checked(checked, by=wanted, intervals=intervals)
+    deliver(render(result, form), output)
+    say(checked.problems)
+
+
+def render(result: Score, form: str) -> str:
+    """Return a score in one of the forms."""
+    if form == "json":
+        return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    if form == "codalab":
+        from shroom.report.platform import scores_txt
+
+        return scores_txt(result)
+    from shroom.report.text import render as as_text
+
+    return as_text(result)
+
+
+def _official(submission: str, gold: str, form: str) -> str:
+    from shroom import official
+
+    result = official.score(submission, gold)
+    return official.scores_txt(result) if form == "codalab" else render(result, form)
