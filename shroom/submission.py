@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Union
 if TYPE_CHECKING:
     import gzip
     import zipfile
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from shroom.problems import Problems
 
@@ -37,7 +37,6 @@ _NAME = re.compile(
     r"(?P<split>train|trial|val|test)\.model-(?P<track>aware|agnostic)(?:\.v(?P<version>\d+))?"
     r"\.jsonl?(?:\.gz)?"
 )
-_EXPECTED_NAME = "a name like val.model-agnostic.json or test.model-aware.json"
 
 
 @dataclass(frozen=True)
@@ -312,6 +311,8 @@ def named(
     splits : tuple of str
         The splits that are wanted; any by default.
     """
+    wanted = "{" + ",".join(splits or ("val", "test")) + "}" if len(splits) != 1 else splits[0]
+    expected_name = f"a name like {wanted}.model-{{agnostic,aware}}.json"
     first: dict[tuple[str, str], str] = {}
     kept = []
     for document in found:
@@ -319,7 +320,7 @@ def named(
         if not document.member:
             kept.append(document)
         elif name is None or (splits and name.split not in splits):
-            problems.add("file-name", document.file, _EXPECTED_NAME, f'"{document.base}"')
+            problems.add("file-name", document.file, expected_name, f'"{document.base}"')
         elif (name.split, name.track) in first:
             other = first[name.split, name.track]
             expected = f"one file for the {name.track} track"
@@ -368,7 +369,7 @@ def write_files(out: Source, files: dict[str, str]) -> None:
     """
     path = Path(out)
     if path.suffix.lower() == ".zip":
-        write_atomically(path, _zipped(files))
+        write_atomically(path, zipped(files))
     elif len(files) == 1 and path.suffix and not path.is_dir():
         write_atomically(path, next(iter(files.values())))
     else:
@@ -376,13 +377,22 @@ def write_files(out: Source, files: dict[str, str]) -> None:
             write_atomically(path / name, text)
 
 
-def _zipped(files: dict[str, str]) -> bytes:
+def zipped(files: Mapping[str, str | bytes]) -> bytes:
+    """Return a zip of these files; the same files give the same bytes.
+
+    Examples
+    --------
+    >>> zipped({"b": "1", "a": "2"}) == zipped({"a": "2", "b": "1"})
+    True
+    """
     import zipfile
 
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+        for name, content in sorted(files.items()):
+            member = zipfile.ZipInfo(name)  # its time is fixed, and 1980
+            member.external_attr = 0o644 << 16
+            archive.writestr(member, content, zipfile.ZIP_DEFLATED)
     return stream.getvalue()
 
 

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The scoring program that Codabench and CodaLab run; it needs Python 3.9 and numpy alone.
+
+    python3 score.py INPUT OUTPUT
+    python3 score.py SUBMISSION_DIR REFERENCE_DIR OUTPUT_FILE [--is_val]
+
+The first is how the platforms call it: the submission lies in INPUT/res, the gold in INPUT/ref,
+and OUTPUT receives detailed_results.html, scores.txt and scores.json, in this order. The second is
+the command line of the organisers' 2024 program. Both score by the kit's own code, which lies
+beside this file in a bundle. Exit codes: 0 scored; 1 the submission or the gold is wrong, and no
+scores are written; 2 the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+if sys.version_info < (3, 9):  # noqa: UP036 - run by whatever Python the image has
+    sys.exit("score.py needs Python 3.9 or later; choose another docker_image")
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from shroom.check import TRACKS
+from shroom.problems import InvalidInput, Problems, ShroomError
+from shroom.report.html import problems_page, scores_page
+from shroom.report.platform import scores_txt
+from shroom.scoring import Intervals, Score, score
+from shroom.submission import write_atomically
+
+
+def main(arguments: list[str]) -> int:
+    """Score what the command line names; return the exit code."""
+    parser = argparse.ArgumentParser(prog="score.py", usage=__doc__)
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--is_val", action="store_true")
+    given = parser.parse_args(arguments)
+    if len(given.paths) == 2 and not given.is_val:
+        source, output = given.paths
+        return run(source / "res", source / "ref", folder=output)
+    if len(given.paths) == 3:
+        submission, gold, output = given.paths
+        return run(submission, gold, file=output, splits=("val",) if given.is_val else ("test",))
+    parser.error("expected INPUT OUTPUT, or SUBMISSION_DIR REFERENCE_DIR OUTPUT_FILE [--is_val]")
+    return 2
+
+
+def run(
+    submission: Path,
+    gold: Path,
+    *,
+    folder: Path | None = None,
+    file: Path | None = None,
+    splits: tuple[str, ...] = (),
+) -> int:
+    """Score a submission into a folder, as the platforms want it, or into one file."""
+    page = folder / "detailed_results.html" if folder else None
+    try:
+        result = score(submission, gold, intervals=Intervals(), splits=splits)
+        text, values = scores_txt(result), result.platform_scores()
+    except InvalidInput as error:
+        return refuse(error.problems, page)
+    except (ShroomError, OSError) as error:
+        print(f"score.py: {error}", file=sys.stderr)
+        return 1
+    for line in warnings(result):
+        print(line, file=sys.stderr)
+    if page:
+        write_atomically(page, scores_page(result))
+    if folder:
+        write_atomically(folder / "scores.txt", text)
+        write_atomically(folder / "scores.json", json.dumps(values) + "\n")
+    if file:
+        write_atomically(file, text)
+    print(text, end="")
+    return 0
+
+
+def refuse(problems: Problems, page: Path | None) -> int:
+    """Tell every problem on stderr, and on the page if there is one."""
+    if page:
+        write_atomically(page, problems_page(problems))
+    for line in problems.lines():
+        print(line, file=sys.stderr)
+    return 1
+
+
+def warnings(result: Score) -> list[str]:
+    """Return what the participant should know of a submission that was scored."""
+    lines = [str(problem) for problem in result.warnings]
+    present = {track.track for track in result.results}
+    lines += [
+        f"warning: no {track} track; its scores are 0" for track in TRACKS if track not in present
+    ]
+    return lines
+
+
+if __name__ == "__main__":
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,203 @@
+"""The competition bundle: what an organiser uploads to Codabench or CodaLab.
+
+The scoring program in it is a copy of the kit's own modules, taken when the bundle is built, with
+a thin ``score.py`` before them. The same inputs and dates give the same bytes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sysconfig
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from shroom.check import read_table
+from shroom.problems import InvalidInput, Problems, ShroomError
+from shroom.submission import documents, latest, write_atomically, zipped
+from shroom.table import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shroom.submission import Document, Source
+
+#: The modules that scoring needs; no others are copied.
+MODULES = (
+    "__init__.py",
+    "check.py",
+    "datapoint.py",
+    "datasets/__init__.py",
+    "datasets/semeval2024.py",
+    "decode.py",
+    "detectors/__init__.py",
+    "detectors/base.py",
+    "metrics/__init__.py",
+    "metrics/base.py",
+    "metrics/classification.py",
+    "metrics/correlation.py",
+    "metrics/resampling.py",
+    "problems.py",
+    "report/__init__.py",
+    "report/html.py",
+    "report/platform.py",
+    "report/text.py",
+    "scoring.py",
+    "submission.py",
+    "table.py",
+    "version.py",
+)
+_PHASES = {
+    "val": ("Validation", "Develop your system; the scores are shown at once."),
+    "test": ("Evaluation", "Hand in your predictions on the test data."),
+}
+_DAYS = 28
+_TASK = """\
+  - index: {index}
+    name: {name}
+    description: {about}
+    is_public: false
+    reference_data: reference_data_{split}.zip
+    scoring_program: scoring_program.zip
+"""
+_PHASE = """\
+  - index: {index}
+    name: {name}
+    description: {about}
+    start: {start}
+{end}    max_submissions_per_day: 5
+    max_submissions: 100
+    tasks:
+      - {index}
+"""
+_PHASE_V1 = """\
+  {number}:
+    phasenumber: {number}
+    label: {name}
+    description: {about}
+    start_date: {start}
+    max_submissions_per_day: 5
+    max_submissions: 100
+    scoring_program: scoring_program.zip
+    reference_data: reference_data_{split}.zip
+"""
+
+
+def build(gold: Source, start: dt.date) -> dict[str, bytes]:
+    """Return the bundle's files: both competitions, and the scoring program alone.
+
+    Parameters
+    ----------
+    gold : path
+        A folder or zip with the labelled splits, named as submissions are.
+    start : date
+        When the first phase starts; the next follows after four weeks.
+
+    Returns
+    -------
+    dict
+        ``codabench.zip``, ``codalab.zip`` and ``scoring_program.zip``.
+
+    Raises
+    ------
+    ShroomError
+        Where the gold has no labelled split, or has errors.
+    """
+    scorer = scorer_folder()
+    program = zipped(_program(scorer))
+    references = {split: zipped(files) for split, files in labelled(gold).items()}
+    common = {
+        "logo.png": (scorer / "logo.png").read_bytes(),
+        "scoring_program.zip": program,
+        **{f"pages/{page.name}": page.read_bytes() for page in (scorer / "pages").iterdir()},
+        **{f"reference_data_{split}.zip": data for split, data in references.items()},
+    }
+    return {
+        "codabench.zip": zipped(
+            {**common, "competition.yaml": _codabench(scorer, list(references), start)}
+        ),
+        "codalab.zip": zipped(
+            {**common, "competition.yaml": _codalab(scorer, list(references), start)}
+        ),
+        "scoring_program.zip": program,
+    }
+
+
+def write(files: Mapping[str, bytes], out: Source) -> None:
+    """Write the bundle's files into a folder."""
+    for name, data in files.items():
+        write_atomically(Path(out) / name, data)
+
+
+def scorer_folder() -> Path:
+    """Return where the bundle's templates lie: beside the package, or where pip puts data."""
+    beside = Path(__file__).parent.parent / "scorer"
+    installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
+    for folder in (beside, installed):
+        if (folder / "codabench.yaml").is_file():
+            return folder
+    raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
+
+
+def labelled(gold: Source) -> dict[str, dict[str, bytes]]:
+    """Return the labelled files of a gold folder by split, val before test."""
+    problems = Problems()
+    splits: dict[str, dict[str, bytes]] = {split: {} for split in _PHASES}
+    for (split, _), document in sorted(latest(documents(gold, problems)).items()):
+        if split in splits:
+            table = read_table(document, Role.GOLD, problems)
+            if table is not None and table.labelled:
+                splits[split][_reference_name(document)] = bytes(document.read(problems) or b"")
+    if problems.errors:
+        raise InvalidInput(problems)
+    found = {split: files for split, files in splits.items() if files}
+    if not found:
+        raise ShroomError(
+            f"{gold}: has no labelled file named {{val,test}}.model-{{agnostic,aware}}.json"
+        )
+    return found
+
+
+def _reference_name(document: Document) -> str:
+    return document.base.removesuffix(".gz")
+
+
+def _program(scorer: Path) -> dict[str, bytes]:
+    package = Path(__file__).parent
+    program = scorer / "scoring_program"
+    names = ("score.py", "metadata", "metadata.yaml")
+    return {
+        **{name: (program / name).read_bytes() for name in names},
+        **{f"shroom/{module}": (package / module).read_bytes() for module in MODULES},
+    }
+
+
+def _codabench(scorer: Path, splits: list[str], start: dt.date) -> bytes:
+    tasks, phases = [], []
+    for index, split in enumerate(splits):
+        name, about = _PHASES[split]
+        tasks.append(_TASK.format(index=index, name=name, about=about, split=split))
+        end = f"    end: {_date(start, index + 1)}\n" if index + 1 < len(splits) else ""
+        begin = _date(start, index)
+        phases.append(_PHASE.format(index=index, name=name, about=about, start=begin, end=end))
+    return _filled(scorer / "codabench.yaml", tasks=tasks, phases=phases)
+
+
+def _codalab(scorer: Path, splits: list[str], start: dt.date) -> bytes:
+    phases = []
+    for index, split in enumerate(splits):
+        name, about = _PHASES[split]
+        begin, number = _date(start, index), index + 1
+        phases.append(
+            _PHASE_V1.format(number=number, name=name, about=about, start=begin, split=split)
+        )
+    return _filled(scorer / "codalab.yaml", phases=phases)
+
+
+def _date(start: dt.date, phase: int) -> str:
+    return (start + dt.timedelta(days=_DAYS * phase)).isoformat()
+
+
+def _filled(template: Path, **parts: Iterable[str]) -> bytes:
+    text = Template(template.read_text(encoding="utf-8"))
+    return text.substitute({key: "".join(value) for key, value in parts.items()}).encode()
