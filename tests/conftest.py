@@ -1,0 +1,92 @@
+"""What the tests share: where the real data are, and how to run a command."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from shroom.cli import run
+
+# Time is never what a test is about, least of all on a busy machine.
+settings.register_profile(
+    "shroom",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("shroom")
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "shroom" / "sample"
+DATA = Path(os.environ.get("SHROOM_DATA") or ROOT.parent / "shared" / "data")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "real: needs the real data, in the folder SHROOM_DATA")
+
+
+def pytest_report_header() -> str:
+    found = (
+        "in" if DATA.is_dir() else "not found, so the tests marked 'real' are left out; looked in"
+    )
+    return f"real data: {found} {DATA}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not DATA.is_dir():
+        left_out = [item for item in items if "real" in item.keywords]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture
+def shroom(capfd):
+    """Run a command line in process; return the exit code, stdout and stderr."""
+
+    def call(*args):
+        command = importlib.import_module("shroom.cli").shroom
+        code = run(command, [str(arg) for arg in args], "shroom")
+        captured = capfd.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def write_json(path: Path, rows: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
+def predictions(n: int = 12, *, first_id: int | None = None) -> list[dict]:
+    """Return n valid predictions, with ids where a first one is given."""
+    rows = []
+    for i in range(n):
+        p = round((i * 7 % n) / n, 3)
+        row = {"label": "Hallucination" if p > 0.5 else "Not Hallucination", "p(Hallucination)": p}
+        rows.append(row if first_id is None else {"id": first_id + i, **row})
+    return rows
+
+
+def gold(n: int = 12, *, first_id: int | None = None) -> list[dict]:
+    """Return n labelled datapoints, with ids where a first one is given."""
+    rows = []
+    for i in range(n):
+        p = (i * 5 % 6) / 5
+        row = {
+            "hyp": f"hypothesis {i}",
+            "src": f"source {i}",
+            "tgt": f"target {i}",
+            "ref": ("src", "tgt", "either")[i % 3],
+            "task": ("DM", "MT", "PG", "TS")[i % 4],
+            "model": "",
+            "labels": ["Hallucination"] * round(p * 5) + ["Not Hallucination"] * round(5 - p * 5),
+            "label": "Hallucination" if p > 0.5 else "Not Hallucination",
+            "p(Hallucination)": p,
+        }
+        rows.append(row if first_id is None else {"id": first_id + i, **row})
+    return rows
