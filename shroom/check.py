@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom import decode
-from shroom.problems import InvalidInput, Problems
+from shroom.problems import InvalidInput, Problems, show
 from shroom.submission import Document, Name, documents, latest, named
 from shroom.table import P, Role, Table, tabulate
 
@@ -155,8 +155,8 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
         return None
     _check_columns(predictions, problems)
     if golds is None or gold_document is None:
-        if name is not None and name.split == "test" and predictions.ids is None:
-            _report_no_ids(predictions, problems)
+        if name is not None and name.split == "test":
+            _check_has_ids(predictions, problems)
         return Track(name or Name("val", _track_of(predictions)), predictions)
     gold = golds.read(gold_document, texts=predictions.texts is not None)
     if gold is None:
@@ -190,7 +190,7 @@ class _Golds:
         if name is None:
             if self.documents:
                 expected = "a name that tells split and track, to choose the gold by"
-                self.problems.add("file-name", document.file, expected, f'"{document.base}"')
+                self.problems.add("file-name", document.file, expected, show(document.base))
             return None
         gold = latest(self.documents).get((name.split, name.track))
         if gold is None:
@@ -297,9 +297,13 @@ def _check_doubled(table: Table, problems: Problems) -> None:
     problems.add_rows("id-doubled", table.file, rows, doubled)
 
 
-def _report_no_ids(predictions: Table, problems: Problems) -> None:
-    found = f"none on {predictions.n} items"
-    problems.add("id-missing", predictions.file, "an integer on every item", found, key="id")
+def _check_has_ids(predictions: Table, problems: Problems) -> bool:
+    """Return whether any row has an id, reporting if none so much as tries."""
+    file = predictions.file
+    if predictions.ids is None and not problems.count("id-integer", file):
+        found = f"none on {predictions.n} items"
+        problems.add("id-missing", file, "an integer on every item", found, key="id")
+    return predictions.ids is not None
 
 
 def _align(track: Track, problems: Problems) -> None:
@@ -308,7 +312,7 @@ def _align(track: Track, problems: Problems) -> None:
     assert gold is not None  # noqa: S101 - for mypy
     if gold.ids is not None:
         _check_doubled(gold, problems)
-    if predictions.n != gold.n:
+    if predictions.n != gold.n and not problems.count("not-json", predictions.file):
         expected = f"{gold.n} items, as {gold.file} has"
         problems.add("count", predictions.file, expected, f"{predictions.n}")
     if gold.ids is None:
@@ -317,11 +321,8 @@ def _align(track: Track, problems: Problems) -> None:
             track.rows = np.arange(gold.n)
         return
     track.align = "id"
-    if predictions.ids is None:
-        if not problems.count("id-integer", predictions.file):
-            _report_no_ids(predictions, problems)
-        return
-    _align_ids(track, problems)
+    if _check_has_ids(predictions, problems):
+        _align_ids(track, problems)
 
 
 def _align_ids(track: Track, problems: Problems) -> None:
@@ -332,7 +333,8 @@ def _align_ids(track: Track, problems: Problems) -> None:
     if np.array_equal(predictions.ids, gold.ids) and predictions.has_id is gold.has_id is None:
         track.rows = np.arange(gold.n)
         return
-    order = np.argsort(predictions.ids, kind="stable")
+    known = np.ones(predictions.n, bool) if predictions.has_id is None else predictions.has_id
+    order = np.flatnonzero(known)[np.argsort(predictions.ids[known], kind="stable")]
     ranked = predictions.ids[order]
     place = np.minimum(np.searchsorted(ranked, gold.ids), len(ranked) - 1)
     missing = gold.ids[ranked[place] != gold.ids]
@@ -343,7 +345,6 @@ def _align_ids(track: Track, problems: Problems) -> None:
         problems.add("ids-missing", predictions.file, expected, found, key="id")
     else:
         track.rows = order[place]
-    known = predictions.has_id if predictions.has_id is not None else np.ones(predictions.n, bool)
     unknown = np.flatnonzero(known & ~np.isin(predictions.ids, gold.ids))
 
     def stranger(row: int) -> dict[str, object]:
@@ -380,12 +381,13 @@ def _check_order(track: Track, problems: Problems) -> None:
 def _check_direction(track: Track, problems: Problems) -> None:
     """Report p that runs against the gold by far more than chance."""
     gold, rows = track.gold, track.rows
-    if gold is None or rows is None or len(rows) < 10 or "p-inverted" in problems.codes:
+    file = track.predictions.file
+    if gold is None or rows is None or len(rows) < 10 or problems.count("p-inverted", file):
         return
     p, gold_p = track.predictions.p[rows], gold.p
     if np.isnan(p).any() or np.isnan(gold_p).any() or np.ptp(p) == 0 or np.ptp(gold_p) == 0:
         return
     correlation = float(np.corrcoef(p, gold_p)[0, 1])
-    if correlation * np.sqrt(len(rows) - 1) < -3:
+    if correlation * np.sqrt(len(rows) - 1) <= -3:
         found = f"a correlation of {correlation:.2f}"
-        problems.add("p-inverted", track.predictions.file, "p that rises with the gold's", found)
+        problems.add("p-inverted", file, "p that rises with the gold's", found)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from shroom.problems import show
+
 if TYPE_CHECKING:
     from shroom.problems import Problems
 
@@ -15,6 +17,8 @@ _MAX_DIGITS = 4000
 
 def items(data: bytes, file: str, problems: Problems, *, lines: bool = False) -> list[Any] | None:
     """Return the items of a document, or ``None`` where it cannot be read.
+
+    In JSON Lines, a line that cannot be read leaves :data:`BROKEN` in its place.
 
     Parameters
     ----------
@@ -62,23 +66,23 @@ def _json_list(text: str, file: str, problems: Problems) -> list[Any] | None:
     value = _load(text, file, problems)
     if isinstance(value, list):
         return value
-    if value is not _FAILED:
-        found = "JSON Lines or an object" if isinstance(value, dict) else type(value).__name__
+    if value is not BROKEN:
+        found = "an object" if isinstance(value, dict) else show(value)
         problems.add("not-a-list", file, "a list of items", found)
     return None
 
 
 def _json_lines(text: str, file: str, problems: Problems) -> list[Any]:
     # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a string.
-    rows = [
+    return [
         _load(line, file, problems, line=number)
         for number, line in enumerate(text.split("\n"), start=1)
         if line.strip()
     ]
-    return [row for row in rows if row is not _FAILED]
 
 
-_FAILED = object()
+#: Stands for what could not be read and has been reported, so that later items keep their place.
+BROKEN = object()
 
 
 def _integer(digits: str) -> int | float:
@@ -90,13 +94,13 @@ def _load(text: str, file: str, problems: Problems, line: int | None = None) -> 
         return json.loads(text, parse_int=_integer)
     except json.JSONDecodeError as error:
         place = f"line {line or error.lineno}, column {error.colno}"
-        problems.add("not-json", file, "JSON", f"{_reason(error)} at {place}")
+        problems.add("not-json", file, "JSON", f"{_reason(error, line)} at {place}")
     except RecursionError:
         problems.add("not-json", file, "JSON", "brackets that nest too deeply")
-    return _FAILED
+    return BROKEN
 
 
-def _reason(error: json.JSONDecodeError) -> str:
+def _reason(error: json.JSONDecodeError, line: int | None) -> str:
     if error.msg == "Extra data":
-        return "more text after the end (JSON Lines files are named .jsonl)"
-    return error.msg[:1].lower() + error.msg[1:]
+        return "more text after the end" + ("" if line else " (name JSON Lines .jsonl)")
+    return error.msg[:1].lower() + error.msg[1:].removesuffix(" at")

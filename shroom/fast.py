@@ -89,8 +89,9 @@ def _rows(data: Buffer, row_type: type[Struct], *, lines: bool) -> list[Any] | N
     if not _is_utf8(data):
         return None
     try:
-        if lines:
-            return msgspec.json.Decoder(row_type).decode_lines(data)
+        if lines:  # decode_lines() would take an object that spreads over several of them
+            decoder = msgspec.json.Decoder(row_type)
+            return [decoder.decode(line) for line in bytes(data).split(b"\n") if line.strip()]
         return msgspec.json.Decoder(list[row_type]).decode(data)  # type: ignore[valid-type]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -13,7 +13,7 @@ from shroom import decode
 from shroom.check import Checked, check_documents
 from shroom.datapoint import Label
 from shroom.problems import Problems, ShroomError, printable, show
-from shroom.submission import Document, documents, write_files
+from shroom.submission import Document, Name, documents, write_files
 from shroom.table import KEYS, TOLERANCE, P, id_in, label_in, number_in
 
 if TYPE_CHECKING:
@@ -96,22 +96,21 @@ def mend(
             if content is None
             else decode.items(bytes(content), document.file, found, lines=document.lines)
         )
-        if items is None:
+        if items is None or any(item is decode.BROKEN for item in items):
             continue
         rows = [_mend_item(index, item, document.file, log) for index, item in enumerate(items)]
         mended.append((document, rows))
     broken = [problem for problem in found if problem.severity == "error"]
     _reorder(mended, held_against, log, labelled=gold is not None)
-    files = {_new_name(document): _dump(rows) for document, rows in mended}
     problems = Problems(limit)
     for problem in broken:
         problems.add(problem.code, problem.file, problem.expected, problem.found)
     again = [
-        Document(document.file, name, text.encode(), member=document.member)
-        for (document, _), (name, text) in zip(mended, files.items())
+        Document(document.file, _new_name(document), _dump(rows).encode(), member=document.member)
+        for document, rows in mended
     ]
     checked = check_documents(again, gold, data=data, problems=problems)
-    return Mended(files, log.all(), checked)
+    return Mended(_files(again, checked), log.all(), checked)
 
 
 def write(mended: Mended, out: Source, submission: Source) -> None:
@@ -212,6 +211,20 @@ def _wanted_keys(
     return [(hyp, str(src if with_src else None)) for hyp, src in table.texts]
 
 
+def _files(mended: list[Document], checked: Checked) -> dict[str, str]:
+    """Return the new files by name; of one that told no track, the track that it was taken for."""
+    files: dict[str, str] = {}
+    for document in mended:
+        name = document.base
+        if len(mended) == 1 and checked.tracks and Name.parse(name) is None:
+            name = checked.tracks[0].name.base
+        if name in files:  # two files for one track are for the participant to choose from
+            name = f"{len(files) + 1}/{name}"
+        assert isinstance(document.content, bytes)  # noqa: S101 - as they were made
+        files[name] = document.content.decode()
+    return files
+
+
 def _new_name(document: Document) -> str:
     base = document.base.removesuffix(".gz")
     base = base.removesuffix(".jsonl").removesuffix(".json") if "." in base else base
@@ -219,4 +232,4 @@ def _new_name(document: Document) -> str:
 
 
 def _dump(rows: list[Any]) -> str:
-    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"

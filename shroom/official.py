@@ -214,21 +214,15 @@ def _sorted_by_id(
 
 
 def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any:
-    """Return p as the program ranked it: numbers by size, and all as strings if any is one."""
-    if any(isinstance(value, str) for value in values):
-        if all(isinstance(value, (str, bool, int, float)) for value in values):
-            return np.array([str(value) for value in values])
-    elif all(isinstance(value, (bool, int, float)) for value in values):
-        return np.array([_float(value) for value in values])
-    _refuse(problems, document, "p that can be sorted", "null, a list or an object among them")
-    return None
-
-
-def _float(value: float) -> float:
+    """Return p as numpy took it: numbers, or all as strings if any of them is one."""
     try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
+        taken = np.asarray(values)
+    except ValueError:
+        taken = np.empty((0, 0))
+    if taken.ndim == 1 and taken.dtype.kind in "biufU":
+        return taken
+    _refuse(problems, document, "p that can be ranked", "null, a list or the like among them")
+    return None
 
 
 def _has_nan(values: Any) -> bool:

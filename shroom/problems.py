@@ -117,15 +117,17 @@ class Problem:
         return {**asdict(self), "severity": self.severity, "mend": self.mend}
 
     def __str__(self) -> str:
-        place = printable(self.file)
+        place = self.file
         if self.index is not None:
             place += f": item {self.index}"
             if self.id is not None:
                 place += f" (id {self.id})"
         if self.key is not None:
-            place += f": {printable(self.key)}"
+            place += f": {self.key}"
         warning = "warning: " if self.severity == WARNING else ""
-        return f"{warning}{place}: expected {self.expected}, got {self.found} [{self.code}]"
+        return printable(
+            f"{warning}{place}: expected {self.expected}, got {self.found} [{self.code}]"
+        )
 
 
 class ShroomError(Exception):
@@ -249,7 +251,10 @@ def show(value: object, width: int = 60) -> str:
     >>> print(show("0.5"), show(float("nan")), show("\x1b[31m"), show([1] * 100, width=12))
     "0.5" NaN "\u001b[31m" [1, 1, 1, 1,…
     """
-    text = printable(json.dumps(value, ensure_ascii=False, default=repr))
+    try:
+        text = printable(json.dumps(value, ensure_ascii=False, default=repr))
+    except RecursionError:
+        text = "brackets that nest too deeply"
     return text if len(text) <= width else text[:width] + "…"
 
 

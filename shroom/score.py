@@ -1,7 +1,27 @@
-"""``python -m shroom.score SUBMISSION GOLD``: the same as ``shroom score``."""
+"""``python -m shroom.score SUBMISSION GOLD``: the same as ``shroom score``.
+
+The package has a function of this name, too. Importing a submodule binds it in its package, so
+this one can be called like the function that it would hide.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
 
 from shroom.cli import main
 from shroom.cli.score import command
+from shroom.scoring import Score, score
+
+
+class _Callable(ModuleType):
+    def __call__(self, *args: Any, **settings: Any) -> Score:
+        """Return :func:`shroom.scoring.score` of the same arguments."""
+        return score(*args, **settings)
+
 
 if __name__ == "__main__":
     main(command, "python -m shroom.score")
+else:
+    sys.modules[__name__].__class__ = _Callable

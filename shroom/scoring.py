@@ -220,7 +220,7 @@ def _score_track(
     columns = (predictions.label[track.rows], predictions.p[track.rows], gold.label, gold.p)
     statistics = {metric.name: metric.statistics(*columns) for metric in METRICS}
     whole = _scores(statistics)
-    if whole["rho"] is None and "p-constant" not in problems.codes:
+    if whole["rho"] is None and not problems.count("p-constant", predictions.file):
         problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
     return TrackScore(
         track=track.name.track,

@@ -7,12 +7,15 @@ members are read in memory, under limits of count, size and ratio.
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Union
+
+from shroom.problems import ShroomError, show
 
 if TYPE_CHECKING:
     import gzip
@@ -157,7 +160,7 @@ def documents(source: Source, problems: Problems, *, junk: bool = False) -> list
     """
     if os.fspath(source) == "-":
         data = sys.stdin.buffer.read()
-        if data.startswith(b"PK\x03\x04"):
+        if data.startswith(b"PK"):
             return list(_zip_documents(io.BytesIO(data), "<stdin>", problems, junk=junk))
         return [Document("<stdin>", "<stdin>", data)]
     path = Path(source)
@@ -213,10 +216,11 @@ def _zip_documents(
                 place = f"{file}/{name}"
                 if _is_junk(name) and not junk:
                     continue
-                found_any = True
                 data = _member(opened, info, place, problems)
+                found_any = found_any or data is None
                 if data is None or not _wanted(name, place, problems, junk=junk):
                     continue
+                found_any = True
                 base = PurePosixPath(name).name
                 yield Document(place, base, data, member=True)
     except (
@@ -320,7 +324,7 @@ def named(
         if not document.member:
             kept.append(document)
         elif name is None or (splits and name.split not in splits):
-            problems.add("file-name", document.file, expected_name, f'"{document.base}"')
+            problems.add("file-name", document.file, expected_name, show(document.base))
         elif (name.split, name.track) in first:
             other = first[name.split, name.track]
             expected = f"one file for the {name.track} track"
@@ -344,22 +348,32 @@ def latest(found: list[Document]) -> dict[tuple[str, str], Document]:
 
 
 def write_atomically(path: Source, content: str | bytes) -> None:
-    """Write a file whole or not at all: beside the target first, then moved into place."""
+    """Write a file whole or not at all: beside the target first, then moved into place.
+
+    Raises
+    ------
+    ShroomError
+        Where it cannot be written.
+    """
     import tempfile
 
     target = Path(path)
     data = content.encode("utf-8") if isinstance(content, str) else content
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:60]}.")
+    temporary = None
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".shroom-")
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
         mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
         Path(temporary).chmod(mode & 0o7777)
         Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink()
-        raise
+        temporary = None
+    except OSError as error:
+        raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink()
 
 
 def write_files(out: Source, files: dict[str, str]) -> None:
@@ -371,10 +385,21 @@ def write_files(out: Source, files: dict[str, str]) -> None:
     if path.suffix.lower() == ".zip":
         write_atomically(path, zipped(files))
     elif len(files) == 1 and path.suffix and not path.is_dir():
-        write_atomically(path, next(iter(files.values())))
+        write_atomically(path, _encoded(path.name, next(iter(files.values()))))
     else:
         for name, text in files.items():
             write_atomically(path / name, text)
+
+
+def _encoded(name: str, text: str) -> bytes:
+    """Return the JSON text of a list as the file's name wants it."""
+    if name.endswith((".jsonl", ".jsonl.gz")):
+        text = "".join(json.dumps(row) + "\n" for row in json.loads(text))
+    if not name.endswith(".gz"):
+        return text.encode()
+    import gzip
+
+    return gzip.compress(text.encode(), mtime=0)
 
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.datapoint import Label
+from shroom.decode import BROKEN
 from shroom.problems import show
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def tabulate(items: list[Any], role: Role, file: str, problems: Problems) -> Tab
     for index, item in enumerate(items):
         if isinstance(item, dict):
             rows.add(index, item)
-        else:
+        elif item is not BROKEN:
             problems.add("item-object", file, "an object", show(item), index=index)
     rows.finish()
     return rows.table(items)
@@ -142,7 +143,7 @@ def number_in(value: object) -> float | None:
         try:
             return float(value)
         except OverflowError:
-            return math.copysign(math.inf, value)
+            return math.inf if value > 0 else -math.inf
     if isinstance(value, str) and len(value) < 100 and "_" not in value:
         try:
             return float(value)
@@ -226,7 +227,7 @@ class _Rows:
         number = number_in(value)
         if number is None or isinstance(value, str):
             self._report("p-number", index, "a number", show(value), key=P)
-        elif not math.isfinite(number):
+        elif isinstance(value, float) and not math.isfinite(value):
             self._report("p-finite", index, "a finite number", show(value), key=P)
         elif not -TOLERANCE <= number <= 1 + TOLERANCE:
             self._report("p-range", index, "a number in [0, 1]", show(value), key=P)

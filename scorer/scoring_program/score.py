@@ -23,11 +23,10 @@ if sys.version_info < (3, 9):  # noqa: UP036 - run by whatever Python the image 
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from shroom.check import TRACKS
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.report.html import problems_page, scores_page
-from shroom.report.platform import scores_txt
-from shroom.scoring import Intervals, Score, score
+from shroom.report.platform import missing_tracks, scores_txt
+from shroom.scoring import score
 from shroom.submission import write_atomically
 
 
@@ -58,15 +57,15 @@ def run(
     """Score a submission into a folder, as the platforms want it, or into one file."""
     page = folder / "detailed_results.html" if folder else None
     try:
-        result = score(submission, gold, intervals=Intervals(), splits=splits)
+        result = score(submission, gold, splits=splits)
         text, values = scores_txt(result), result.platform_scores()
     except InvalidInput as error:
         return refuse(error.problems, page)
     except (ShroomError, OSError) as error:
         print(f"score.py: {error}", file=sys.stderr)
         return 1
-    for line in warnings(result):
-        print(line, file=sys.stderr)
+    for problem in (*result.warnings, *missing_tracks(result)):
+        print(problem, file=sys.stderr)
     if page:
         write_atomically(page, scores_page(result))
     if folder:
@@ -85,16 +84,6 @@ def refuse(problems: Problems, page: Path | None) -> int:
     for line in problems.lines():
         print(line, file=sys.stderr)
     return 1
-
-
-def warnings(result: Score) -> list[str]:
-    """Return what the participant should know of a submission that was scored."""
-    lines = [str(problem) for problem in result.warnings]
-    present = {track.track for track in result.results}
-    lines += [
-        f"warning: no {track} track; its scores are 0" for track in TRACKS if track not in present
-    ]
-    return lines
 
 
 if __name__ == "__main__":

@@ -97,6 +97,9 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         where = f"{error.filename}: " if error.filename else ""
         click.echo(f"shroom: {where}{error.strerror or error}", err=True)
         return 1
+    except RecursionError:
+        click.echo("shroom: the input nests too deeply", err=True)
+        return 1
     except MemoryError:
         click.echo("shroom: the input does not fit into memory", err=True)
         return 1

@@ -9,6 +9,7 @@ import click
 
 from shroom.check import Checked, check
 from shroom.cli.options import INPUT, OUTPUT, refuse_two_pipes, say
+from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from shroom.problems import Problems
@@ -106,5 +107,10 @@ def _fix(
         raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")
     mended = mend(submission, gold, data=data, limit=limit)
     say(mended.done)
-    write(mended, out, submission)
+    try:
+        write(mended, out, submission)
+    except ShroomError as error:
+        _tell(mended.checked.problems, form, _found(mended.checked))
+        say([f"shroom: {error}"])
+        return 1
     return _tell(mended.checked.problems, form, f"{_found(mended.checked)}, written to {out}")

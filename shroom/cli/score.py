@@ -78,6 +78,10 @@ def command(
     result = score_checked(checked, by=wanted, intervals=intervals)
     deliver(render(result, form), output)
     say(checked.problems)
+    if form == "codalab":
+        from shroom.report.platform import missing_tracks
+
+        say(map(str, missing_tracks(result)))
 
 
 def render(result: Score, form: str) -> str:

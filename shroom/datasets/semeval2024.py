@@ -85,6 +85,8 @@ def read_files(
 def _datapoints(items: list[Any], document: Document, problems: Problems) -> list[Datapoint]:
     found = []
     for index, item in enumerate(items):
+        if item is decode.BROKEN:
+            continue
         if not isinstance(item, dict):
             problems.add("item-object", document.file, "an object", show(item), index=index)
             continue

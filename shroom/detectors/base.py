@@ -73,7 +73,7 @@ def detector(name: str, **settings: Any) -> Detector:
     'lexical'
     >>> detector("lexicle")
     Traceback (most recent call last):
-    shroom.problems.ShroomError: no detector is named 'lexicle'; did you mean 'lexical'? …
+    shroom.problems.ShroomError: no detector is named 'lexicle'; did you mean 'lexical'? ...
     """
     if name not in REGISTRY:
         import difflib

@@ -50,7 +50,7 @@ def rho(x: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None) -
     --------
     >>> import numpy as np
     >>> rho(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0.0, 0.2, 0.6, 1.0]))
-    0.9486832980505138
+    0.9486832980505139
     """
     statistics = np.column_stack((levels(x), levels(y)))
     rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
@@ -98,7 +98,7 @@ def influence(x: NDArray[Any], y: NDArray[Any]) -> Floats:
     --------
     >>> import numpy as np
     >>> influence(np.array([1, 2, 3]), np.array([1, 3, 2])).round(3)
-    array([ 0.   , -0.375,  0.375])
+    array([ 0.5 , -0.25, -0.25])
     """
     return _influence(np.column_stack((levels(x), levels(y))))
 

@@ -72,8 +72,8 @@ def percentile_interval(
     Examples
     --------
     >>> import numpy as np
-    >>> percentile_interval(np.arange(101.0), confidence=0.9)
-    (5.0, 95.0)
+    >>> percentile_interval(np.arange(5.0), confidence=0.5)
+    (1.0, 3.0)
     """
     defined = np.sort(scores[~np.isnan(scores)])
     if not len(defined):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shroom.check import TRACKS
+from shroom.problems import Problem
+
 if TYPE_CHECKING:
     from shroom.scoring import Score
 
@@ -15,3 +18,13 @@ def scores_txt(score: Score) -> str:
     as 0, since the platforms want finite numbers under every key.
     """
     return "".join(f"{key}: {value!r}\n" for key, value in score.platform_scores().items())
+
+
+def missing_tracks(score: Score) -> list[Problem]:
+    """Return a warning for each track that was not handed in, and so counts as 0."""
+    present = {result.track for result in score.results}
+    return [
+        Problem("track-missing", "the submission", f"the {track} track", "none, which counts as 0")
+        for track in TRACKS
+        if track not in present
+    ]
