@@ -1,0 +1,130 @@
+"""--fix: what is mechanical is mended and said; nothing else changes."""
+
+import json
+import zipfile
+
+import pytest
+from conftest import gold, predictions, write_json
+
+from shroom.check import check
+from shroom.mend import mend
+
+
+def fixed(shroom, path, out, *more):
+    code, stdout, stderr = shroom("check", path, "--fix", out, *more)
+    return code, stdout, stderr
+
+
+def test_all_mechanical_things_at_once(tmp_path, shroom):
+    rows, truth = predictions(12, first_id=5), gold(12, first_id=5)
+    rows[0]["p(Hallucination)"] = "0.25"
+    rows[1]["label"] = " not hallucination"
+    rows[2]["id"] = "7"
+    rows[3]["confidence"] = 3
+    rows = rows[::-1]
+    path = write_json(tmp_path / "val.model-aware.json", rows)
+    before = path.read_bytes()
+    g = write_json(tmp_path / "g.json", truth)
+    out = tmp_path / "out.json"
+    code, _, err = fixed(shroom, path, out, "--gold", g)
+    assert code == 0
+    assert path.read_bytes() == before
+    mended = json.loads(out.read_text())
+    assert [row["id"] for row in mended] == [row["id"] for row in truth]
+    assert mended[0]["p(Hallucination)"] == 0.25
+    assert mended[1]["label"] == "Not Hallucination"
+    assert all(set(row) == {"id", "label", "p(Hallucination)"} for row in mended)
+    lines = [line for line in err.splitlines() if line.startswith("mended: ")]
+    for code_name in ("p-number", "label-value", "id-string", "key-unknown", "order"):
+        assert sum(line.endswith(f"[{code_name}]") for line in lines) == 1
+    assert 'p(Hallucination): "0.25" became 0.25' in err
+    assert check(out, g).problems.codes <= {"label-p"}
+
+
+def test_order_by_texts_with_duplicates(tmp_path, shroom):
+    truth = gold(12)
+    truth[7]["hyp"], truth[7]["src"] = truth[2]["hyp"], truth[2]["src"]
+    rows = [{**p, "hyp": g["hyp"], "src": g["src"]} for p, g in zip(predictions(12), truth)]
+    path = write_json(tmp_path / "val.model-aware.json", rows[::-1])
+    data = write_json(tmp_path / "d.json", truth)
+    out = tmp_path / "out.json"
+    assert fixed(shroom, path, out, "--data", data)[0] == 0
+    assert [row["hyp"] for row in json.loads(out.read_text())] == [row["hyp"] for row in truth]
+
+
+@pytest.mark.parametrize("p", ["NaN", "inf", "1.5", "half", "", "1_0"])
+def test_what_is_not_mechanical_stays_and_is_told(tmp_path, shroom, p):
+    rows = predictions(3)
+    rows[0]["p(Hallucination)"] = p
+    rows[1]["p(Hallucination)"] = "0.5"
+    path = write_json(tmp_path / "p.json", rows)
+    out = tmp_path / "out.json"
+    code, stdout, err = fixed(shroom, path, out)
+    assert code == 1
+    assert "not valid" in stdout
+    assert "[p-number]" in err
+    mended = json.loads(out.read_text())
+    assert (mended[0]["p(Hallucination)"], mended[1]["p(Hallucination)"]) == (p, 0.5)
+
+
+def test_what_exists_is_not_overwritten_while_errors_remain(tmp_path, shroom):
+    rows = predictions(3)
+    del rows[0]["label"]
+    path = write_json(tmp_path / "p.json", rows)
+    out = tmp_path / "out.json"
+    out.write_text("precious")
+    code, _, err = fixed(shroom, path, out)
+    assert code == 1
+    assert out.read_text() == "precious"
+    assert "not overwritten" in err
+
+
+def test_the_original_is_never_the_target(tmp_path, shroom):
+    path = write_json(tmp_path / "p.json", predictions(3))
+    before = path.read_bytes()
+    (tmp_path / "link.json").symlink_to(path)
+    for target in (path, tmp_path / "link.json"):
+        code, _, err = fixed(shroom, path, target)
+        assert code == 1
+        assert "name another" in err
+    assert path.read_bytes() == before
+    folder = tmp_path / "sub"
+    write_json(folder / "val.model-aware.json", predictions(3))
+    assert fixed(shroom, folder, folder)[0] == 1
+
+
+def test_a_zip_becomes_a_zip_or_a_folder(tmp_path, shroom):
+    source = tmp_path / "in.zip"
+    rows = predictions(3)
+    rows[0]["label"] = "HALLUCINATION"
+    with zipfile.ZipFile(source, "w") as archive:
+        for track in ("aware", "agnostic"):
+            archive.writestr(f"team/val.model-{track}.json", json.dumps(rows))
+        archive.writestr("__MACOSX/._val.model-aware.json", b"\0\5\x16\7")
+    assert fixed(shroom, source, tmp_path / "out.zip")[0] == 0
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        assert sorted(archive.namelist()) == ["val.model-agnostic.json", "val.model-aware.json"]
+    assert fixed(shroom, source, tmp_path / "out")[0] == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "val.model-agnostic.json",
+        "val.model-aware.json",
+    ]
+    assert check(tmp_path / "out.zip").ok
+    assert check(tmp_path / "out").ok
+
+
+def test_mending_a_valid_submission_changes_no_prediction(tmp_path):
+    rows = predictions(12)
+    path = write_json(tmp_path / "val.model-aware.json", rows)
+    result = mend(path)
+    assert result.done == []
+    assert json.loads(next(iter(result.files.values()))) == rows
+
+
+def test_nothing_to_read_means_nothing_is_written(tmp_path, shroom):
+    path = tmp_path / "p.json"
+    path.write_text("no json")
+    code, _, err = fixed(shroom, path, tmp_path / "out.json")
+    assert code == 1
+    assert "not-json" in err
+    assert not (tmp_path / "out.json").exists()

@@ -1,0 +1,162 @@
+"""The metrics against scipy, and what must not change them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from shroom.metrics.classification import ACCURACY, accuracy
+from shroom.metrics.correlation import RHO, influence, levels, rho
+from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval, resamples
+
+PAIRS = st.integers(2, 60).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(0, 8), min_size=n, max_size=n),
+        st.lists(st.integers(0, 5), min_size=n, max_size=n),
+    )
+)
+
+
+def spearmanr(x, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a constant
+        return float(stats.spearmanr(x, y)[0])
+
+
+@given(PAIRS)
+def test_rho_is_scipys_to_the_last_digit(pair):
+    x, y = np.array(pair[0]) / 7, np.array(pair[1]) / 5
+    np.testing.assert_equal(rho(x, y), spearmanr(x, y))
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.randoms(use_true_random=False))
+def test_rho_on_any_floats(values, random):
+    x = np.array(values)
+    y = np.array(random.sample(values, len(values)))
+    np.testing.assert_allclose(rho(x, y), spearmanr(x, y), rtol=0, atol=1e-12)
+
+
+def test_rho_beyond_exact_sums_is_scipys_to_1e_12():
+    generator = np.random.default_rng(0)
+    x = generator.random(400_000)
+    y = np.round(x + generator.normal(0, 1, len(x)), 1)
+    assert rho(x, y) == pytest.approx(spearmanr(x, y), abs=1e-12)
+
+
+@given(PAIRS, st.data())
+def test_weights_are_repetitions(pair, data):
+    x, y = np.array(pair[0]), np.array(pair[1])
+    size = len(x)
+    weights = np.array(data.draw(st.lists(st.integers(0, 4), min_size=size, max_size=size)))
+    repeated = rho(np.repeat(x, weights), np.repeat(y, weights))
+    np.testing.assert_equal(rho(x, y, weights), repeated)
+    np.testing.assert_equal(accuracy(x, y, weights), accuracy(*np.repeat((x, y), weights, axis=1)))
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, RHO], ids=lambda metric: metric.name)
+def test_many_resamples_are_each_as_one(metric):
+    generator = np.random.default_rng(1)
+    label, gold_label = generator.random((2, 40)) > 0.5
+    p, gold_p = generator.integers(0, 6, (2, 40)) / 5
+    statistics = metric.statistics(label, p, gold_label, gold_p)
+    weights = np.concatenate(list(resamples(40, 25, seed=3)))
+    one_by_one = [metric.score(statistics, row[None])[0] for row in weights]
+    np.testing.assert_array_equal(metric.score(statistics, weights), one_by_one)
+
+
+def permuted(label, p, gold, gold_p):
+    order = np.random.default_rng(0).permutation(len(p))
+    return label[order], p[order], gold[order], gold_p[order]
+
+
+INVARIANCES = {
+    "permutation": permuted,
+    "label flip": lambda label, p, gold, gold_p: (~label, 1 - p, ~gold, 1 - gold_p),
+    "monotone p": lambda label, p, gold, gold_p: (label, p**3, gold, gold_p),
+    "twice everything": lambda *columns: tuple(np.tile(column, 2) for column in columns),
+    "sides swapped": lambda label, p, gold, gold_p: (gold, gold_p, label, p),
+}
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, RHO], ids=lambda metric: metric.name)
+@pytest.mark.parametrize("name", INVARIANCES)
+def test_invariance(metric, name):
+    generator = np.random.default_rng(2)
+    p, gold_p = generator.integers(0, 6, (2, 50)) / 5
+    columns = (generator.random(50) > 0.4, p, generator.random(50) > 0.4, gold_p)
+    changed = INVARIANCES[name](*columns)
+    before, after = metric(metric.statistics(*columns)), metric(metric.statistics(*changed))
+    assert before == pytest.approx(after, abs=1e-12)
+
+
+@pytest.mark.parametrize("x", [[0.5] * 5, []])
+def test_undefined_rho(x):
+    y = np.arange(len(x), dtype=float)
+    assert np.isnan(rho(np.array(x), y))
+    assert RHO(np.column_stack((levels(np.array(x)), levels(y)))) is None
+
+
+def test_one_item_has_an_accuracy_and_no_rho():
+    one = np.ones(1)
+    assert accuracy(one, one) == 1
+    assert np.isnan(rho(one, one))
+
+
+def test_influence_is_the_derivative_by_weight():
+    generator = np.random.default_rng(3)
+    x, y = generator.integers(0, 8, 30), generator.integers(0, 6, 30)
+    statistics, step = np.column_stack((levels(x), levels(y))), 1e-6
+    up = RHO.score(statistics, 1 + step * np.eye(30))
+    down = RHO.score(statistics, 1 - step * np.eye(30))
+    found = influence(x, y)
+    np.testing.assert_allclose(found, (up - down) / (2 * step), atol=1e-8)
+    assert found.sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_resamples_draw_n_items_and_repeat_with_the_seed():
+    drawn = np.concatenate(list(resamples(30, 500, seed=5)))
+    assert drawn.shape == (500, 30)
+    assert (drawn.sum(axis=1) == 30).all()
+    np.testing.assert_array_equal(drawn, np.concatenate(list(resamples(30, 500, seed=5))))
+    assert drawn.mean(axis=0) == pytest.approx(np.ones(30), abs=0.25)
+
+
+def test_chunks_do_not_change_the_draw(monkeypatch):
+    whole = np.concatenate(list(resamples(7, 100)))
+    monkeypatch.setattr("shroom.metrics.resampling.CHUNK", 20)
+    np.testing.assert_array_equal(whole, np.concatenate(list(resamples(7, 100))))
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, RHO], ids=lambda metric: metric.name)
+def test_intervals_agree_with_scipys_bootstrap(metric):
+    generator = np.random.default_rng(4)
+    gold_p = generator.integers(0, 6, 300) / 5
+    p = np.clip(gold_p + generator.normal(0, 0.4, 300), 0, 1)
+    statistics = metric.statistics(p > 0.5, p, gold_p > 0.5, gold_p)
+    ours = percentile_interval(bootstrap(metric, statistics, 4000))
+    theirs = stats.bootstrap(
+        tuple(statistics.T),
+        lambda *columns: metric(np.column_stack(columns)),
+        paired=True,
+        vectorized=False,
+        n_resamples=1000,
+        method="percentile",
+        rng=0,
+    ).confidence_interval
+    assert ours == pytest.approx(tuple(theirs), abs=0.012)
+    assert normal_interval(metric, statistics) == pytest.approx(tuple(theirs), abs=0.02)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=50), st.sampled_from([0.5, 0.9, 0.95]))
+def test_percentile_interval_is_numpys(scores, confidence):
+    values = np.array(scores)
+    expected = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    assert percentile_interval(values, confidence) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_no_interval_where_everything_is_undefined():
+    assert percentile_interval(np.full(10, np.nan)) is None
+    assert normal_interval(RHO, np.zeros((5, 2), np.int64)) is None
