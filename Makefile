@@ -16,11 +16,13 @@ setup: .venv/ready  ## make .venv with everything that is pinned in constraints.
 
 .venv/ready: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
+	@# setuptools warns of every editable install; there is nothing in it to act on
+	PYTHONWARNINGS=ignore $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
 	$(BIN)/python -m compileall -q shroom  # so that the first command starts as fast as the next
 	@touch $@
 
 baseline: setup  ## run the lexical baseline: write submissions/lexical, check it, score it
+	@rm -rf submissions/lexical
 	$(BIN)/shroom predict lexical $(DATA) -o submissions/lexical
 	$(BIN)/shroom check submissions/lexical --data $(DATA)
 	$(BIN)/shroom score submissions/lexical $(DATA)
