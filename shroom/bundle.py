@@ -13,25 +13,30 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from shroom.check import read_table
+from shroom.documents import documents
 from shroom.problems import InvalidInput, Problems, ShroomError
-from shroom.submission import documents, latest, write_atomically, zipped
+from shroom.submission import latest
 from shroom.table import Role
+from shroom.writing import write_atomically, zipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shroom.submission import Document, Source
+    from shroom.documents import Document, Source
 
 #: The modules that scoring needs; no others are copied.
 MODULES = (
     "__init__.py",
+    "align.py",
     "check.py",
+    "columns.py",
     "datapoint.py",
     "datasets/__init__.py",
     "datasets/semeval2024.py",
     "decode.py",
     "detectors/__init__.py",
     "detectors/base.py",
+    "documents.py",
     "metrics/__init__.py",
     "metrics/base.py",
     "metrics/classification.py",
@@ -46,6 +51,7 @@ MODULES = (
     "submission.py",
     "table.py",
     "version.py",
+    "writing.py",
 )
 _PHASES = {
     "val": ("Validation", "Develop your system; the scores are shown at once."),

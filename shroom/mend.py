@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from shroom import decode
 from shroom.check import Checked, check_documents
 from shroom.datapoint import Label
+from shroom.documents import Document, documents
 from shroom.problems import Problems, ShroomError, printable, show
-from shroom.submission import Document, Name, documents, write_files
+from shroom.submission import Name
 from shroom.table import KEYS, TOLERANCE, P, id_in, label_in, number_in
+from shroom.writing import write_files
 
 if TYPE_CHECKING:
-    from shroom.submission import Source
+    from shroom.documents import Source
 
 
 @dataclass

@@ -15,15 +15,16 @@ import numpy as np
 
 from shroom.check import read_table
 from shroom.datapoint import Label
+from shroom.documents import Document, documents
 from shroom.metrics.correlation import rho
 from shroom.problems import InvalidInput, Problems, show
 from shroom.scoring import Score, TrackScore, gold_hash
-from shroom.submission import Document, Name, documents, latest
+from shroom.submission import Name, latest
 from shroom.table import P, Role, Table
 from shroom.version import __version__
 
 if TYPE_CHECKING:
-    from shroom.submission import Source
+    from shroom.documents import Source
 
 _COUNTS = {
     "test.model-aware.json": 1500,

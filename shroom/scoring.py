@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.check import TRACKS, check
+from shroom.check import check
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval
 from shroom.problems import Problem, Problems, ShroomError
+from shroom.submission import TRACKS
 from shroom.table import GROUPS, Group
 from shroom.version import __version__
 
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.check import Checked, Track
+    from shroom.align import Track
+    from shroom.check import Checked
+    from shroom.documents import Source
     from shroom.metrics.base import Metric
-    from shroom.submission import Source
     from shroom.table import Table
 
     Interval = tuple[float, float]

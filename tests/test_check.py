@@ -196,7 +196,7 @@ def test_gold_rows_need_no_texts(tmp_path, missing):
 
 
 def test_large_files_are_mapped(tmp_path, monkeypatch):
-    monkeypatch.setattr("shroom.submission._MAP_FROM", 1)
+    monkeypatch.setattr("shroom.documents._MAP_FROM", 1)
     p = write_json(tmp_path / "p.json", predictions(12))
     g = write_json(tmp_path / "g.json", gold(12))
     assert check(p, g).ok

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import shroom.cli
-import shroom.submission
+import shroom.documents
 from shroom.check import Checked, check
 from shroom.mend import mend, write
 from shroom.problems import CODES, WARNING, InvalidInput, Problems
@@ -222,7 +222,7 @@ def test_fix_mends_what_is_mechanical_and_nothing_else(case, tmp_path):
     assert mended.checked.ok == (case.fix == "yes"), told(mended.checked)
     assert files_of(case.source) == before
     if case.fix == "yes":
-        found = shroom.submission.documents(case.source, Problems())
+        found = shroom.documents.documents(case.source, Problems())
         name = case.source.name.partition(".json")[0] + ".json"
         out = tmp_path / ("mended.zip" if found[0].member else name)
         write(mended, out, case.source)
@@ -268,7 +268,7 @@ def test_fix_never_writes_onto_the_original(tmp_path):
 
 @pytest.mark.parametrize("path", ["plain.json.gz", "deflated.zip", "gzip-inside.zip"])
 def test_too_large(path, monkeypatch):
-    monkeypatch.setattr(shroom.submission, "MAX_BYTES", 100)
+    monkeypatch.setattr(shroom.documents, "MAX_BYTES", 100)
     checked = check(FORMATS / "valid" / path)
     assert checked.problems.codes == {"too-large"}
 
@@ -276,9 +276,9 @@ def test_too_large(path, monkeypatch):
 @pytest.mark.parametrize("path", ["two-tracks", "deflated.zip"])
 def test_too_many_members(path, monkeypatch):
     source = FORMATS / "valid" / path
-    monkeypatch.setattr(shroom.submission, "MAX_MEMBERS", 2)
+    monkeypatch.setattr(shroom.documents, "MAX_MEMBERS", 2)
     assert check(source).ok
-    monkeypatch.setattr(shroom.submission, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(shroom.documents, "MAX_MEMBERS", 1)
     assert check(source).problems.codes == {"zip-members"}
 
 

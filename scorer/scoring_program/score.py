@@ -27,7 +27,7 @@ from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.report.html import problems_page, scores_page
 from shroom.report.platform import missing_tracks, scores_txt
 from shroom.scoring import score
-from shroom.submission import write_atomically
+from shroom.writing import write_atomically
 
 
 def main(arguments: list[str]) -> int:

@@ -27,7 +27,7 @@ def deliver(text: str, output: str | None) -> None:
     if output is None or output == "-":
         click.echo(text, nl=False)
         return
-    from shroom.submission import write_atomically
+    from shroom.writing import write_atomically
 
     write_atomically(output, text)
 

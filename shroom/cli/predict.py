@@ -12,8 +12,10 @@ from shroom.check import check_documents
 from shroom.cli.options import INPUT, OUTPUT, say
 from shroom.datasets.semeval2024 import DataFile, read_files
 from shroom.detectors.base import detector as detector_named
+from shroom.documents import Document
 from shroom.problems import InvalidInput, Problems, ShroomError
-from shroom.submission import Document, Name, latest, write_files
+from shroom.submission import Name, latest
+from shroom.writing import write_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

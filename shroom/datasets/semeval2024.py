@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
+from shroom.documents import Document, documents
 from shroom.problems import InvalidInput, Problems, show
-from shroom.submission import Document, documents
 from shroom.table import TOLERANCE, P, id_in, number_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from enum import Enum
 
-    from shroom.submission import Source
+    from shroom.documents import Source
 
     AnyEnum = TypeVar("AnyEnum", bound=Enum)
 

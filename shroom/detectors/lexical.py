@@ -19,7 +19,7 @@ import numpy as np
 
 from shroom.datapoint import Task, premises
 from shroom.problems import ShroomError
-from shroom.submission import write_atomically
+from shroom.writing import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

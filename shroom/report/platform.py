@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.check import TRACKS
 from shroom.problems import Problem
+from shroom.submission import TRACKS
 
 if TYPE_CHECKING:
     from shroom.scoring import Score

@@ -1,0 +1,129 @@
+"""Aligning predictions with the gold, by id or by order, and what shows only then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.columns import check_doubled, check_has_ids
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shroom.problems import Problems
+    from shroom.submission import Name
+    from shroom.table import Table
+
+
+@dataclass
+class Track:
+    """The predictions of one file, and the gold that they are held against.
+
+    Attributes
+    ----------
+    name : Name
+        The split and track.
+    predictions : Table
+        What the file says.
+    gold : Table or None
+        What people said, or the unlabelled data; ``None`` where neither was given.
+    align : str
+        ``"id"`` or ``"order"``.
+    rows : array of int, shape [gold.n], or None
+        The row of the predictions for each row of the gold, where they can be aligned.
+    """
+
+    name: Name
+    predictions: Table
+    gold: Table | None = None
+    align: str = "order"
+    rows: NDArray[np.intp] | None = None
+
+
+def align(track: Track, problems: Problems) -> None:
+    """Find the predictions' row for each row of the gold, reporting what hinders it."""
+    predictions, gold = track.predictions, track.gold
+    assert gold is not None  # noqa: S101 - for mypy
+    if gold.ids is not None:
+        check_doubled(gold, problems)
+    if predictions.n != gold.n and not problems.count("not-json", predictions.file):
+        expected = f"{gold.n} items, as {gold.file} has"
+        problems.add("count", predictions.file, expected, f"{predictions.n}")
+    if gold.ids is None:
+        _check_order(track, problems)
+        if predictions.n == gold.n:
+            track.rows = np.arange(gold.n)
+        return
+    track.align = "id"
+    if check_has_ids(predictions, problems):
+        _align_ids(track, problems)
+
+
+def _align_ids(track: Track, problems: Problems) -> None:
+    predictions, gold = track.predictions, track.gold
+    assert gold is not None  # noqa: S101 - for mypy
+    assert gold.ids is not None  # noqa: S101
+    assert predictions.ids is not None  # noqa: S101
+    if np.array_equal(predictions.ids, gold.ids) and predictions.has_id is gold.has_id is None:
+        track.rows = np.arange(gold.n)
+        return
+    known = np.ones(predictions.n, bool) if predictions.has_id is None else predictions.has_id
+    order = np.flatnonzero(known)[np.argsort(predictions.ids[known], kind="stable")]
+    ranked = predictions.ids[order]
+    place = np.minimum(np.searchsorted(ranked, gold.ids), len(ranked) - 1)
+    missing = gold.ids[ranked[place] != gold.ids]
+    if len(missing):
+        first = ", ".join(map(str, missing[:5].tolist())) + (", …" if len(missing) > 5 else "")
+        expected = f"all {gold.n} ids of {gold.file}"
+        found = f"{len(missing)} missing: {first}"
+        problems.add("ids-missing", predictions.file, expected, found, key="id")
+    else:
+        track.rows = order[place]
+    unknown = np.flatnonzero(known & ~np.isin(predictions.ids, gold.ids))
+
+    def stranger(row: int) -> dict[str, object]:
+        said = predictions.id_at(row)
+        expected = f"an id of {gold.file}"
+        return {"expected": expected, "found": f"{said}", "id": said, "key": "id"}
+
+    problems.add_rows("id-unknown", predictions.file, unknown, stranger)
+    if track.rows is not None and predictions.n == gold.n:
+        moved = np.flatnonzero(track.rows != np.arange(gold.n))
+        if len(moved):
+            row = int(moved[0])
+            expected = f"the order of {gold.file} (aligned by id all the same)"
+            found = f"id {predictions.id_at(row)} for id {gold.ids[row]}"
+            problems.add("order", predictions.file, expected, found, index=row)
+
+
+def _check_order(track: Track, problems: Problems) -> None:
+    """Compare the texts that the predictions repeat with those of the gold, row by row."""
+    predictions, gold = track.predictions, track.gold
+    if predictions.texts is None or gold is None or gold.texts is None:
+        return
+    differing = [
+        row
+        for row, (said, meant) in enumerate(zip(predictions.texts, gold.texts))
+        if any(a is not None and b is not None and a != b for a, b in zip(said, meant))
+    ]
+    if differing:
+        expected = f"the order of {gold.file}, which has no ids"
+        found = f"other texts on {len(differing)} items, first here"
+        problems.add("order", predictions.file, expected, found, index=differing[0])
+
+
+def check_direction(track: Track, problems: Problems) -> None:
+    """Report p that runs against the gold by far more than chance."""
+    gold, rows = track.gold, track.rows
+    file = track.predictions.file
+    if gold is None or rows is None or len(rows) < 10 or problems.count("p-inverted", file):
+        return
+    p, gold_p = track.predictions.p[rows], gold.p
+    if np.isnan(p).any() or np.isnan(gold_p).any() or np.ptp(p) == 0 or np.ptp(gold_p) == 0:
+        return
+    correlation = float(np.corrcoef(p, gold_p)[0, 1])
+    if correlation * np.sqrt(len(rows) - 1) <= -3:
+        found = f"a correlation of {correlation:.2f}"
+        problems.add("p-inverted", file, "p that rises with the gold's", found)

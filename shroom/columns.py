@@ -1,0 +1,70 @@
+"""What shows only in a whole column of predictions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.table import P
+
+if TYPE_CHECKING:
+    from shroom.problems import Problems
+    from shroom.table import Table
+
+
+def check_columns(table: Table, problems: Problems) -> None:
+    """Report what shows only in a whole column of predictions."""
+    p, label, file = table.p, table.label, table.file
+    known = (label >= 0) & ~np.isnan(p)
+    against = known & (((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5)))
+    rows = np.flatnonzero(against)
+
+    def contradiction(row: int) -> dict[str, object]:
+        said = "Hallucination" if label[row] else "Not Hallucination"
+        expected = f'p {">=" if label[row] else "<="} 0.5 for "{said}"'
+        return {
+            "expected": expected,
+            "found": repr(float(p[row])),
+            "id": table.id_at(row),
+            "key": P,
+        }
+
+    problems.add_rows("label-p", file, rows, contradiction)
+    if len(rows) > max(10, int(known.sum()) // 2):
+        found = f"p against the label in {len(rows)} of {int(known.sum())} items"
+        problems.add("p-inverted", file, "p that agrees with the labels", found)
+    if table.n < 2:
+        return
+    if np.all(known) and np.all(label == label[0]):
+        said = "Hallucination" if label[0] else "Not Hallucination"
+        problems.add("label-constant", file, "both labels", f'"{said}" on every item')
+    if np.all(known) and np.all(p == p[0]):
+        problems.add("p-constant", file, "p that differs", f"{float(p[0])!r} on every item", key=P)
+    if table.ids is not None:
+        check_doubled(table, problems)
+
+
+def check_doubled(table: Table, problems: Problems) -> None:
+    """Report each id that has been given before."""
+    ids = table.ids if table.has_id is None else table.ids[table.has_id]  # type: ignore[index]
+    assert ids is not None  # noqa: S101 - for mypy; the caller has looked
+    places = np.arange(table.n) if table.has_id is None else np.flatnonzero(table.has_id)
+    order = np.argsort(ids, kind="stable")
+    again = order[1:][ids[order][1:] == ids[order][:-1]]
+    rows = np.sort(places[again])
+
+    def doubled(row: int) -> dict[str, object]:
+        said = table.id_at(row)
+        return {"expected": "an id of its own", "found": f"{said} again", "id": said, "key": "id"}
+
+    problems.add_rows("id-doubled", table.file, rows, doubled)
+
+
+def check_has_ids(predictions: Table, problems: Problems) -> bool:
+    """Return whether any row has an id, reporting if none so much as tries."""
+    file = predictions.file
+    if predictions.ids is None and not problems.count("id-integer", file):
+        found = f"none on {predictions.n} items"
+        problems.add("id-missing", file, "an integer on every item", found, key="id")
+    return predictions.ids is not None

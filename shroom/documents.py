@@ -1,0 +1,245 @@
+"""Finding the documents in what a user names: a file, a folder, a zip or a pipe.
+
+Nothing is ever unpacked to disk: members are read in memory, under limits of count, size and ratio.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Union
+
+if TYPE_CHECKING:
+    import gzip
+    import zipfile
+    from collections.abc import Iterator
+
+    from shroom.problems import Problems
+
+Source = Union[str, "os.PathLike[str]"]
+
+MAX_MEMBERS = 1000
+#: Bytes of one document out of a zip or gzip file.
+MAX_BYTES = 1 << 30
+#: Beyond a megabyte, predictions that shrink to less than this part are no predictions.
+MAX_RATIO = 200
+_RATIO_FROM = 1 << 20
+_MAP_FROM = 1 << 24
+
+_ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+_JUNK = {"__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pycache__"}
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file of predictions or data.
+
+    Attributes
+    ----------
+    file : str
+        How messages name it.
+    base : str
+        Its own name, without the folders.
+    content : bytes or Path
+        What is in it, or where that lies.
+    member : bool
+        Whether it was found in a folder or a zip, rather than named directly.
+    """
+
+    file: str
+    base: str
+    content: bytes | Path
+    member: bool = False
+
+    @property
+    def lines(self) -> bool:
+        """Whether the name says JSON Lines."""
+        return self.base.lower().endswith((".jsonl", ".jsonl.gz"))
+
+    def read(self, problems: Problems) -> bytes | memoryview | None:
+        """Return the bytes, inflated; or ``None``, with the reason among the problems."""
+        try:
+            data = self.content if isinstance(self.content, bytes) else _bytes_of(self.content)
+        except OSError as error:
+            problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
+            return None
+        if data[:2] != b"\x1f\x8b":
+            return data
+        import gzip
+        import zlib
+
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+                return _inflate(stream, len(data), self.file, problems)
+        except (OSError, EOFError, zlib.error) as error:
+            problems.add("gzip-broken", self.file, "a gzip file", str(error))
+            return None
+
+
+def _bytes_of(path: Path) -> bytes | memoryview:
+    """Return a file's bytes; those of a large one mapped, which spares copying them."""
+    if path.stat().st_size < _MAP_FROM:
+        return path.read_bytes()
+    import mmap
+
+    with path.open("rb") as stream:
+        if hasattr(mmap, "MAP_POPULATE"):
+            flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
+            return memoryview(mmap.mmap(stream.fileno(), 0, flags, mmap.PROT_READ))
+        return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def documents(source: Source, problems: Problems, *, junk: bool = False) -> list[Document]:
+    """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
+
+    Parameters
+    ----------
+    source : path or "-"
+        What the user named.
+    problems : Problems
+        Gets what is wrong with the container.
+    junk : bool
+        Whether to list what operating systems leave behind (``__MACOSX/._val…json``) as well, as
+        the organisers' program does.
+    """
+    if os.fspath(source) == "-":
+        data = sys.stdin.buffer.read()
+        if data.startswith(b"PK"):
+            return list(_zip_documents(io.BytesIO(data), "<stdin>", problems, junk=junk))
+        return [Document("<stdin>", "<stdin>", data)]
+    path = Path(source)
+    if path.is_dir():
+        return list(_folder_documents(path, problems, junk=junk))
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(4)
+    except OSError as error:
+        problems.add("file-unreadable", str(source), "a file", error.strerror or "no file")
+        return []
+    if head.startswith(b"PK") or path.suffix.lower() == ".zip":
+        return list(_zip_documents(path, str(source), problems, junk=junk))
+    return [Document(str(source), path.name, path)]
+
+
+def _folder_documents(folder: Path, problems: Problems, *, junk: bool) -> Iterator[Document]:
+    found = 0
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if junk or not _is_junk(name))
+        for name in sorted(files):
+            path = Path(parent) / name
+            if not _wanted(name, str(path), problems, junk=junk):
+                continue
+            found += 1
+            if found > MAX_MEMBERS:
+                expected = f"at most {MAX_MEMBERS} files"
+                problems.add("zip-members", str(folder), expected, "more of them")
+                return
+            yield Document(str(path), name, path, member=True)
+    if not found:
+        problems.add("no-file", str(folder), "a .json file", "none")
+
+
+def _zip_documents(
+    archive: Path | IO[bytes], file: str, problems: Problems, *, junk: bool
+) -> Iterator[Document]:
+    import zipfile
+    import zlib
+
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            members = [
+                info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))
+            ]
+            if len(members) > MAX_MEMBERS:
+                found = f"{len(members)}"
+                problems.add("zip-members", file, f"at most {MAX_MEMBERS} members", found)
+                return
+            found_any = False
+            for info in sorted(members, key=lambda info: info.filename):
+                name = info.filename.replace("\\", "/")
+                place = f"{file}/{name}"
+                if _is_junk(name) and not junk:
+                    continue
+                data = _member(opened, info, place, problems)
+                found_any = found_any or data is None
+                if data is None or not _wanted(name, place, problems, junk=junk):
+                    continue
+                found_any = True
+                base = PurePosixPath(name).name
+                yield Document(place, base, data, member=True)
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        LookupError,
+        NotImplementedError,
+        OSError,
+        OverflowError,
+        RuntimeError,
+        ValueError,
+    ) as error:
+        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+        return
+    if not found_any:
+        problems.add("no-file", file, "a .json file", "none")
+
+
+def _member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, problems: Problems
+) -> bytes | None:
+    """Return a member's bytes if it may be read; documents only, others count as empty."""
+    stored, deflated = 0, 8
+    if info.flag_bits & 0x1:
+        problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
+    elif place.lower().endswith(".zip"):
+        problems.add("zip-nested", place, "a .json file", "a zip within the zip")
+    elif info.compress_type not in (stored, deflated):
+        found = f"method {info.compress_type}"
+        problems.add("zip-method", place, "a stored or deflated member", found)
+    elif not place.lower().endswith(_ENDINGS):
+        return b""
+    else:
+        with archive.open(info) as stream:
+            data = _inflate(stream, info.compress_size, place, problems)
+        if data is not None and data.startswith(b"PK\x03\x04"):
+            problems.add("zip-nested", place, "a .json file", "a zip within the zip")
+            return None
+        return data
+    return None
+
+
+def _inflate(
+    stream: IO[bytes] | gzip.GzipFile, packed: int, file: str, problems: Problems
+) -> bytes | None:
+    """Return what the stream holds, or ``None`` as soon as it grows beyond the limits."""
+    chunks, size = [], 0
+    while chunk := stream.read(1 << 20):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > MAX_BYTES:
+            expected = f"at most {MAX_BYTES >> 20} MiB"
+            problems.add("too-large", file, expected, "more")
+            return None
+        if size > _RATIO_FROM and size > MAX_RATIO * max(packed, 1):
+            expected = f"at most {MAX_RATIO} times its packed size"
+            problems.add("absurd-ratio", file, expected, f"over {size} bytes out of {packed}")
+            return None
+    return b"".join(chunks)
+
+
+def _is_junk(name: str) -> bool:
+    return any(part in _JUNK or part.startswith(".") for part in PurePosixPath(name).parts)
+
+
+def _wanted(name: str, place: str, problems: Problems, *, junk: bool) -> bool:
+    if junk:
+        return name.endswith(".json")
+    if _is_junk(name):
+        return False
+    if name.lower().endswith(_ENDINGS):
+        return True
+    problems.add("file-ignored", place, "a .json file", "another kind of file")
+    return False
