@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from shroom.report.text import number
+from shroom.report.text import HEADER, track_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,9 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: .25rem .75rem; text-align: left; border-bottom: 1px solid #8886; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+th[scope=row] { font-weight: normal; }
+.scores tr:nth-child(2) > * { font-weight: 600; }
+td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
 code { overflow-wrap: anywhere; }
 """
@@ -38,8 +40,8 @@ def scores_page(score: Score) -> str:
 def problems_page(problems: Problems) -> str:
     """Return the page of a submission that has errors."""
     lead = (
-        f"<p>The submission was not scored: it has {problems.errors} errors"
-        f" and {problems.warnings} warnings.</p>"
+        "<p>The submission was not scored. "
+        f"Errors: {problems.errors}; warnings: {problems.warnings}.</p>"
     )
     counts = "".join(
         f"<tr><td><code>{escape(code)}</code></td><td class=n>{count}</td></tr>"
@@ -53,27 +55,19 @@ def problems_page(problems: Problems) -> str:
 
 
 def _track(result: TrackScore) -> str:
-    rows = [_score_row(f"{result.split} {result.track}", result.n, result.accuracy, result.rho)]
-    for name, floor in result.floors.items():
-        rows.append(_score_row(f"floor: {name}", None, floor["accuracy"], floor["rho"]))
-    for key, slices in result.slices.items():
-        for name, part in slices.items():
-            label = f"{key} {name}"
-            rows.append(_score_row(label, part["n"], part["accuracy"], part["rho"]))
     head = "".join(
-        f"<th scope=col{' class=n' if i else ''}>{name}</th>"
-        for i, name in enumerate(("", "items", "accuracy", "rho"))
+        f"<th scope=col{' class=n' if i else ''}>{name}</th>" for i, name in enumerate(HEADER)
+    )
+    rows = "".join(
+        f"<tr><th scope=row>{escape(name)}</th>"
+        + "".join(f"<td class=n>{cell}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in track_rows(result)
     )
     return (
-        f"<div class=wide><table><caption>{escape(result.track)}</caption>"
-        f"<tr>{head}</tr>{''.join(rows)}</table></div>"
+        f"<div class=wide><table class=scores><caption>{escape(result.track)}</caption>"
+        f"<tr>{head}</tr>{rows}</table></div>"
     )
-
-
-def _score_row(name: str, n: int | None, accuracy: float | None, rho: float | None) -> str:
-    cells = ("" if n is None else str(n), number(accuracy), number(rho))
-    numbers = "".join(f"<td class=n>{cell}</td>" for cell in cells)
-    return f"<tr><th scope=row>{escape(name)}</th>{numbers}</tr>"
 
 
 def _problem_table(problems: Iterable[Problem]) -> str:

@@ -11,20 +11,21 @@ if TYPE_CHECKING:
 
     Row = tuple[str, ...]
 
+HEADER = ("", "n", "accuracy", "95% interval", "rho", "95% interval")
 _UNDEFINED = "–"
 
 
 def render(score: Score) -> str:
     """Return the scores as text: each track whole, beside trivial systems, and in slices."""
-    rows: list[Row | None] = [("", "n", "accuracy", "95% interval", "rho", "95% interval")]
+    rows: list[Row | None] = [HEADER]
     for result in score.results:
-        rows.append(None)
-        rows.extend(_track_rows(result))
+        rows += [None, *track_rows(result)]
     lines = [*align(rows), "", score.signature]
     return "\n".join(lines) + "\n"
 
 
-def _track_rows(result: TrackScore) -> list[Row]:
+def track_rows(result: TrackScore) -> list[Row]:
+    """Return a track's scores as the cells of ``HEADER``: whole, of trivial systems, in slices."""
     rows: list[Row] = [
         (
             f"{result.split} {result.track}",
@@ -48,7 +49,7 @@ def _track_rows(result: TrackScore) -> list[Row]:
 
 
 def number(value: float | None) -> str:
-    """Return a score with the digits that people read, without the leading zero's noise.
+    """Return a score with the digits that people read.
 
     Examples
     --------
