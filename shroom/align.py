@@ -46,8 +46,7 @@ def align(track: Track, problems: Problems) -> None:
     """Find the predictions' row for each row of the gold, reporting what hinders it."""
     predictions, gold = track.predictions, track.gold
     assert gold is not None  # noqa: S101 - for mypy
-    if gold.ids is not None:
-        check_doubled(gold, problems)
+    check_doubled(gold, problems)
     if predictions.n != gold.n and not problems.count("not-json", predictions.file):
         expected = f"{gold.n} items, as {gold.file} has"
         problems.add("count", predictions.file, expected, f"{predictions.n}")

@@ -13,6 +13,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from shroom.check import read_table
+from shroom.columns import check_doubled
 from shroom.documents import documents
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.submission import latest
@@ -149,10 +150,11 @@ def labelled(gold: Source) -> dict[str, dict[str, bytes]]:
     """Return the labelled files of a gold folder by split, val before test."""
     problems = Problems()
     splits: dict[str, dict[str, bytes]] = {split: {} for split in _PHASES}
-    for (split, _), document in sorted(latest(documents(gold, problems)).items()):
+    for (split, _), document in sorted(latest(documents(gold, problems), problems).items()):
         if split in splits:
             table = read_table(document, Role.GOLD, problems)
             if table is not None and table.labelled:
+                check_doubled(table, problems)
                 splits[split][_reference_name(document)] = bytes(document.read(problems) or b"")
     if problems.errors:
         raise InvalidInput(problems)
@@ -201,7 +203,10 @@ def _codalab(scorer: Path, splits: list[str], start: dt.date) -> bytes:
 
 
 def _date(start: dt.date, phase: int) -> str:
-    return (start + dt.timedelta(days=_DAYS * phase)).isoformat()
+    try:
+        return (start + dt.timedelta(days=_DAYS * phase)).isoformat()
+    except OverflowError as error:
+        raise ShroomError(f"{start}: leaves no time for the phases; name an earlier day") from error
 
 
 def _filled(template: Path, **parts: Iterable[str]) -> bytes:

@@ -97,7 +97,7 @@ def check_documents(
     found = named(found, problems, splits)
     held_against = gold if gold is not None else data
     role = Role.GOLD if gold is not None else Role.DATA
-    golds = _Golds(held_against, role, problems, splits) if held_against is not None else None
+    golds = _Golds(held_against, role, problems) if held_against is not None else None
     checked = [_check_file(document, golds, problems) for document in found]
     tracks = [track for track in checked if track is not None]
     scored = [track for track in tracks if role is not Role.GOLD or _labelled(track)]
@@ -105,6 +105,9 @@ def check_documents(
         if track not in scored and track.gold:
             code = "gold-skipped" if scored else "gold-unlabelled"
             problems.add(code, track.gold.file, f'"label" and "{P}"', "rows without them")
+    for document, wanted in golds.unmatched if golds else []:
+        code = "gold-skipped" if scored else "no-gold"
+        problems.add(code, document.file, f"gold for {wanted}", f"none in {held_against}")
     return Checked(problems, sorted(scored, key=lambda track: _order(track.name)))
 
 
@@ -117,18 +120,18 @@ def _order(name: Name) -> tuple[int, str]:
 
 
 def _check_file(document: Document, golds: _Golds | None, problems: Problems) -> Track | None:
-    name = Name.guess(document.base)
-    gold_document = golds.find(document, name) if golds else None
-    if golds and gold_document is None:
-        return None
     predictions = read_table(document, Role.PREDICTIONS, problems)
     if predictions is None:
         return None
     check_columns(predictions, problems)
-    if golds is None or gold_document is None:
+    name = Name.guess(document.base)
+    if golds is None:
         if name is not None and name.split == "test":
             check_has_ids(predictions, problems)
         return Track(name or Name("val", _track_of(predictions)), predictions)
+    gold_document = golds.find(document, name)
+    if gold_document is None:
+        return None
     gold = golds.read(gold_document, texts=predictions.texts is not None)
     if gold is None:
         return None
@@ -142,11 +145,9 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
 class _Golds:
     """The files that a submission is held against, each read when it is needed."""
 
-    def __init__(
-        self, source: Source, role: Role, problems: Problems, splits: tuple[str, ...]
-    ) -> None:
-        self.role, self.problems, self.splits = role, problems, splits
-        self.file = str(source)
+    def __init__(self, source: Source, role: Role, problems: Problems) -> None:
+        self.role, self.problems, self.file = role, problems, str(source)
+        self.unmatched: list[tuple[Document, str]] = []
         # What else lies in a folder of gold is no problem of the submission.
         beside = Problems()
         self.documents = documents(source, beside)
@@ -155,27 +156,31 @@ class _Golds:
                 problems.add(problem.code, problem.file, problem.expected, problem.found)
 
     def find(self, document: Document, name: Name | None) -> Document | None:
-        """Return the gold for a file of predictions: of its split and track, the latest version."""
-        if len(self.documents) == 1:
-            return self._only(document, name)
+        """Return the gold for a file of predictions: of its split and track, the latest version.
+
+        A gold file that is named directly, or that is alone, serves unless both names tell
+        something else.
+        """
+        alone = self.documents[0] if len(self.documents) == 1 else None
+        told = Name.guess(alone.base) if alone else None
+        if alone and (name is None or (told is None and not alone.member)):
+            return alone
         if name is None:
             if self.documents:
                 expected = "a name that tells split and track, to choose the gold by"
                 self.problems.add("file-name", document.file, expected, show(document.base))
             return None
-        gold = latest(self.documents).get((name.split, name.track))
-        if gold is None:
-            expected = f"gold for {name.split}.{name.track}"
-            self.problems.add("no-gold", document.file, expected, f"none in {self.file}")
-        return gold
-
-    def _only(self, document: Document, name: Name | None) -> Document:
-        gold = self.documents[0]
-        told = Name.guess(gold.base)
-        if name and told and (name.split, name.track) != (told.split, told.track):
-            expected = f"gold for {name.split}.{name.track}"
-            self.problems.add("split-differs", document.file, expected, gold.file)
-        return gold
+        key = name.split, name.track
+        if alone and told and (told.split, told.track) == key:
+            return alone
+        fitting = [
+            gold
+            for gold in self.documents
+            if (named := Name.parse(gold.base)) and (named.split, named.track) == key
+        ]
+        if not fitting:
+            self.unmatched.append((document, f"{name.split}.{name.track}"))
+        return latest(fitting, self.problems).get(key)
 
     def read(self, document: Document, *, texts: bool) -> Table | None:
         return read_table(document, self.role, self.problems, texts=texts)
@@ -205,13 +210,12 @@ def read_table(
     data = document.read(problems)
     if data is None:
         return None
+    lines = document.is_lines(data)
     if fast is not None:
-        table: Table | None = fast.table(
-            data, role, document.file, lines=document.lines, texts=texts
-        )
+        table: Table | None = fast.table(data, role, document.file, lines=lines, texts=texts)
         if table is not None:
             return table
-    items = decode.items(bytes(data), document.file, problems, lines=document.lines)
+    items = decode.items(bytes(data), document.file, problems, lines=lines)
     return None if items is None else tabulate(items, role, document.file, problems)
 
 

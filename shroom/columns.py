@@ -41,14 +41,14 @@ def check_columns(table: Table, problems: Problems) -> None:
         problems.add("label-constant", file, "both labels", f'"{said}" on every item')
     if np.all(known) and np.all(p == p[0]):
         problems.add("p-constant", file, "p that differs", f"{float(p[0])!r} on every item", key=P)
-    if table.ids is not None:
-        check_doubled(table, problems)
+    check_doubled(table, problems)
 
 
 def check_doubled(table: Table, problems: Problems) -> None:
     """Report each id that has been given before."""
-    ids = table.ids if table.has_id is None else table.ids[table.has_id]  # type: ignore[index]
-    assert ids is not None  # noqa: S101 - for mypy; the caller has looked
+    if table.ids is None:
+        return
+    ids = table.ids if table.has_id is None else table.ids[table.has_id]
     places = np.arange(table.n) if table.has_id is None else np.flatnonzero(table.has_id)
     order = np.argsort(ids, kind="stable")
     again = order[1:][ids[order][1:] == ids[order][:-1]]

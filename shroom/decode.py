@@ -29,17 +29,12 @@ def items(data: bytes, file: str, problems: Problems, *, lines: bool = False) ->
     problems : Problems
         Gets ``not-utf8``, ``not-json``, ``not-a-list`` and ``empty``.
     lines : bool
-        Whether the file is JSON Lines. Text that comes without a name (from a pipe) may be
-        either, told by its first character.
+        Whether it is JSON Lines.
     """
     text = _text(data.removeprefix(_BOM), file, problems)
     if text is None:
         return None
-    found: list[Any] | None
-    if lines or (file == "<stdin>" and text.lstrip().startswith("{")):
-        found = _json_lines(text, file, problems)
-    else:
-        found = _json_list(text, file, problems)
+    found = _json_lines(text, file, problems) if lines else _json_list(text, file, problems)
     if found is not None and not found:
         problems.add("empty", file, "at least one item", "none")
         return None

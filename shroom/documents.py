@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 Source = Union[str, "os.PathLike[str]"]
 
 MAX_MEMBERS = 1000
-#: Bytes of one document out of a zip or gzip file.
+#: Bytes of all documents out of one zip, or of one out of a gzip file.
 MAX_BYTES = 1 << 30
 #: Beyond a megabyte, predictions that shrink to less than this part are no predictions.
 MAX_RATIO = 200
 _RATIO_FROM = 1 << 20
 _MAP_FROM = 1 << 24
+
+#: The name of what has none.
+PIPE = "<stdin>"
 
 _ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 _JUNK = {"__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pycache__"}
@@ -54,19 +57,16 @@ class Document:
     content: bytes | Path
     member: bool = False
 
-    @property
-    def lines(self) -> bool:
-        """Whether the name says JSON Lines."""
+    def is_lines(self, data: bytes | memoryview) -> bool:
+        """Return whether it is JSON Lines: by its name or, out of a pipe, by how it begins."""
+        if self.base == PIPE:
+            return bytes(data[:1000]).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
         return self.base.lower().endswith((".jsonl", ".jsonl.gz"))
 
     def read(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
-        try:
-            data = self.content if isinstance(self.content, bytes) else _bytes_of(self.content)
-        except OSError as error:
-            problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
-            return None
-        if data[:2] != b"\x1f\x8b":
+        data = self.packed(problems)
+        if data is None or data[:2] != b"\x1f\x8b":
             return data
         import gzip
         import zlib
@@ -76,6 +76,14 @@ class Document:
                 return _inflate(stream, len(data), self.file, problems)
         except (OSError, EOFError, zlib.error) as error:
             problems.add("gzip-broken", self.file, "a gzip file", str(error))
+            return None
+
+    def packed(self, problems: Problems) -> bytes | memoryview | None:
+        """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
+        try:
+            return self.content if isinstance(self.content, bytes) else _bytes_of(self.content)
+        except OSError as error:
+            problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
             return None
 
 
@@ -106,15 +114,17 @@ def documents(source: Source, problems: Problems, *, junk: bool = False) -> list
         the organisers' program does.
     """
     if os.fspath(source) == "-":
-        data = sys.stdin.buffer.read()
-        if data.startswith(b"PK"):
-            return list(_zip_documents(io.BytesIO(data), "<stdin>", problems, junk=junk))
-        return [Document("<stdin>", "<stdin>", data)]
+        if sys.stdin is None:
+            problems.add("file-unreadable", "<stdin>", "a pipe", "none")
+            return []
+        return _stream_documents(sys.stdin.buffer, "<stdin>", problems, junk=junk)
     path = Path(source)
     if path.is_dir():
         return list(_folder_documents(path, problems, junk=junk))
     try:
         with path.open("rb") as stream:
+            if not path.is_file():  # a named pipe, which can be read only once
+                return _stream_documents(stream, str(source), problems, junk=junk)
             head = stream.read(4)
     except OSError as error:
         problems.add("file-unreadable", str(source), "a file", error.strerror or "no file")
@@ -124,15 +134,32 @@ def documents(source: Source, problems: Problems, *, junk: bool = False) -> list
     return [Document(str(source), path.name, path)]
 
 
+def _stream_documents(
+    stream: IO[bytes], file: str, problems: Problems, *, junk: bool
+) -> list[Document]:
+    data = stream.read()
+    if data.startswith(b"PK"):
+        return list(_zip_documents(io.BytesIO(data), file, problems, junk=junk))
+    return [Document(file, PIPE, data)]
+
+
 def _folder_documents(folder: Path, problems: Problems, *, junk: bool) -> Iterator[Document]:
     found = 0
-    for parent, folders, files in os.walk(folder):
+
+    def unreadable(error: OSError) -> None:
+        file = str(error.filename or folder)
+        problems.add("file-unreadable", file, "a folder", error.strerror or "none")
+
+    for parent, folders, files in os.walk(folder, onerror=unreadable):
         folders[:] = sorted(name for name in folders if junk or not _is_junk(name))
         for name in sorted(files):
             path = Path(parent) / name
             if not _wanted(name, str(path), problems, junk=junk):
                 continue
             found += 1
+            if not path.is_file():
+                problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
+                continue
             if found > MAX_MEMBERS:
                 expected = f"at most {MAX_MEMBERS} files"
                 problems.add("zip-members", str(folder), expected, "more of them")
@@ -157,13 +184,14 @@ def _zip_documents(
                 found = f"{len(members)}"
                 problems.add("zip-members", file, f"at most {MAX_MEMBERS} members", found)
                 return
-            found_any = False
+            found_any, room = False, MAX_BYTES
             for info in sorted(members, key=lambda info: info.filename):
                 name = info.filename.replace("\\", "/")
                 place = f"{file}/{name}"
                 if _is_junk(name) and not junk:
                     continue
-                data = _member(opened, info, place, problems)
+                data = _member(opened, info, place, problems, room)
+                room -= len(data or b"")
                 found_any = found_any or data is None
                 if data is None or not _wanted(name, place, problems, junk=junk):
                     continue
@@ -188,7 +216,7 @@ def _zip_documents(
 
 
 def _member(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, problems: Problems
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, problems: Problems, room: int
 ) -> bytes | None:
     """Return a member's bytes if it may be read; documents only, others count as empty."""
     stored, deflated = 0, 8
@@ -203,7 +231,7 @@ def _member(
         return b""
     else:
         with archive.open(info) as stream:
-            data = _inflate(stream, info.compress_size, place, problems)
+            data = _inflate(stream, info.compress_size, place, problems, room)
         if data is not None and data.startswith(b"PK\x03\x04"):
             problems.add("zip-nested", place, "a .json file", "a zip within the zip")
             return None
@@ -212,26 +240,30 @@ def _member(
 
 
 def _inflate(
-    stream: IO[bytes] | gzip.GzipFile, packed: int, file: str, problems: Problems
+    stream: IO[bytes] | gzip.GzipFile,
+    packed: int,
+    file: str,
+    problems: Problems,
+    room: int | None = None,
 ) -> bytes | None:
     """Return what the stream holds, or ``None`` as soon as it grows beyond the limits."""
-    chunks, size = [], 0
+    grown, size = io.BytesIO(), 0
     while chunk := stream.read(1 << 20):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > MAX_BYTES:
-            expected = f"at most {MAX_BYTES >> 20} MiB"
+        size += grown.write(chunk)
+        if size > (MAX_BYTES if room is None else room):
+            expected = f"at most {MAX_BYTES >> 20} MiB in all"
             problems.add("too-large", file, expected, "more")
             return None
         if size > _RATIO_FROM and size > MAX_RATIO * max(packed, 1):
             expected = f"at most {MAX_RATIO} times its packed size"
             problems.add("absurd-ratio", file, expected, f"over {size} bytes out of {packed}")
             return None
-    return b"".join(chunks)
+    return grown.getvalue()
 
 
 def _is_junk(name: str) -> bool:
-    return any(part in _JUNK or part.startswith(".") for part in PurePosixPath(name).parts)
+    parts = [part for part in PurePosixPath(name).parts if part != ".."]
+    return any(part in _JUNK or part.startswith(".") for part in parts)
 
 
 def _wanted(name: str, place: str, problems: Problems, *, junk: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +17,11 @@ from shroom.documents import Document, documents
 from shroom.problems import Problems, ShroomError, printable, show
 from shroom.submission import Name
 from shroom.table import KEYS, TOLERANCE, P, id_in, label_in, number_in
-from shroom.writing import write_files
+from shroom.writing import refuse_overwriting, write_files
 
 if TYPE_CHECKING:
     from shroom.documents import Source
+    from shroom.table import Table
 
 
 @dataclass
@@ -93,11 +95,10 @@ def mend(
     mended = []
     for document in documents(submission, found):
         content = document.read(found)
-        items = (
-            None
-            if content is None
-            else decode.items(bytes(content), document.file, found, lines=document.lines)
-        )
+        if content is None:
+            continue
+        lines = document.is_lines(content)
+        items = decode.items(bytes(content), document.file, found, lines=lines)
         if items is None or any(item is decode.BROKEN for item in items):
             continue
         rows = [_mend_item(index, item, document.file, log) for index, item in enumerate(items)]
@@ -115,22 +116,26 @@ def mend(
     return Mended(_files(again, checked), log.all(), checked)
 
 
-def write(mended: Mended, out: Source, submission: Source) -> None:
+def write(mended: Mended, out: Source, *inputs: Source | None) -> None:
     """Write a mended submission: as a zip, a folder or one file, as ``out`` names it.
 
     Raises
     ------
     ShroomError
-        Where ``out`` is the original, or exists while errors remain.
+        Where ``out`` would touch one of the ``inputs``, or exists while errors remain.
     """
     path = Path(out)
-    if path.exists() and str(submission) != "-" and path.samefile(submission):
-        raise ShroomError(f"{out}: is the submission itself, which is never touched; name another")
+    real = Path(os.path.realpath(path))
+    for read in inputs:
+        folder = Path(os.path.realpath(read or "-"))
+        if folder.is_dir() and (folder == real or folder in real.parents):
+            raise ShroomError(f"{out}: lies in {read}, which is never touched; name another place")
     if not mended.files:
         raise ShroomError(f"{out}: not written, since nothing could be read")
+    refuse_overwriting([path], inputs)
     if path.exists() and not mended.checked.ok:
         raise ShroomError(f"{out}: exists and is not overwritten, since errors remain")
-    write_files(path, mended.files)
+    write_files(path, mended.files, inputs)
 
 
 def _mend_item(index: int, item: Any, file: str, log: _Log) -> Any:
@@ -143,7 +148,8 @@ def _mend_item(index: int, item: Any, file: str, log: _Log) -> Any:
             continue
         better = _mend_value(key, value)
         if better is not value:
-            kind = {"id": "id-string", "label": "label-value", P: "p-number"}[key]
+            kinds = {"id": "id-string", "label": "label-value", P: "p-number"}
+            kind = kinds.get(key, "value-finite")
             log.add(kind, file, f"item {index}: {key}: {show(value)} became {show(better)}")
         new[key] = better
     return new
@@ -156,6 +162,8 @@ def _mend_value(key: str, value: Any) -> Any:
     if key == "label":
         label = label_in(value)
         return value if label is None or label.value == value else Label(label).value
+    if isinstance(value, float) and not math.isfinite(value) and key not in ("id", "label", P):
+        return ""
     if key == P and isinstance(value, str):
         p = number_in(value)
         if p is not None and math.isfinite(p) and -TOLERANCE <= p <= 1 + TOLERANCE:
@@ -174,43 +182,41 @@ def _reorder(
     if held_against is None:
         return
     for place, (document, rows) in enumerate(mended):
-        keys = _keys_of(rows)
-        wanted = _wanted_keys(document, rows, held_against, labelled=labelled)
-        if keys is None or wanted is None or keys == wanted or Counter(keys) != Counter(wanted):
+        table = _table_for(document, rows, held_against, labelled=labelled)
+        if table is None or not all(isinstance(row, dict) for row in rows):
+            continue
+        keys, wanted = _keys(rows, table)
+        if keys == wanted or Counter(keys) != Counter(wanted):
             continue
         queues: dict[Any, list[Any]] = {}
         for key, row in zip(keys, rows):
             queues.setdefault(key, []).append(row)
+        alike = sum(any(row != queue[0] for row in queue) for queue in queues.values())
         mended[place] = (document, [queues[key].pop(0) for key in wanted])
         log.add("order", document.file, f"put {len(rows)} rows into the order of {held_against}")
+        if alike:
+            text = f"{alike} groups of rows with equal texts kept their order among themselves"
+            log.add("order", document.file, text)
 
 
-def _keys_of(rows: list[Any]) -> list[Any] | None:
-    if not all(isinstance(row, dict) for row in rows):
-        return None
-    if all("id" in row for row in rows):
-        return [id_in(row["id"]) for row in rows]
-    if all(isinstance(row.get("hyp"), str) for row in rows):
-        return [(row["hyp"], str(row.get("src"))) for row in rows]
-    return None
-
-
-def _wanted_keys(
+def _table_for(
     document: Document, rows: list[Any], held_against: Source, *, labelled: bool
-) -> list[Any] | None:
-    """Return the keys of the gold's rows, of the same kind as those of the predictions."""
+) -> Table | None:
+    """Return the gold's or the data's rows for a file of the submission."""
     again = [Document(document.file, document.base, _dump(rows).encode(), member=document.member)]
     gold, data = (held_against, None) if labelled else (None, held_against)
     checked = check_documents(again, gold, data=data, problems=Problems())
-    table = checked.tracks[0].gold if checked.tracks else None
-    if table is None:
-        return None
+    return checked.tracks[0].gold if checked.tracks else None
+
+
+def _keys(rows: list[dict[str, Any]], table: Table) -> tuple[list[Any], list[Any]]:
+    """Return what tells the rows of the predictions and those of the gold, of the same kind."""
     if table.ids is not None:
-        return list(table.ids.tolist())
-    if table.texts is None:
-        return None
-    with_src = any("src" in row for row in rows)
-    return [(hyp, str(src if with_src else None)) for hyp, src in table.texts]
+        return [id_in(row.get("id")) for row in rows], list(table.ids.tolist())
+    keys = [key for key in ("hyp", "src") if all(isinstance(row.get(key), str) for row in rows)]
+    texts = table.texts or []
+    wanted = [tuple(dict(zip(("hyp", "src"), text))[key] for key in keys) for text in texts]
+    return [tuple(row[key] for key in keys) for row in rows], wanted
 
 
 def _files(mended: list[Document], checked: Checked) -> dict[str, str]:

@@ -73,7 +73,11 @@ def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
             results.append(result)
     if problems.errors:
         raise InvalidInput(problems)
-    return Score(sorted(results, key=lambda result: result.track, reverse=True))
+    for result in results:
+        if result.rho is None:
+            file = f"{result.split}.{result.track}.json"
+            problems.add("rho-undefined", file, "p that varies, without NaN", "another")
+    return Score(sorted(results, key=lambda result: result.track, reverse=True), list(problems))
 
 
 def scores_txt(score: Score) -> str:
@@ -110,7 +114,7 @@ def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[d
 
 
 def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | None:
-    data = document.read(problems)
+    data = document.packed(problems)
     if data is None:
         return None
     try:
@@ -150,7 +154,8 @@ def _try_sorting(items: list[dict[str, Any]], document: Document, problems: Prob
 
 def _gold_for(document: Document, golds: list[Document], problems: Problems) -> Table | None:
     name = _name(document)
-    gold = golds[0] if len(golds) == 1 else latest(golds).get((name.split, name.track))
+    fitting = [gold for gold in golds if gold.base.startswith(f"{name.split}.{name.track}.")]
+    gold = golds[0] if len(golds) == 1 else latest(fitting, problems).get((name.split, name.track))
     if gold is None:
         problems.add("no-gold", document.file, f"gold named {document.base}", "none")
         return None

@@ -44,7 +44,6 @@ CODES: dict[str, Code] = {
     "file-name": Code(ERROR, "rename it to {val,test}.model-{agnostic,aware}.json"),
     "file-twice": Code(ERROR, "keep one file for each track"),
     "file-ignored": Code(WARNING, "leave it out of the submission"),
-    "split-differs": Code(WARNING, "check that this is the gold of the same split and track"),
     "no-gold": Code(ERROR, "name the gold that has this split and track"),
     # the bytes
     "not-utf8": Code(ERROR, "save the file as UTF-8"),
@@ -78,9 +77,10 @@ CODES: dict[str, Code] = {
     "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),
     # the gold
     "gold-unlabelled": Code(ERROR, "name a file that has label and p(Hallucination)"),
-    "gold-skipped": Code(WARNING, "to score it, name gold that has label and p(Hallucination)"),
+    "gold-skipped": Code(WARNING, "to score it as well, name labelled gold for it"),
     # the organisers' 2024 program
     "official": Code(ERROR, "see the organisers' rules of 2024"),
+    "splits-mixed": Code(ERROR, "name the gold of one split, or hand in one split"),
     "rho-undefined": Code(WARNING, "see p-constant; on the platforms rho is written as 0"),
     "track-missing": Code(WARNING, "hand in both tracks to be ranked on both"),
 }

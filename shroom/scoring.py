@@ -16,7 +16,7 @@ from shroom.check import check
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval
-from shroom.problems import Problem, Problems, ShroomError
+from shroom.problems import InvalidInput, Problem, Problems
 from shroom.submission import TRACKS
 from shroom.table import GROUPS, Group
 from shroom.version import __version__
@@ -134,15 +134,15 @@ class Score:
 
         Raises
         ------
-        ShroomError
+        InvalidInput
             Where two results are of the same track.
         """
         scores = {f"{t.removeprefix('model-')}_{m}": 0.0 for t in TRACKS for m in ("acc", "rho")}
         if len({result.track for result in self.results}) < len(self.results):
-            raise ShroomError(
-                "the submission has two splits of one track, and the platforms' keys tell no "
-                "splits; name the gold of one split"
-            )
+            problems = Problems()
+            found = ", ".join(f"{result.split}.{result.track}" for result in self.results)
+            problems.add("splits-mixed", "the submission", "one split for the platforms", found)
+            raise InvalidInput(problems)
         for result in self.results:
             scores[f"{result.short}_acc"] = result.accuracy
             scores[f"{result.short}_rho"] = result.rho if result.rho is not None else 0.0

@@ -62,7 +62,7 @@ class Name:
     def _from(cls, match: re.Match[str] | None) -> Name | None:
         if match is None:
             return None
-        version = int((match["version"] or "1")[:9])
+        version = max(1, int((match["version"] or "1")[:9]))
         return cls(match["split"], f"model-{match['track']}", version)
 
 
@@ -103,13 +103,20 @@ def named(
     return kept
 
 
-def latest(found: list[Document]) -> dict[tuple[str, str], Document]:
-    """Return the latest version for each split and track among well-named documents."""
+def latest(found: list[Document], problems: Problems) -> dict[tuple[str, str], Document]:
+    """Return the latest version for each split and track among well-named documents.
+
+    Two files of one version are reported as ``file-twice``: which of them is meant cannot be told.
+    """
     best: dict[tuple[str, str], tuple[int, Document]] = {}
     for document in found:
         name = Name.parse(document.base)
-        if name is not None:
-            key = name.split, name.track
-            if key not in best or name.version > best[key][0]:
-                best[key] = name.version, document
+        if name is None:
+            continue
+        version, before = best.get((name.split, name.track), (0, document))
+        if name.version == version:
+            expected = f"one file of {document.base}"
+            problems.add("file-twice", document.file, expected, f"another beside {before.file}")
+        elif name.version > version:
+            best[name.split, name.track] = name.version, document
     return {key: document for key, (_, document) in best.items()}

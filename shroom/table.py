@@ -29,6 +29,7 @@ KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
 GROUPS = ("task", "model", "ref")
 TEXTS = ("hyp", "src")
 
+_CHECKED = ("id", "label", P)
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
 _EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
 _INT64 = 1 << 63
@@ -201,7 +202,7 @@ class _Rows:
         for key, value in item.items():
             if self.role is Role.PREDICTIONS and key not in KEYS:
                 self.unknown.setdefault(key, []).append(index)
-            if isinstance(value, float) and not math.isfinite(value) and key not in ("id", P):
+            if isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
                 self._report("value-finite", index, "a text", show(value), key=key)
 
     def _add_id(self, index: int, item: dict[str, Any]) -> None:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from shroom.documents import Source
 
 
 def write_atomically(path: Source, content: str | bytes) -> None:
     """Write a file whole or not at all: beside the target first, then moved into place.
+
+    What is no file, such as a pipe, is written to as it is; of a link, what it points to.
 
     Raises
     ------
@@ -26,10 +28,13 @@ def write_atomically(path: Source, content: str | bytes) -> None:
     """
     import tempfile
 
-    target = Path(path)
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    target = Path(os.path.realpath(path))
     temporary = None
     try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(data)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".shroom-")
         with os.fdopen(handle, "wb") as stream:
@@ -45,19 +50,43 @@ def write_atomically(path: Source, content: str | bytes) -> None:
             Path(temporary).unlink()
 
 
-def write_files(out: Source, files: dict[str, str]) -> None:
+def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source | None]) -> None:
     """Write a submission as ``out`` names it: a ``.zip``, one file, or a folder.
 
     One file goes to ``out`` itself if that has an ending, several into a folder.
+
+    Raises
+    ------
+    ShroomError
+        Where something would overwrite one of the ``inputs``, or cannot be written.
     """
     path = Path(out)
     if path.suffix.lower() == ".zip":
-        write_atomically(path, zipped(files))
+        contents = {path: zipped(files)}
     elif len(files) == 1 and path.suffix and not path.is_dir():
-        write_atomically(path, _encoded(path.name, next(iter(files.values()))))
+        contents = {path: _encoded(path.name, next(iter(files.values())))}
     else:
-        for name, text in files.items():
-            write_atomically(path / name, text)
+        contents = {path / name: text.encode() for name, text in files.items()}
+    refuse_overwriting(contents, inputs)
+    for target, content in contents.items():
+        write_atomically(target, content)
+
+
+def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None]) -> None:
+    """Raise :class:`ShroomError` if a target exists and is an input, or lies in one.
+
+    Parameters
+    ----------
+    targets : iterable of path
+        The files that are to be written.
+    inputs : iterable of path or None
+        The files and folders that were read; ``"-"`` and ``None`` are no matter.
+    """
+    real = [Path(os.path.realpath(i)) for i in inputs if i is not None and os.fspath(i) != "-"]
+    for target in targets:
+        place = Path(os.path.realpath(target))
+        if place.exists() and any(read == place or read in place.parents for read in real):
+            raise ShroomError(f"{target}: is an input, and inputs are never touched; name another")
 
 
 def _encoded(name: str, text: str) -> bytes:

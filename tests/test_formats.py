@@ -32,7 +32,7 @@ MEND = re.compile(r"  to mend \[[a-z0-9-]+\]: .+")
 ELSEWHERE = {
     *("file-unreadable", "too-large", "zip-members"),
     *("gold-skipped", "gold-unlabelled", "ref-value", "task-value", "text-string"),
-    *("official", "rho-undefined", "track-missing"),
+    *("official", "rho-undefined", "splits-mixed", "track-missing"),
 }
 #: What --fix mends; of it, nothing may be left.
 MENDED = {"id-string", "key-unknown", "order", "p-number"}

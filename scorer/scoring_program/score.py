@@ -61,11 +61,8 @@ def run(
         text, values = scores_txt(result), result.platform_scores()
     except InvalidInput as error:
         return refuse(error.problems, page)
-    except (ShroomError, OSError) as error:
-        print(f"score.py: {error}", file=sys.stderr)
-        return 1
-    for problem in (*result.warnings, *missing_tracks(result)):
-        print(problem, file=sys.stderr)
+    tell(*map(str, (*result.warnings, *missing_tracks(result))))
+    print(text, end="", flush=True)
     if page:
         write_atomically(page, scores_page(result))
     if folder:
@@ -73,20 +70,30 @@ def run(
         write_atomically(folder / "scores.json", json.dumps(values) + "\n")
     if file:
         write_atomically(file, text)
-    print(text, end="")
     return 0
 
 
 def refuse(problems: Problems, page: Path | None) -> int:
     """Tell every problem on stderr, and on the page if there is one."""
+    tell(*problems.lines())
     if page:
         write_atomically(page, problems_page(problems))
-    for line in problems.lines():
-        print(line, file=sys.stderr)
     return 1
+
+
+def tell(*lines: str) -> None:
+    """Write lines to stderr."""
+    for line in lines:
+        print(line, file=sys.stderr)
 
 
 if __name__ == "__main__":
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    sys.exit(main(sys.argv[1:]))
+        if stream is not None:
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (ShroomError, OSError) as error:
+        sys.exit(f"score.py: {error}")
+    except KeyboardInterrupt:
+        sys.exit("score.py: interrupted")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shroom.problems import InvalidInput, ShroomError
+from shroom.problems import InvalidInput, ShroomError, printable
 from shroom.version import __version__
 
 #: Each verb, with the line that the overview shows of it.
@@ -47,7 +47,7 @@ class Verbs(click.Group):
 
             near = difflib.get_close_matches(args[0], VERBS, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
-            ctx.fail(f"No such command '{args[0]}'.{hint}")
+            ctx.fail(f"No such command '{printable(args[0])}'.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -82,7 +82,7 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         say_problems(error)
         return 1
     except ShroomError as error:
-        click.echo(f"shroom: {error}", err=True)
+        click.echo(f"shroom: {printable(str(error))}", err=True)
         return 1
     except click.ClickException as error:
         error.show()

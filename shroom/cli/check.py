@@ -53,6 +53,8 @@ def command(
         raise click.UsageError("give --gold or --data, not both")
     if official and (data or out):
         raise click.UsageError("--official goes with --gold alone")
+    if official and gold and submission == "-":
+        raise click.UsageError("--official with --gold reads twice, so nothing can be a pipe")
     limit = None if everything else 20
     if official:
         return _tell(_official(submission, gold, limit), form, "the organisers' programs accept it")
@@ -108,7 +110,7 @@ def _fix(
     mended = mend(submission, gold, data=data, limit=limit)
     say(mended.done)
     try:
-        write(mended, out, submission)
+        write(mended, out, submission, gold, data)
     except ShroomError as error:
         _tell(mended.checked.problems, form, _found(mended.checked))
         say([f"shroom: {error}"])

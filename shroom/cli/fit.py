@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.cli.options import INPUT, OUTPUT, refuse_two_pipes, say
 from shroom.datapoint import Label
 from shroom.datasets.semeval2024 import DataFile, read_files
 from shroom.detectors.base import detector as detector_named
 from shroom.problems import Problems, ShroomError
 from shroom.report.text import align, number
+from shroom.writing import refuse_overwriting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +39,8 @@ def command(*, detector: str, data: tuple[str, ...], output: str, folds: int) ->
     The figures that are printed are out of fold: each datapoint is judged by a model that was
     fitted without it and without those that have the same hypothesis.
     """
+    refuse_two_pipes(*data)
+    refuse_overwriting([output], data)
     problems = Problems()
     files = [file for source in data for file in read_files(source, problems)]
     say(problems)
@@ -79,6 +83,6 @@ def _figures(
         figures[file.base] = {
             "n": len(part),
             "accuracy": round(accuracy(part > threshold, labels), 4),
-            "rho": round(rho(part, gold), 4),
+            "rho": None if math.isnan(value := rho(part, gold)) else round(value, 4),
         }
     return figures

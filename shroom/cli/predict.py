@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,8 @@ def command(
     Of a folder or a zip, the val and test files of both tracks are taken, each in its latest
     version. What is written has passed the check.
     """
+    if threshold is not None and math.isnan(threshold):
+        raise click.BadParameter("nan is no threshold", param_hint="--threshold")
     chosen = detector_named(detector, **({"model": model} if model else {}))
     problems = Problems()
     files = read_files(data, problems, choose=_wanted)
@@ -60,7 +63,7 @@ def command(
         text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
         made[_output_name(file, output, alone=len(files) == 1)] = text
     _check(made)
-    write_files(output, made)
+    write_files(output, made, [data, model])
     say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
 
 
@@ -68,7 +71,10 @@ def _wanted(found: list[Document]) -> list[Document]:
     """Return a file that was named alone, or the latest val and test files of a folder."""
     if len(found) == 1:
         return found
-    wanted = sorted(latest(found).items())
+    problems = Problems()
+    wanted = sorted(latest(found, problems).items())
+    if problems.errors:
+        raise InvalidInput(problems)
     return [document for (split, _), document in wanted if split in ("val", "test")]
 
 

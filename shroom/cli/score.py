@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
 from shroom.cli.options import INPUT, OUTPUT, deliver, refuse_two_pipes, say
 from shroom.scoring import SLICES, Intervals, Score, score_checked
+from shroom.writing import refuse_overwriting
 
 EXAMPLES = """\b
 Examples:
@@ -67,8 +69,15 @@ def command(
     Each is a file (.json, .jsonl, .gz), a folder or a zip; one of them may be - for a pipe.
     """
     refuse_two_pipes(submission, gold)
+    if output:
+        refuse_overwriting([output], [path for path in (submission, gold) if Path(path).is_file()])
     if official:
-        deliver(_official(submission, gold, form), output)
+        from shroom import official as rules
+
+        found = rules.score(submission, gold)
+        text = rules.scores_txt(found) if form == "codalab" else render(found, form)
+        deliver(text, output)
+        say(map(str, found.warnings))
         return
     from shroom.check import check
 
@@ -95,10 +104,3 @@ def render(result: Score, form: str) -> str:
     from shroom.report.text import render as as_text
 
     return as_text(result)
-
-
-def _official(submission: str, gold: str, form: str) -> str:
-    from shroom import official
-
-    result = official.score(submission, gold)
-    return official.scores_txt(result) if form == "codalab" else render(result, form)

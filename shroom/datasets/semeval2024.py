@@ -74,7 +74,7 @@ def read_files(
         data = document.read(problems)
         if data is None:
             continue
-        items = decode.items(bytes(data), document.file, problems, lines=document.lines)
+        items = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
         if items is not None:
             files.append(DataFile(document.base, _datapoints(items, document, problems)))
     if problems.errors:

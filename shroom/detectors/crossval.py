@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Callable
 
 import numpy as np
 
+from shroom.problems import ShroomError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -35,9 +37,13 @@ def out_of_fold(
     -------
     array, shape [n]
     """
-    from sklearn.model_selection import GroupKFold
-
+    try:
+        from sklearn.model_selection import GroupKFold
+    except ImportError as error:
+        raise ShroomError("fitting needs scikit-learn: pip install scikit-learn") from error
     number = {hyp: place for place, hyp in enumerate(dict.fromkeys(d.hyp for d in datapoints))}
+    if len(number) < 2:
+        raise ShroomError("fitting needs datapoints of at least two different hypotheses")
     groups = np.array([number[point.hyp] for point in datapoints])
     p = np.array([point.p for point in datapoints], np.float64)
     found = np.empty(len(p))

@@ -160,7 +160,9 @@ class _State:
                 f"{path}: not a model of the lexical detector ({error}); make one with: "
                 "shroom fit lexical DATA -o MODEL"
             ) from error
-        if known != FEATURES:
+        sizes = {len(state.mean), len(state.scale)}
+        sizes |= {weights.size - 1 for weights in state.weights.values()}
+        if known != FEATURES or sizes != {len(FEATURES)} or not np.all(state.scale):
             raise ShroomError(f"{path}: a model of other features; fit it again")
         return state
 

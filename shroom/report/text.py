@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shroom.problems import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -41,10 +43,9 @@ def track_rows(result: TrackScore) -> list[Row]:
         for name, floor in result.floors.items()
     )
     for key, slices in result.slices.items():
-        rows.extend(
-            (f"  {key} {name}", str(s["n"]), number(s["accuracy"]), "", number(s["rho"]), "")
-            for name, s in slices.items()
-        )
+        for name, part in slices.items():
+            shown = f"  {key} {printable(name)}", str(part["n"]), number(part["accuracy"])
+            rows.append((*shown, "", number(part["rho"]), ""))
     return rows
 
 
