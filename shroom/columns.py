@@ -49,6 +49,8 @@ def check_doubled(table: Table, problems: Problems) -> None:
     if table.ids is None:
         return
     ids = table.ids if table.has_id is None else table.ids[table.has_id]
+    if np.all(ids[1:] > ids[:-1]):
+        return
     places = np.arange(table.n) if table.has_id is None else np.flatnonzero(table.has_id)
     order = np.argsort(ids, kind="stable")
     again = order[1:][ids[order][1:] == ids[order][:-1]]

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from shroom import parallel
 from shroom.table import GROUPS, TOLERANCE, Group, P, Role, Table
 
 Buffer = Union[bytes, memoryview]
@@ -73,8 +74,12 @@ def table(
     texts : bool
         Whether the gold's texts are needed, to check the order by them.
     """
-    rows = _rows(data, _row_type(role, texts=texts), lines=lines)
-    return None if not rows else _columns(rows, role, file)
+
+    def decode(part: Buffer) -> Table | None:
+        rows = _rows(part, _row_type(role, texts=texts), lines=lines)
+        return None if not rows else _columns(rows, role, file)
+
+    return parallel.table(data, decode, lines=lines) or decode(data)
 
 
 def _row_type(role: Role, *, texts: bool) -> type[Struct]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SLICES = (*GROUPS, "agreement")
 METRICS = (ACCURACY, RHO)
 #: Beyond so many draws the interval is computed from influences instead, in one pass.
-MAX_DRAWS = 20_000_000
+MAX_DRAWS = 5_000_000
 
 
 @dataclass(frozen=True)
