@@ -23,7 +23,7 @@ setup: .venv/ready  ## make .venv with everything that is pinned in constraints.
 
 baseline: setup  ## run the lexical baseline: write submissions/lexical, check it, score it
 	@rm -rf submissions/lexical
-	$(if $(filter shroom/sample,$(DATA)),@echo "No real data found: running on the made-up sample, for trying the tools only.")
+	@case $(DATA) in shroom/sample) echo "no real data found: this is the sample, for trying the tools only";; esac
 	$(BIN)/shroom predict lexical $(DATA) -o submissions/lexical
 	$(BIN)/shroom check submissions/lexical --data $(DATA)
 	$(BIN)/shroom score submissions/lexical $(DATA)

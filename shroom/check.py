@@ -13,8 +13,9 @@ from shroom.align import Track, align, check_direction
 from shroom.columns import check_columns, check_has_ids
 from shroom.documents import Document, documents
 from shroom.problems import InvalidInput, Problems, show
+from shroom.rows import tabulate
 from shroom.submission import Name, latest, named
-from shroom.table import P, Role, Table, tabulate
+from shroom.table import P, Role, Table
 
 if TYPE_CHECKING:
     from types import ModuleType

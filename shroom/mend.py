@@ -15,8 +15,9 @@ from shroom.check import Checked, check_documents
 from shroom.datapoint import Label
 from shroom.documents import Document, documents
 from shroom.problems import Problems, ShroomError, printable, show
+from shroom.rows import id_in, label_in, number_in
 from shroom.submission import Name
-from shroom.table import KEYS, TOLERANCE, P, id_in, label_in, number_in
+from shroom.table import KEYS, TOLERANCE, P
 from shroom.writing import refuse_overwriting, write_files
 
 if TYPE_CHECKING:

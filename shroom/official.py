@@ -18,10 +18,10 @@ from shroom.datapoint import Label
 from shroom.documents import Document, documents
 from shroom.metrics.correlation import rho
 from shroom.problems import InvalidInput, Problems, show
-from shroom.scoring import Score, TrackScore, gold_hash
+from shroom.scoring import Score, TrackScore
+from shroom.signature import signature
 from shroom.submission import Name, latest
 from shroom.table import P, Role, Table
-from shroom.version import __version__
 
 if TYPE_CHECKING:
     from shroom.documents import Source
@@ -183,7 +183,7 @@ def _score_file(
     labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
     correct = int(np.sum(labels == (gold.label[order] == 1)))
     value = math.nan if _has_nan(x) else rho(x, gold.p[order])
-    name = _name(document)
+    name, align = _name(document), "id" if _is_test(document) else "order"
     return TrackScore(
         track=name.track,
         split=name.split,
@@ -194,11 +194,7 @@ def _score_file(
         rho_ci=None,
         slices={},
         floors={},
-        signature=(
-            f"shroom|v:{__version__}|edition:semeval2024|track:{name.track}|n:{gold.n}"
-            f"|gold:{gold_hash(gold)}|align:{'id' if _is_test(document) else 'order'}"
-            "|rho:spearman.avg|rules:official2024"
-        ),
+        signature=signature(name.track, gold, align, "rules:official2024"),
     )
 
 

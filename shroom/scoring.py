@@ -6,7 +6,6 @@ p(Hallucination) with the annotators' proportion (Mickus et al. 2024, section 4)
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,9 @@ from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval
 from shroom.problems import InvalidInput, Problem, Problems
+from shroom.signature import signature
 from shroom.submission import TRACKS
 from shroom.table import GROUPS, Group
-from shroom.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -238,7 +237,7 @@ def _score_track(
             if (group := _group(gold, key)) is not None
         },
         floors=_floors(gold, statistics),
-        signature=_signature(track, gold),
+        signature=signature(track.name.track, gold, track.align),
     )
 
 
@@ -286,33 +285,3 @@ def _floors(gold: Table, statistics: Statistics) -> dict[str, dict[str, float | 
         "constant p": {"accuracy": 1 - share, "rho": None},
         "gold label as p": {"accuracy": 1.0, "rho": by_label},
     }
-
-
-def _signature(track: Track, gold: Table) -> str:
-    return "|".join(
-        (
-            "shroom",
-            f"v:{__version__}",
-            "edition:semeval2024",
-            f"track:{track.name.track}",
-            f"n:{gold.n}",
-            f"gold:{gold_hash(gold)}",
-            f"align:{track.align}",
-            "rho:spearman.avg",
-        )
-    )
-
-
-def gold_hash(gold: Table) -> str:
-    """Return six hexadecimal digits that tell one gold from another.
-
-    They depend on ids, labels and p alone: neither on the texts nor on how the file is written,
-    nor, with ids, on the order of its rows.
-    """
-    order = np.arange(gold.n) if gold.ids is None else np.argsort(gold.ids, kind="stable")
-    digest = hashlib.sha256()
-    if gold.ids is not None:
-        digest.update(gold.ids[order].astype("<i8").tobytes())
-    digest.update(gold.label[order].astype("<i1").tobytes())
-    digest.update(gold.p[order].astype("<f8").tobytes())
-    return digest.hexdigest()[:6]

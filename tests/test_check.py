@@ -8,10 +8,13 @@ import pytest
 from conftest import gold, predictions, write_json
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_two_paths import ROW
 
 from shroom.check import check
 from shroom.problems import InvalidInput, Problems
 from shroom.scoring import Intervals, score
+
+PATHS = ["p.json", "val.model-aware.json", "test.model-agnostic.json"]
 
 
 def codes(submission, *args, **settings):
@@ -33,6 +36,24 @@ def test_a_permutation_of_rows_with_ids_changes_nothing(tmp_path, one, other):
     assert (mixed.accuracy, mixed.rho) == (straight.accuracy, straight.rho)
     assert mixed.slices == straight.slices
     assert mixed.signature == straight.signature  # the gold's hash among it
+
+
+@settings(max_examples=300)
+@given(st.lists(ROW, max_size=4), st.integers(1, 4), st.booleans(), st.sampled_from(PATHS))
+def test_check_passes_exactly_when_score_works(tmp_path, rows, n, with_ids, name):
+    """On any rows, valid or not, against gold with and without ids, under any name."""
+    submission = write_json(tmp_path / name, rows)
+    truth = write_json(tmp_path / "g.json", gold(n, first_id=0 if with_ids else None))
+    checked = check(submission, truth)
+    try:
+        result = score(submission, truth, intervals=Intervals(20))
+    except InvalidInput as error:
+        assert not checked.ok
+        assert error.problems.codes == checked.problems.codes
+    else:
+        assert checked.ok
+        assert checked.problems.codes <= {problem.code for problem in result.warnings}
+        assert 0 <= result.results[0].accuracy <= 1
 
 
 def test_ids_are_sorted_as_numbers(tmp_path):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from shroom import decode, fast
 from shroom.problems import Problems
-from shroom.table import P, Role, tabulate
+from shroom.rows import tabulate
+from shroom.table import P, Role
 
 check_module = importlib.import_module("shroom.check")
 

@@ -14,7 +14,8 @@ from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
 from shroom.documents import Document, documents
 from shroom.problems import InvalidInput, Problems, show
-from shroom.table import TOLERANCE, P, id_in, number_in
+from shroom.rows import id_in, number_in
+from shroom.table import TOLERANCE, P
 
 if TYPE_CHECKING:
     from collections.abc import Callable
