@@ -45,15 +45,14 @@ def test_check_passes_exactly_when_score_works(tmp_path, rows, n, with_ids, name
     submission = write_json(tmp_path / name, rows)
     truth = write_json(tmp_path / "g.json", gold(n, first_id=0 if with_ids else None))
     checked = check(submission, truth)
-    try:
-        result = score(submission, truth, intervals=Intervals(20))
-    except InvalidInput as error:
-        assert not checked.ok
-        assert error.problems.codes == checked.problems.codes
-    else:
-        assert checked.ok
-        assert checked.problems.codes <= {problem.code for problem in result.warnings}
-        assert 0 <= result.results[0].accuracy <= 1
+    if not checked.ok:
+        with pytest.raises(InvalidInput) as refused:
+            score(submission, truth)
+        assert refused.value.problems.codes == checked.problems.codes
+        return
+    result = score(submission, truth, intervals=Intervals(20))
+    assert checked.problems.codes <= {problem.code for problem in result.warnings}
+    assert 0 <= result.results[0].accuracy <= 1
 
 
 def test_ids_are_sorted_as_numbers(tmp_path):
