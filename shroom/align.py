@@ -56,6 +56,8 @@ def align(track: Track, problems: Problems) -> None:
             track.rows = np.arange(gold.n)
         return
     track.align = "id"
+    if gold.has_id is not None:
+        return  # the gold's own error
     if check_has_ids(predictions, problems):
         _align_ids(track, problems)
 
@@ -93,8 +95,9 @@ def _align_ids(track: Track, problems: Problems) -> None:
         if len(moved):
             row = int(moved[0])
             expected = f"the order of {gold.file} (aligned by id all the same)"
-            found = f"id {predictions.id_at(row)} for id {gold.ids[row]}"
-            problems.add("order", predictions.file, expected, found, index=row)
+            said = predictions.id_at(row)
+            found = f"id {said} for id {gold.ids[row]}"
+            problems.add("order", predictions.file, expected, found, index=row, id=said)
 
 
 def _check_order(track: Track, problems: Problems) -> None:
@@ -110,7 +113,9 @@ def _check_order(track: Track, problems: Problems) -> None:
     if differing:
         expected = f"the order of {gold.file}, which has no ids"
         found = f"other texts on {len(differing)} items, first here"
-        problems.add("order", predictions.file, expected, found, index=differing[0])
+        row = differing[0]
+        said = predictions.id_at(row)
+        problems.add("order", predictions.file, expected, found, index=row, id=said)
 
 
 def check_direction(track: Track, problems: Problems) -> None:

@@ -66,7 +66,7 @@ def check(
     data : path, optional
         The data without labels, in place of ``gold``: for ids, count and order.
     splits : tuple of str
-        The splits that are wanted; any by default.
+        The splits that are wanted; val and test by default.
     limit : int or None
         How many problems of each code and file to keep; ``None`` keeps all.
 
@@ -117,7 +117,7 @@ def _labelled(track: Track) -> bool:
 
 
 def _order(name: Name) -> tuple[int, str]:
-    return ("trial", "train", "val", "test").index(name.split), name.track
+    return ("", "trial", "train", "val", "test").index(name.split), name.track
 
 
 def _check_file(document: Document, golds: _Golds | None, problems: Problems) -> Track | None:
@@ -129,14 +129,14 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
     if golds is None:
         if name is not None and name.split == "test":
             check_has_ids(predictions, problems)
-        return Track(name or Name("val", _track_of(predictions)), predictions)
+        return Track(name or Name("", _track_of(predictions)), predictions)
     gold_document = golds.find(document, name)
     if gold_document is None:
         return None
     gold = golds.read(gold_document, texts=predictions.texts is not None)
     if gold is None:
         return None
-    guessed = name or Name.guess(gold_document.base) or Name("val", _track_of(gold))
+    guessed = name or Name.guess(gold_document.base) or Name("", _track_of(gold))
     track = Track(guessed, predictions, gold)
     align(track, problems)
     check_direction(track, problems)

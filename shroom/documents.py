@@ -188,7 +188,7 @@ def _zip_documents(
             for info in sorted(members, key=lambda info: info.filename):
                 name = info.filename.replace("\\", "/")
                 place = f"{file}/{name}"
-                if _is_junk(name) and not junk:
+                if not name.endswith(".json") if junk else _is_junk(name):
                     continue
                 data = _member(opened, info, place, problems, room)
                 room -= len(data or b"")

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from shroom import decode
 from shroom.check import Checked, check_documents
-from shroom.datapoint import Label
 from shroom.documents import Document, documents
 from shroom.problems import Problems, ShroomError, printable, show
 from shroom.rows import id_in, label_in, number_in
 from shroom.submission import Name
 from shroom.table import KEYS, TOLERANCE, P
-from shroom.writing import refuse_overwriting, write_files
+from shroom.writing import names_a_file, refuse_overwriting, write_files
 
 if TYPE_CHECKING:
     from shroom.documents import Source
@@ -104,16 +103,12 @@ def mend(
             continue
         rows = [_mend_item(index, item, document.file, log) for index, item in enumerate(items)]
         mended.append((document, rows))
-    broken = [problem for problem in found if problem.severity == "error"]
     _reorder(mended, held_against, log, labelled=gold is not None)
-    problems = Problems(limit)
-    for problem in broken:
-        problems.add(problem.code, problem.file, problem.expected, problem.found)
     again = [
         Document(document.file, _new_name(document), _dump(rows).encode(), member=document.member)
         for document, rows in mended
     ]
-    checked = check_documents(again, gold, data=data, problems=problems)
+    checked = check_documents(again, gold, data=data, problems=found)
     return Mended(_files(again, checked), log.all(), checked)
 
 
@@ -126,10 +121,15 @@ def write(mended: Mended, out: Source, *inputs: Source | None) -> None:
         Where ``out`` would touch one of the ``inputs``, or exists while errors remain.
     """
     path = Path(out)
+    if os.fspath(out) != "-" and not names_a_file(path) and None in map(Name.parse, mended.files):
+        raise ShroomError(
+            f"{out}: a zip or a folder wants names like val.model-aware.json, and nothing tells "
+            "split and track; name a .json file, or rename the submission"
+        )
     real = Path(os.path.realpath(path))
     for read in inputs:
-        folder = Path(os.path.realpath(read or "-"))
-        if folder.is_dir() and (folder == real or folder in real.parents):
+        folder = Path(os.path.realpath(read)) if read not in (None, "-") else None
+        if folder and folder.is_dir() and (folder == real or folder in real.parents):
             raise ShroomError(f"{out}: lies in {read}, which is never touched; name another place")
     if not mended.files:
         raise ShroomError(f"{out}: not written, since nothing could be read")
@@ -162,7 +162,7 @@ def _mend_value(key: str, value: Any) -> Any:
         return value if number is None else number
     if key == "label":
         label = label_in(value)
-        return value if label is None or label.value == value else Label(label).value
+        return value if label is None or label.value == value else label.value
     if isinstance(value, float) and not math.isfinite(value) and key not in ("id", "label", P):
         return ""
     if key == P and isinstance(value, str):
@@ -225,7 +225,7 @@ def _files(mended: list[Document], checked: Checked) -> dict[str, str]:
     files: dict[str, str] = {}
     for document in mended:
         name = document.base
-        if len(mended) == 1 and checked.tracks and Name.parse(name) is None:
+        if len(mended) == 1 and checked.tracks and checked.tracks[0].name.split:
             name = checked.tracks[0].name.base
         if name in files:  # two files for one track are for the participant to choose from
             name = f"{len(files) + 1}/{name}"

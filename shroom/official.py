@@ -155,7 +155,12 @@ def _try_sorting(items: list[dict[str, Any]], document: Document, problems: Prob
 def _gold_for(document: Document, golds: list[Document], problems: Problems) -> Table | None:
     name = _name(document)
     fitting = [gold for gold in golds if gold.base.startswith(f"{name.split}.{name.track}.")]
-    gold = golds[0] if len(golds) == 1 else latest(fitting, problems).get((name.split, name.track))
+    alone = golds[0] if len(golds) == 1 and not golds[0].member else None
+    told = Name.guess(alone.base) if alone else None
+    if alone and (told is None or (told.split, told.track) == (name.split, name.track)):
+        gold: Document | None = alone
+    else:
+        gold = latest(fitting, problems).get((name.split, name.track))
     if gold is None:
         problems.add("no-gold", document.file, f"gold named {document.base}", "none")
         return None

@@ -65,6 +65,7 @@ CODES: dict[str, Code] = {
     "value-finite": Code(WARNING, "write an empty string or leave the key out"),
     "text-string": Code(ERROR, "write the text as a JSON string"),
     "task-value": Code(ERROR, "write one of DM, MT, PG and TS"),
+    "premise-missing": Code(ERROR, "give src or tgt a text, or leave the datapoint out"),
     "ref-value": Code(ERROR, "write src, tgt or either, or leave the key out"),
     # the items together
     "count": Code(ERROR, "predict every datapoint once, and nothing else"),
@@ -144,7 +145,7 @@ class InvalidInput(ShroomError):  # noqa: N818 - it names what is the matter
 
 @dataclass
 class Problems:
-    r"""The problems of a submission: the first ``limit`` of each code and file, all counted.
+    r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
 
     Examples
     --------
@@ -160,13 +161,13 @@ class Problems:
     """
 
     limit: int | None = 20
-    _kept: dict[tuple[str, str], list[Problem]] = field(default_factory=dict)
+    _kept: dict[str, list[Problem]] = field(default_factory=dict)
     _count: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, code: str, file: str, expected: str, found: str, **place: Any) -> None:
         """Add one problem; ``place`` may give ``index``, ``id`` and ``key``."""
-        kept = self._kept.setdefault((file, code), [])
-        self._count[file, code] = self._count.get((file, code), 0) + 1
+        kept = self._kept.setdefault(code, [])
+        self._count[code, file] = self._count.get((code, file), 0) + 1
         if self.limit is None or len(kept) < self.limit:
             kept.append(Problem(code, file, expected, found, **place))
 
@@ -182,20 +183,20 @@ class Problems:
         for row in shown.tolist():
             self.add(code, file, index=row, **problem(row))
         if len(rows):
-            self._count[file, code] += len(rows) - len(shown)
+            self._count[code, file] += len(rows) - len(shown)
 
     def count(self, code: str, file: str | None = None) -> int:
         """Return how many problems have this code, in one file or in all."""
         return sum(
             count
-            for (place, name), count in self._count.items()
+            for (name, place), count in self._count.items()
             if name == code and file in (None, place)
         )
 
     @property
     def codes(self) -> set[str]:
         """The codes of all problems."""
-        return {code for _, code in self._count}
+        return set(self._kept)
 
     @property
     def errors(self) -> int:
@@ -208,32 +209,32 @@ class Problems:
         return self._total(WARNING)
 
     def _total(self, severity: str) -> int:
-        return sum(n for (_, code), n in self._count.items() if CODES[code].severity == severity)
+        return sum(n for (code, _), n in self._count.items() if CODES[code].severity == severity)
 
     def __iter__(self) -> Iterator[Problem]:
-        for key in self._ordered():
-            yield from self._kept[key]
+        for code in self._ordered():
+            yield from self._kept[code]
 
-    def _ordered(self) -> Iterable[tuple[str, str]]:
-        """Return the groups: errors before warnings, else as they were found."""
-        return sorted(self._kept, key=lambda key: CODES[key[1]].severity)
+    def _ordered(self) -> Iterable[str]:
+        """Return the codes: errors before warnings, else as they were found."""
+        return sorted(self._kept, key=lambda code: CODES[code].severity)
 
     def lines(self) -> Iterator[str]:
         """Yield the problems as lines, each code with the count of its rest and its mend."""
-        for file, code in self._ordered():
-            kept = self._kept[file, code]
+        for code in self._ordered():
+            kept = self._kept[code]
             yield from map(str, kept)
-            rest = self._count[file, code] - len(kept)
+            rest = self.count(code) - len(kept)
             if rest:
+                files = [file for name, file in self._count if name == code]
+                where = printable(files[0]) if len(files) == 1 else f"{len(files)} files"
                 warning = "warning: " if CODES[code].severity == WARNING else ""
-                yield f"{warning}{printable(file)}: and {rest} more [{code}]"
+                yield f"{warning}{where}: and {rest} more [{code}]"
             yield f"  to mend [{code}]: {CODES[code].mend}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict, the counts and the problems that were kept, for json."""
-        counts: dict[str, int] = {}
-        for (_, code), count in self._count.items():
-            counts[code] = counts.get(code, 0) + count
+        counts = {code: self.count(code) for code in self._kept}
         return {
             "ok": not self.errors,
             "errors": self.errors,
@@ -255,7 +256,9 @@ def show(value: object, width: int = 60) -> str:
         text = printable(json.dumps(value, ensure_ascii=False, default=repr))
     except RecursionError:
         text = "brackets that nest too deeply"
-    return text if len(text) <= width else text[:width] + "…"
+    if len(text) <= width:
+        return text
+    return text[:width] + ('…"' if text.startswith('"') else "…")
 
 
 def printable(text: str) -> str:

@@ -154,8 +154,8 @@ class _Rows:
     def finish(self) -> None:
         """Report what shows only once all rows are read."""
         for key, indices in self.unknown.items():
-            found = f"{show(key)} in {len(indices)} items"
-            self.problems.add("key-unknown", self.file, "the known keys", found, index=indices[0])
+            rest = f" here and in {len(indices) - 1} more" if len(indices) > 1 else ""
+            self._report("key-unknown", indices[0], "the known keys", show(key) + rest)
         if self.has_id.any():
             for index in self.without_id:
                 self._report("id-missing", index, "an id, as other items have", "none", key="id")

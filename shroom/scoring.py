@@ -67,7 +67,8 @@ class TrackScore:
     Attributes
     ----------
     track, split : str
-        ``model-agnostic`` or ``model-aware``; ``val``, ``test``, ``trial`` or ``train``.
+        ``model-agnostic`` or ``model-aware``; ``val``, ``test``, ``trial`` or ``train``, or
+        empty where no file's name tells it.
     n : int
         The number of items.
     accuracy : float
@@ -139,7 +140,7 @@ class Score:
         scores = {f"{t.removeprefix('model-')}_{m}": 0.0 for t in TRACKS for m in ("acc", "rho")}
         if len({result.track for result in self.results}) < len(self.results):
             problems = Problems()
-            found = ", ".join(f"{result.split}.{result.track}" for result in self.results)
+            found = ", ".join(f"{result.split} {result.track}" for result in self.results)
             problems.add("splits-mixed", "the submission", "one split for the platforms", found)
             raise InvalidInput(problems)
         for result in self.results:
@@ -176,7 +177,7 @@ def score(
     intervals : Intervals
         How to make intervals.
     splits : tuple of str
-        The splits that are wanted; any by default.
+        The splits that are wanted; val and test by default.
     limit : int or None
         How many problems of each code and file to keep.
 

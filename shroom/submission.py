@@ -24,11 +24,17 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class Name:
-    """What a file's name tells: ``val.model-aware.v2.json`` is version 2 of the aware val split."""
+    """What a file's name tells: ``val.model-aware.v2.json`` is version 2 of the aware val split.
+
+    ``split`` is empty where nothing tells it.
+    """
 
     split: str
     track: str
     version: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.split} {self.track}".strip()
 
     @property
     def base(self) -> str:
@@ -81,9 +87,10 @@ def named(
     problems : Problems
         Gets ``file-name`` and ``file-twice``.
     splits : tuple of str
-        The splits that are wanted; any by default.
+        The splits that are wanted; val and test by default.
     """
-    wanted = "{" + ",".join(splits or ("val", "test")) + "}" if len(splits) != 1 else splits[0]
+    splits = splits or ("val", "test")
+    wanted = splits[0] if len(splits) == 1 else "{" + ",".join(splits) + "}"
     expected_name = f"a name like {wanted}.model-{{agnostic,aware}}.json"
     first: dict[tuple[str, str], str] = {}
     kept = []
@@ -91,7 +98,7 @@ def named(
         name = Name.parse(document.base)
         if not document.member:
             kept.append(document)
-        elif name is None or (splits and name.split not in splits):
+        elif name is None or name.split not in splits:
             problems.add("file-name", document.file, expected_name, show(document.base))
         elif (name.split, name.track) in first:
             other = first[name.split, name.track]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,25 +52,34 @@ def write_atomically(path: Source, content: str | bytes) -> None:
 
 
 def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source | None]) -> None:
-    """Write a submission as ``out`` names it: a ``.zip``, one file, or a folder.
-
-    One file goes to ``out`` itself if that has an ending, several into a folder.
+    """Write a submission as ``out`` names it: a ``.zip``, a file, a folder, or ``-`` for stdout.
 
     Raises
     ------
     ShroomError
-        Where something would overwrite one of the ``inputs``, or cannot be written.
+        Where several files would go into one, something would overwrite one of the ``inputs``,
+        or cannot be written.
     """
     path = Path(out)
+    if len(files) > 1 and (os.fspath(out) == "-" or names_a_file(path)):
+        raise ShroomError(f"{out}: is one file, for {len(files)} of them; name a .zip or a folder")
+    if os.fspath(out) == "-":
+        sys.stdout.write(next(iter(files.values())))
+        return
     if path.suffix.lower() == ".zip":
         contents = {path: zipped(files)}
-    elif len(files) == 1 and path.suffix and not path.is_dir():
+    elif names_a_file(path):
         contents = {path: _encoded(path.name, next(iter(files.values())))}
     else:
         contents = {path / name: text.encode() for name, text in files.items()}
     refuse_overwriting(contents, inputs)
     for target, content in contents.items():
         write_atomically(target, content)
+
+
+def names_a_file(path: Path) -> bool:
+    """Return whether an output's name is that of one file, rather than of a zip or a folder."""
+    return bool(path.suffix) and path.suffix.lower() != ".zip" and not path.is_dir()
 
 
 def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None]) -> None:

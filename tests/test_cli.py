@@ -221,7 +221,7 @@ def test_every_help_has_examples(verb, shroom):
 def test_check_says_its_verdict_on_stdout_and_problems_on_stderr(tmp_path, files, shroom):
     code, out, err = shroom("check", files[0], "--gold", files[1])
     assert (code, err) == (0, "")
-    assert out.startswith("valid: val model-agnostic (12 items)")
+    assert out.startswith("valid: model-agnostic (12 items)")
     bad = write_json(tmp_path / "bad.json", [{"label": "hallucination", "p(Hallucination)": 2}])
     code, out, err = shroom("check", bad)
     assert code == 1

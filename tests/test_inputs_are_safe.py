@@ -304,3 +304,101 @@ def test_the_scoring_program_tells_of_mixed_splits(tmp_path):
     assert done.returncode == 1
     assert "[splits-mixed]" in done.stderr
     assert "splits-mixed" in (tmp_path / "out" / "detailed_results.html").read_text()
+
+
+def test_official_holds_no_track_against_the_gold_of_another(tmp_path, shroom):
+    truth = write_json(tmp_path / "gold" / "val.model-agnostic.json", gold(501))
+    sub = write_json(tmp_path / "sub" / "val.model-aware.json", predictions(501))
+    for held_against in (truth, truth.parent):
+        code, _, err = shroom("score", sub, held_against, "--official")
+        assert (code, "no-gold" in err) == (1, True)
+
+
+def test_official_leaves_other_members_of_a_zip_alone(tmp_path, shroom):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("val.model-aware.json", json.dumps(predictions(501)))
+        archive.writestr("inner.zip", b"PK")
+        archive.writestr("notes.txt", b"hello")
+    assert shroom("check", path, "--official")[0] == 0
+
+
+@pytest.mark.parametrize("out", ["out.zip", "out", "out/"])
+def test_no_track_is_guessed_for_a_name(tmp_path, shroom, out):
+    rows = write_json(tmp_path / "mine.json", predictions(12))
+    data = write_json(tmp_path / "trial-v1.json", gold(12))
+    for verb in (["check", rows, "--fix"], ["predict", "lexical", data, "-o"]):
+        code, _, err = shroom(*verb, f"{tmp_path}/{out}")
+        assert (code, "split and track" in err) == (1, True)
+    assert shroom("check", rows, "--fix", tmp_path / "out.json")[0] == 0
+    assert shroom("predict", "lexical", data, "-o", tmp_path / "new.json")[0] == 0
+    _, out, _ = shroom("score", rows, data, "--format", "json")
+    assert json.loads(out)["results"][0]["split"] == ""
+
+
+def test_several_files_do_not_go_into_one(tmp_path, shroom):
+    for verb in (["check", SAMPLE, "--fix"], ["predict", "lexical", SAMPLE, "-o"]):
+        for out in (tmp_path / "x.json", "-"):
+            code, _, err = shroom(*verb, out)
+            assert (code, "is one file, for 2 of them" in err) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_as_output(tmp_path, shroom, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = write_json(tmp_path / "val.model-aware.json", mended_rows())
+    code, out, _ = shroom("check", rows, "--fix", "-")
+    assert code == 0
+    assert json.loads(out) == predictions(12)
+    code, out, _ = shroom("predict", "lexical", SAMPLE / "val.model-aware.json", "-o", "-")
+    assert (code, len(json.loads(out))) == (0, 60)
+    assert [path.name for path in tmp_path.iterdir()] == ["val.model-aware.json"]
+
+
+def test_gold_with_ids_on_some_rows_is_the_golds_own_error(tmp_path):
+    truth = gold(12, first_id=100)
+    del truth[3]["id"]
+    g = write_json(tmp_path / "g.json", truth)
+    problems = check(write_json(tmp_path / "p.json", predictions(12, first_id=100)), g).problems
+    assert problems.codes == {"id-missing"}
+    assert [problem.file for problem in problems] == [str(g)]
+
+
+def test_train_and_trial_are_not_handed_in(tmp_path):
+    for split in ("train", "trial"):
+        write_json(tmp_path / f"{split}.model-aware.json", predictions(12))
+    assert check(tmp_path).problems.count("file-name") == 2
+
+
+def test_the_limit_is_for_all_files_together(tmp_path, shroom):
+    for number in range(60):
+        write_json(tmp_path / f"{number:02}.json", predictions(1))
+    code, _, err = shroom("check", tmp_path)
+    assert code == 1
+    lines = err.splitlines()
+    assert len(lines) == 22
+    assert lines[20] == "60 files: and 40 more [file-name]"
+
+
+def test_fix_counts_what_it_does_not_show_and_tells_what_it_leaves_out(tmp_path, shroom):
+    broken = tmp_path / "b.jsonl"
+    broken.write_text("{\n" * 50)
+    code, out, err = shroom("check", broken, "--fix", tmp_path / "out.json")
+    assert (code, out) == (1, "not valid: 50 errors, 0 warnings\n")
+    assert "and 30 more [not-json]" in err
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("val.model-aware.json", json.dumps(mended_rows()))
+        archive.writestr("notes.txt", b"hello")
+    assert "notes.txt" in shroom("check", path, "--fix", tmp_path / "y.zip")[2]
+
+
+def test_every_datapoint_without_a_text_is_told(tmp_path, shroom):
+    rows = gold(12, first_id=5)
+    for place in (2, 7):
+        rows[place].update(src="", tgt=" ")
+    data = write_json(tmp_path / "d.json", rows)
+    code, _, err = shroom("predict", "lexical", data, "-o", tmp_path / "x.json")
+    assert code == 1
+    for place in (2, 7):
+        assert f"d.json: item {place} (id {place + 5}): expected src or tgt, got both empty" in err

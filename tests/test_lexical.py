@@ -149,7 +149,7 @@ def test_what_cannot_be_used_is_told(tmp_path, shroom, monkeypatch):
     empty = write_json(tmp_path / "e.json", [{"hyp": "a", "src": "", "tgt": "", "task": "MT"}])
     code, _, err = shroom("predict", "lexical", empty, "-o", tmp_path / "x")
     assert code == 1
-    assert "src and tgt are both empty" in err
+    assert "e.json: item 0: expected src or tgt, got both empty" in err
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     code, _, err = shroom("predict", "lexical", SAMPLE, "-o", tmp_path / "x")
     assert code == 1

@@ -1,13 +1,19 @@
 """Real submissions, and the scores that the organisers' program printed for them."""
 
 import csv
-import importlib.util
+import datetime as dt
+import io
 import json
+import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
+import numpy as np
 import pytest
-from conftest import DATA, ROOT
+from conftest import DATA, write_json
 
+from shroom.bundle import build
 from shroom.scoring import Intervals, score
 
 pytestmark = pytest.mark.real
@@ -24,14 +30,31 @@ def recorded():
         return list(csv.DictReader(stream))
 
 
-def program():
-    """Return the scoring program as a module."""
-    path = ROOT / "scorer" / "scoring_program" / "score.py"
-    spec = importlib.util.spec_from_file_location("scoring_program", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    sys.path.remove(str(path.parent))
-    return module
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The scoring program out of a built bundle, with numpy and nothing else beside it."""
+    folder = tmp_path_factory.mktemp("built")
+    archive = io.BytesIO(build(GOLD, dt.date(2027, 1, 1))["scoring_program.zip"])
+    zipfile.ZipFile(archive).extractall(folder / "program")
+    (folder / "numpy-alone").mkdir()
+    for name in ("numpy", "numpy.libs"):
+        source = Path(np.__file__).parent.parent / name
+        if source.exists():
+            (folder / "numpy-alone" / name).symlink_to(source)
+
+    def run(submission, output):
+        """Score val files; return what scores.txt says, key by key."""
+        arguments = [folder / "program" / "score.py", submission, GOLD, output, "--is_val"]
+        done = subprocess.run(
+            [sys.executable, "-S", *map(str, arguments)],
+            env={"PYTHONPATH": str(folder / "numpy-alone")},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return dict(line.split(": ") for line in output.read_text().splitlines())
+
+    return run
 
 
 @pytest.mark.parametrize("row", recorded(), ids=lambda row: row["file"])
@@ -66,13 +89,12 @@ def test_the_official_rules_give_the_same(system, shroom):
 
 
 @pytest.mark.parametrize("system", sorted({row["file"].split("/")[0] for row in recorded()}))
-def test_the_scoring_program_gives_the_same(system, tmp_path, capsys):
-    assert program().run(SUBMISSIONS / system, GOLD, folder=tmp_path, splits=("val",)) == 0
-    values = json.loads((tmp_path / "scores.json").read_text())
+def test_the_built_program_gives_the_same(system, tmp_path, built):
+    values = built(SUBMISSIONS / system, tmp_path / "scores.txt")
     for row in recorded():
         if row["file"].startswith(f"{system}/"):
-            assert repr(values[f"{row['track']}_acc"]) == row["accuracy"]
-            assert repr(values[f"{row['track']}_rho"]) == row["rho"]
+            assert values[f"{row['track']}_acc"] == row["accuracy"]
+            assert values[f"{row['track']}_rho"] == row["rho"]
 
 
 def nli_models():
@@ -80,19 +102,21 @@ def nli_models():
 
 
 @pytest.mark.parametrize("model", nli_models())
-def test_nli_outputs(model, tmp_path, shroom):
+def test_nli_outputs(model, tmp_path, shroom, built):
     """p = C/(C+E), 0.5 where both are 0; C itself where E is not told. Hallucination above 0.5."""
     for track in ("agnostic", "aware"):
         with (DATA / "nli_outputs" / f"{model}.val.model-{track}.csv").open(newline="") as stream:
             p = [contradicted(row) for row in csv.DictReader(stream)]
         labels = ["Hallucination" if value > 0.5 else "Not Hallucination" for value in p]
         items = [{"label": a, "p(Hallucination)": b} for a, b in zip(labels, p)]
-        (tmp_path / f"val.model-{track}.json").write_text(json.dumps(items))
+        write_json(tmp_path / "sub" / f"val.model-{track}.json", items)
     lines = (DATA / "nli_outputs" / f"{model}.val.score.txt").read_text().split()
     assert len(lines) == 4
-    code, out, _ = shroom("score", tmp_path, GOLD, "--format", "codalab")
+    code, out, _ = shroom("score", tmp_path / "sub", GOLD, "--format", "codalab")
     assert code == 0
     assert sorted(out.replace(": ", ":").split()) == sorted(lines)
+    values = built(tmp_path / "sub", tmp_path / "scores.txt")
+    assert sorted(":".join(pair) for pair in values.items()) == sorted(lines)
 
 
 def contradicted(row):

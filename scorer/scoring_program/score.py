@@ -42,8 +42,7 @@ def main(arguments: list[str]) -> int:
     if len(given.paths) == 3:
         submission, gold, output = given.paths
         return run(submission, gold, file=output, splits=("val",) if given.is_val else ("test",))
-    parser.error("expected INPUT OUTPUT, or SUBMISSION_DIR REFERENCE_DIR OUTPUT_FILE [--is_val]")
-    return 2
+    return parser.error("expected INPUT OUTPUT, or three paths and [--is_val]")
 
 
 def run(

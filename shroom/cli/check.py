@@ -57,20 +57,23 @@ def command(
         raise click.UsageError("--official with --gold reads twice, so nothing can be a pipe")
     limit = None if everything else 20
     if official:
-        return _tell(_official(submission, gold, limit), form, "the organisers' programs accept it")
+        who = "checker and scorer accept" if gold else "checker accepts"
+        return _tell(_official(submission, gold, limit), form, f"the organisers' {who} it")
     if out is not None:
         return _fix(submission, gold, data, out, limit, form)
     checked = check(submission, gold, data=data, limit=limit)
     return _tell(checked.problems, form, _found(checked))
 
 
-def _tell(problems: Problems, form: str, found: str) -> int:
+def _tell(problems: Problems, form: str, found: str, *, aside: bool = False) -> int:
+    """Say the problems and the verdict; ``aside`` where stdout is taken. Return the exit code."""
     say(problems)
     if form == "json":
-        click.echo(json.dumps(problems.to_dict(), ensure_ascii=False))
+        click.echo(json.dumps(problems.to_dict(), ensure_ascii=False), err=aside)
     else:
         counts = f"{_counted(problems.errors, 'error')}, {_counted(problems.warnings, 'warning')}"
-        click.echo(f"not valid: {counts}" if problems.errors else f"valid: {found}; {counts}")
+        verdict = "not valid: " if problems.errors else f"valid: {found}; "
+        click.echo(verdict + counts, err=aside)
     return 1 if problems.errors else 0
 
 
@@ -79,10 +82,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _found(checked: Checked) -> str:
-    parts = [
-        f"{track.name.split} {track.name.track} ({track.predictions.n} items)"
-        for track in checked.tracks
-    ]
+    parts = [f"{track.name} ({track.predictions.n} items)" for track in checked.tracks]
     return ", ".join(parts) or "no predictions"
 
 
@@ -115,4 +115,5 @@ def _fix(
         _tell(mended.checked.problems, form, _found(mended.checked))
         say([f"shroom: {error}"])
         return 1
-    return _tell(mended.checked.problems, form, f"{_found(mended.checked)}, written to {out}")
+    found = f"{_found(mended.checked)}, written to {out}"
+    return _tell(mended.checked.problems, form, found, aside=out == "-")

@@ -16,7 +16,7 @@ from shroom.detectors.base import detector as detector_named
 from shroom.documents import Document
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.submission import Name, latest
-from shroom.writing import write_files
+from shroom.writing import names_a_file, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,9 +59,10 @@ def command(
         in_sample = getattr(chosen, "was_fitted_on", lambda _: False)
         if in_sample(file.datapoints):
             say([f"note: {detector} was fitted on {file.base}: its scores there are in-sample"])
+        _check_premises(file)
         rows = _predictions(chosen, file, threshold)
         text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
-        made[_output_name(file, output, alone=len(files) == 1)] = text
+        made[_output_name(file, output)] = text
     _check(made)
     write_files(output, made, [data, model])
     say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
@@ -90,13 +91,27 @@ def _predictions(
         yield row if point.id is None else {"id": point.id, **row}
 
 
-def _output_name(file: DataFile, output: str, *, alone: bool) -> str:
+def _output_name(file: DataFile, output: str) -> str:
     name = Name.guess(file.base)
     if name is not None:
         return name.base
-    if alone and Path(output).suffix == ".json":
-        return Path(output).name
-    return "val.model-agnostic.json"
+    if output == "-" or names_a_file(Path(output)):
+        return "predictions.json"
+    raise ShroomError(
+        f"{output}: a zip or a folder wants names like val.model-aware.json, and {file.base} does "
+        "not tell split and track; name a .json file"
+    )
+
+
+def _check_premises(file: DataFile) -> None:
+    """Report every datapoint that has nothing to hold its hypothesis against."""
+    problems = Problems()
+    for index, point in enumerate(file.datapoints):
+        if not (point.src.strip() or point.tgt.strip()):
+            place = {"index": index, "id": point.id}
+            problems.add("premise-missing", file.base, "src or tgt", "both empty", **place)
+    if problems.errors:
+        raise InvalidInput(problems)
 
 
 def _check(made: dict[str, str]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric as two functions, from which intervals, paired tests and slices follow.
+    """A metric as three functions, from which intervals, paired tests and slices follow.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ def track_rows(result: TrackScore) -> list[Row]:
     """Return a track's scores as the cells of ``HEADER``: whole, of trivial systems, in slices."""
     rows: list[Row] = [
         (
-            f"{result.split} {result.track}",
+            f"{result.split} {result.track}".strip(),
             str(result.n),
             number(result.accuracy),
             _interval(result.accuracy_ci),
