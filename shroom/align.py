@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shroom.table import Table
 
 
-@dataclass
+@dataclass(eq=False)
 class Track:
     """The predictions of one file, and the gold that they are held against.
 

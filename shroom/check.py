@@ -68,7 +68,7 @@ def check(
     splits : tuple of str
         The splits that are wanted; val and test by default.
     limit : int or None
-        How many problems of each code and file to keep; ``None`` keeps all.
+        How many problems of each code to keep; ``None`` keeps all.
 
     Returns
     -------
@@ -98,7 +98,9 @@ def check_documents(
     found = named(found, problems, splits)
     held_against = gold if gold is not None else data
     role = Role.GOLD if gold is not None else Role.DATA
-    golds = _Golds(held_against, role, problems) if held_against is not None else None
+    golds = None
+    if held_against is not None:
+        golds = _Golds(held_against, role, problems, single=len(found) == 1)
     checked = [_check_file(document, golds, problems) for document in found]
     tracks = [track for track in checked if track is not None]
     scored = [track for track in tracks if role is not Role.GOLD or _labelled(track)]
@@ -146,8 +148,9 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
 class _Golds:
     """The files that a submission is held against, each read when it is needed."""
 
-    def __init__(self, source: Source, role: Role, problems: Problems) -> None:
+    def __init__(self, source: Source, role: Role, problems: Problems, *, single: bool) -> None:
         self.role, self.problems, self.file = role, problems, str(source)
+        self.single = single
         self.unmatched: list[tuple[Document, str]] = []
         # What else lies in a folder of gold is no problem of the submission.
         beside = Problems()
@@ -159,12 +162,12 @@ class _Golds:
     def find(self, document: Document, name: Name | None) -> Document | None:
         """Return the gold for a file of predictions: of its split and track, the latest version.
 
-        A gold file that is named directly, or that is alone, serves unless both names tell
-        something else.
+        One gold file for one file of predictions serves whatever they are called, unless both
+        names tell split and track, and tell different ones.
         """
         alone = self.documents[0] if len(self.documents) == 1 else None
         told = Name.guess(alone.base) if alone else None
-        if alone and (name is None or (told is None and not alone.member)):
+        if alone and (name is None or told is None) and self.single:
             return alone
         if name is None:
             if self.documents:

@@ -179,7 +179,7 @@ def score(
     splits : tuple of str
         The splits that are wanted; val and test by default.
     limit : int or None
-        How many problems of each code and file to keep.
+        How many problems of each code to keep.
 
     Returns
     -------

@@ -71,7 +71,7 @@ class Group:
         return Group(words, np.concatenate(parts))
 
 
-@dataclass
+@dataclass(eq=False)
 class Table:
     """The rows of one file as columns.
 

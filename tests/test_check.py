@@ -186,6 +186,23 @@ def test_the_latest_gold_is_taken_and_other_files_are_left_alone(tmp_path):
     assert both[0].warnings == []
 
 
+@pytest.mark.parametrize(
+    "names", [("pred.json", "gold.json"), ("val.model-aware.json", "gold.json")]
+)
+@pytest.mark.parametrize("form", ["file", "folder"])
+def test_one_file_against_one_gold_whatever_they_are_called(tmp_path, names, form):
+    p = write_json(tmp_path / "sub" / names[0], predictions(12))
+    g = write_json(tmp_path / "gold" / names[1], gold(12))
+    assert check(p, g if form == "file" else g.parent).ok
+
+
+def test_one_gold_without_a_name_does_not_serve_two_tracks(tmp_path):
+    for track in ("aware", "agnostic"):
+        write_json(tmp_path / "sub" / f"val.model-{track}.json", predictions(12))
+    g = write_json(tmp_path / "gold.json", gold(12))
+    assert check(tmp_path / "sub", g).problems.codes == {"no-gold"}
+
+
 def test_unlabelled_gold(tmp_path):
     rows = [{"id": i, "hyp": "a", "src": "b", "task": "MT"} for i in range(12)]
     data = write_json(tmp_path / "data" / "test.model-aware.json", rows)
