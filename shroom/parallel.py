@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import sys
 import threading
 import warnings
 from typing import TYPE_CHECKING, Callable, Union
@@ -55,7 +56,9 @@ def table(data: Buffer, decode: Decode, *, lines: bool) -> Table | None:
 
 def _middle(data: Buffer, *, lines: bool) -> tuple[int, int] | None:
     """Return where the first half ends and the second starts."""
-    possible = hasattr(os, "fork") and (os.cpu_count() or 1) > 1 and threading.active_count() == 1
+    # Elsewhere forking is not there (Windows) or not safe beside system libraries (macOS).
+    possible = sys.platform == "linux" and threading.active_count() == 1
+    possible = possible and (os.cpu_count() or 1) > 1
     if len(data) < WORTH_IT or not possible:
         return None
     between = re.compile(rb"\n") if lines else _BETWEEN
