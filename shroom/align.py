@@ -127,7 +127,8 @@ def check_direction(track: Track, problems: Problems) -> None:
     p, gold_p = track.predictions.p[rows], gold.p
     if np.isnan(p).any() or np.isnan(gold_p).any() or np.ptp(p) == 0 or np.ptp(gold_p) == 0:
         return
-    correlation = float(np.corrcoef(p, gold_p)[0, 1])
+    dp, dg = p - p.mean(), gold_p - gold_p.mean()
+    correlation = float(np.sum(dp * dg) / np.sqrt(np.sum(dp * dp) * np.sum(dg * dg)))
     if correlation * np.sqrt(len(rows) - 1) <= -3:
         found = f"a correlation of {correlation:.2f}"
         problems.add("p-inverted", file, "p that rises with the gold's", found)

@@ -230,8 +230,8 @@ def _score_track(
         n=gold.n,
         accuracy=whole["accuracy"] or 0.0,
         rho=whole["rho"],
-        accuracy_ci=_interval(ACCURACY, statistics, intervals),
-        rho_ci=_interval(RHO, statistics, intervals),
+        accuracy_ci=_interval(ACCURACY, statistics, whole, intervals),
+        rho_ci=_interval(RHO, statistics, whole, intervals),
         slices={
             key: _slices(group, statistics)
             for key in by
@@ -246,12 +246,14 @@ def _scores(statistics: Statistics) -> dict[str, float | None]:
     return {metric.name: metric(statistics[metric.name]) for metric in METRICS}
 
 
-def _interval(metric: Metric, statistics: Statistics, how: Intervals) -> Interval | None:
-    rows = statistics[metric.name]
-    if not how.resamples or metric(rows) is None:
+def _interval(
+    metric: Metric, statistics: Statistics, whole: Mapping[str, float | None], how: Intervals
+) -> Interval | None:
+    rows, value = statistics[metric.name], whole[metric.name]
+    if not how.resamples or value is None:
         return None
     if len(rows) * how.resamples > MAX_DRAWS:
-        return normal_interval(metric, rows, how.confidence)
+        return normal_interval(metric, rows, value, how.confidence)
     return percentile_interval(bootstrap(metric, rows, how.resamples, how.seed), how.confidence)
 
 

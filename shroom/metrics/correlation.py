@@ -107,7 +107,7 @@ def _influence(statistics: NDArray[np.int64]) -> Floats:
     levels_x, levels_y = statistics.T
     ones = np.ones((1, len(levels_x)))
     dx, dy = _deviations(levels_x, ones)[0], _deviations(levels_y, ones)[0]
-    sxx, syy, sxy = dx @ dx, dy @ dy, dx @ dy
+    sxx, syy, sxy = np.sum(dx * dx), np.sum(dy * dy), np.sum(dx * dy)
     with np.errstate(invalid="ignore", divide="ignore"):
         # The weight of item i adds its own term, and moves the rank of item j by sign(x_j - x_i).
         by_weight = dx * dy + _signed_sums(levels_x, dy) + _signed_sums(levels_y, dx)
@@ -122,7 +122,7 @@ def _signed_sums(level: NDArray[np.int64], values: Floats) -> Floats:
     """Return for each item the sum of ``values`` over higher levels less that over lower ones."""
     sums = np.bincount(level, weights=values)
     through = np.cumsum(sums)
-    return np.asarray((through[-1] - through - (through - sums))[level])
+    return np.take(through[-1] - 2 * through + sums, level)
 
 
 def _deviations(level: NDArray[np.int64], weights: Floats) -> Floats:

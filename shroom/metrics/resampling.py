@@ -85,18 +85,25 @@ def percentile_interval(
 
 
 def normal_interval(
-    metric: Metric, statistics: NDArray[Any], confidence: float = 0.95
-) -> tuple[float, float] | None:
+    metric: Metric, statistics: NDArray[Any], value: float, confidence: float = 0.95
+) -> tuple[float, float]:
     """Return the normal interval by the infinitesimal jackknife, within the metric's bounds.
 
     It takes one pass where the bootstrap takes thousands, and agrees with it on large samples.
-    ``None`` where the metric is undefined.
+
+    Parameters
+    ----------
+    metric : Metric
+        What was computed.
+    statistics : array, shape [n, k]
+        The items' statistics.
+    value : float
+        The metric's score of them.
+    confidence : float
+        In (0, 1).
     """
     from statistics import NormalDist
 
-    value = metric(statistics)
-    if value is None:
-        return None
     influences = metric.influence(statistics)
-    half = NormalDist().inv_cdf((1 + confidence) / 2) * float(np.sqrt(influences @ influences))
+    half = NormalDist().inv_cdf((1 + confidence) / 2) * float(np.sqrt(np.sum(influences**2)))
     return max(metric.bounds[0], value - half), min(metric.bounds[1], value + half)
