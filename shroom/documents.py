@@ -198,7 +198,7 @@ def _zip_documents(
                 found_any = True
                 base = PurePosixPath(name).name
                 yield Document(place, base, data, member=True)
-    except (
+    except (  # all that zipfile is known to raise on damaged archives
         zipfile.BadZipFile,
         zlib.error,
         EOFError,

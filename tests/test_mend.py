@@ -73,10 +73,12 @@ def test_what_exists_is_not_overwritten_while_errors_remain(tmp_path, shroom):
     path = write_json(tmp_path / "p.json", rows)
     out = tmp_path / "out.json"
     out.write_text("precious")
-    code, _, err = fixed(shroom, path, out)
+    code, stdout, err = fixed(shroom, path, out)
     assert code == 1
     assert out.read_text() == "precious"
     assert "not overwritten" in err
+    assert "[key-missing]" in err
+    assert stdout == "not valid: 1 error, 0 warnings\n"
 
 
 def test_the_original_is_never_the_target(tmp_path, shroom):
@@ -84,8 +86,8 @@ def test_the_original_is_never_the_target(tmp_path, shroom):
     before = path.read_bytes()
     (tmp_path / "link.json").symlink_to(path)
     for target in (path, tmp_path / "link.json"):
-        code, _, err = fixed(shroom, path, target)
-        assert code == 1
+        code, stdout, err = fixed(shroom, path, target)
+        assert (code, stdout) == (1, "")
         assert "name another" in err
     assert path.read_bytes() == before
     folder = tmp_path / "sub"

@@ -151,6 +151,18 @@ def test_intervals_agree_with_scipys_bootstrap(metric):
     assert normal_interval(metric, statistics, value) == pytest.approx(tuple(theirs), abs=0.02)
 
 
+@pytest.mark.parametrize("metric", [ACCURACY, RHO], ids=lambda metric: metric.name)
+def test_where_one_pass_takes_over_the_intervals_agree(metric):
+    generator = np.random.default_rng(6)
+    gold_p = generator.integers(0, 6, 5001) / 5
+    p = np.clip(gold_p + generator.normal(0, 0.8, 5001), 0, 1)
+    statistics = metric.statistics(p > 0.5, p, gold_p > 0.5, gold_p)
+    resampled = percentile_interval(bootstrap(metric, statistics, 2000))
+    assert normal_interval(metric, statistics, metric(statistics)) == pytest.approx(
+        resampled, abs=0.003
+    )
+
+
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=50), st.sampled_from([0.5, 0.9, 0.95]))
 def test_percentile_interval_is_numpys(scores, confidence):
     values = np.array(scores)

@@ -111,9 +111,11 @@ def _fix(
     say(mended.done)
     try:
         write(mended, out, submission, gold, data)
-    except ShroomError as error:
-        _tell(mended.checked.problems, form, _found(mended.checked))
-        say([f"shroom: {error}"])
-        return 1
+    except ShroomError:
+        if mended.checked.ok:  # what is not written is not called valid
+            say(mended.checked.problems)
+        else:
+            _tell(mended.checked.problems, form, "")
+        raise
     found = f"{_found(mended.checked)}, written to {out}"
     return _tell(mended.checked.problems, form, found, aside=out == "-")
