@@ -15,9 +15,10 @@ from shroom.datapoint import Datapoint, Label, Task
 from shroom.datasets.semeval2024 import read, read_files
 from shroom.detectors import base
 from shroom.detectors.base import Entry, detector, limits
+from shroom.detectors.boosting import TREES, Boosting, Tree
 from shroom.detectors.crossval import judged_out_of_fold, out_of_fold, splits
-from shroom.detectors.learners import TREES, Boosting, Logistic, Tree
 from shroom.detectors.lexical import Lexical
+from shroom.detectors.logistic import Logistic
 from shroom.detectors.stack import Stack
 from shroom.detectors.thresholds import tuned
 from shroom.inference import RUN
@@ -143,7 +144,8 @@ def test_our_logistic_model_is_sklearns():
     standard = (values - values.mean(0)) / values.std(0)
     rows = np.column_stack((np.ones(len(values)), standard))
     design = np.hstack([standard, *[rows * (tasks == task)[:, None] for task in TASKS]])
-    X, y, weight = doubled(design, p)  # noqa: N806
+    X, y, _ = doubled(design, p)  # noqa: N806
+    weight = np.concatenate((p, 1 - p))
     for c in (0.01, 1.0):
         ours = Logistic.fit(values, tasks, p, c)
         model = LogisticRegression(C=c, max_iter=10_000, tol=1e-10)

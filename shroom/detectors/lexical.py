@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.datapoint import Task, premises
+from shroom.datapoint import premises
 from shroom.detectors import settings
+from shroom.detectors.fitted import UNREADABLE, fingerprint
+from shroom.detectors.logistic import Logistic
 from shroom.inference import RUN
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
@@ -36,16 +38,6 @@ MODEL = Path(__file__).parent.parent / "models" / "lexical" / "model.json"
 #: Inverse strength of the L2 penalty; chosen by cross-validation on trial and val.
 _C = 0.1
 _WORD = re.compile(r"\w+")
-#: What reading a file can end in that is no model of ours.
-UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-)
 
 
 class Lexical:
@@ -60,7 +52,7 @@ class Lexical:
 
     Examples
     --------
-    >>> from shroom.datapoint import Datapoint
+    >>> from shroom.datapoint import Datapoint, Task
     >>> close = Datapoint(hyp="A small cat.", src="", tgt="A little cat.", task=Task.DM)
     >>> far = Datapoint(hyp="To run fast.", src="", tgt="A little cat.", task=Task.DM)
     >>> p = Lexical().predict([close, far])
@@ -85,38 +77,14 @@ class Lexical:
         del run  # it is done in a moment
         if not datapoints:
             return np.empty(0)
-        state = self._fitted()
-        standard = (features(datapoints) - state.mean) / state.scale
-        weights = np.array([state.weights[point.task.value] for point in datapoints])
-        logits = weights[:, 0] + np.einsum("ij,ij->i", standard, weights[:, 1:])
-        return np.asarray(1 / (1 + np.exp(-logits)))
+        tasks = [point.task.value for point in datapoints]
+        return self._fitted().logistic.p(features(datapoints), tasks)
 
     def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> Lexical:
-        """Fit the weights on the annotators' proportions.
-
-        Each datapoint counts as a hallucination with weight p and as none with weight 1 - p.
-        Weights are those of all tasks together plus a penalised difference for each task, so a
-        task that is not in the data has the common ones.
-        """
-        from sklearn.linear_model import LogisticRegression
-
-        values = features(datapoints)
-        mean, scale = values.mean(axis=0), values.std(axis=0)
-        scale[scale == 0] = 1
-        rows = np.column_stack((np.ones(len(values)), (values - mean) / scale))
-        tasks = np.array([point.task.value for point in datapoints])
-        by_task = [rows * (tasks == task.value)[:, None] for task in Task]
-        design = np.hstack([rows[:, 1:], *by_task])
-        model = LogisticRegression(C=_C, max_iter=10_000, tol=1e-9)
-        model.fit(
-            np.vstack((design, design)),
-            np.repeat([True, False], len(design)),
-            sample_weight=np.concatenate((p, 1 - p)),
-        )
-        common = np.concatenate((model.intercept_, model.coef_[0, : len(FEATURES)]))
-        differences = model.coef_[0, len(FEATURES) :].reshape(len(Task), -1)
-        weights = {task.value: common + extra for task, extra in zip(Task, differences)}
-        self._state = _State(mean, scale, weights, threshold=0.5, fitted_on=())
+        """Fit the weights on the annotators' proportions; see :meth:`Logistic.fit`."""
+        tasks = [point.task.value for point in datapoints]
+        logistic = Logistic.fit(features(datapoints), tasks, p, _C)
+        self._state = _State(logistic, threshold=0.5, fitted_on=())
         return self
 
     def save(self, path: str | Path, **about: Any) -> None:
@@ -125,13 +93,10 @@ class Lexical:
         A threshold that was set is written in place of the fitted one.
         """
         state = self._fitted()
-        weights = {task: _rounded(values) for task, values in state.weights.items()}
         content = {
             "detector": self.name,
             "features": FEATURES,
-            "mean": _rounded(state.mean),
-            "scale": _rounded(state.scale),
-            "weights": weights,
+            **state.logistic.to_dict(),
             "threshold": self.threshold,
             "fitted_on": state.fitted_on,
             "fitted_sizes": state.fitted_sizes,
@@ -174,11 +139,9 @@ class Lexical:
 
 @dataclass(frozen=True)
 class _State:
-    """What fitting leaves: how to scale the measures, and the weights for each task."""
+    """What fitting leaves: the weights of the measures for each task, and of which files."""
 
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    weights: dict[str, NDArray[np.float64]]
+    logistic: Logistic
     threshold: float
     fitted_on: tuple[str, ...]
     fitted_sizes: tuple[int, ...] = ()
@@ -190,11 +153,11 @@ class _State:
         try:
             data = path.read_bytes()
             content = json.loads(data)
-            known = tuple(content["features"])
-            state = cls(
-                np.array(content["mean"], np.float64),
-                np.array(content["scale"], np.float64),
-                {task.value: np.array(content["weights"][task.value], float) for task in Task},
+            logistic = Logistic.from_dict(content, len(FEATURES))
+            if tuple(content["features"]) != FEATURES:
+                raise ShroomError(f"{path}: a model of other features; fit it again")
+            return cls(
+                logistic,
                 float(content["threshold"]),
                 tuple(map(str, content["fitted_on"])),
                 tuple(map(int, content.get("fitted_sizes", ()))),
@@ -206,11 +169,6 @@ class _State:
                 f"{path}: not a model of the lexical detector ({error}); make one with: "
                 "shroom fit lexical DATA -o MODEL"
             ) from error
-        sizes = {len(state.mean), len(state.scale)}
-        sizes |= {weights.size - 1 for weights in state.weights.values()}
-        if known != FEATURES or sizes != {len(FEATURES)} or not np.all(state.scale):
-            raise ShroomError(f"{path}: a model of other features; fit it again")
-        return state
 
 
 def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
@@ -252,15 +210,3 @@ def _chrf() -> Callable[[str, str], float]:
         ) from error
     metric = CHRF(lowercase=True)
     return lambda hyp, premise: float(metric.sentence_score(hyp, [premise]).score) / 100
-
-
-def _rounded(values: NDArray[np.float64]) -> list[float]:
-    return [round(value, 6) for value in values.tolist()]
-
-
-def fingerprint(datapoints: Sequence[Datapoint]) -> str:
-    """Return a digest of the hypotheses, to know a file again without keeping its text."""
-    digest = hashlib.sha256()
-    for point in datapoints:
-        digest.update(point.hyp.encode("utf-8", "surrogatepass") + b"\n")
-    return digest.hexdigest()[:16]

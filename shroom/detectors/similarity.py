@@ -18,8 +18,8 @@ import numpy as np
 from shroom import hub
 from shroom.datapoint import Rule, premises
 from shroom.detectors import settings
-from shroom.detectors.calibration import Calibration
-from shroom.detectors.lexical import fingerprint
+from shroom.detectors.fitted import fingerprint
+from shroom.detectors.logistic import Logistic
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.sentences import SentenceEncoder, layout
 from shroom.inference import RUN
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from shroom.datapoint import Datapoint
     from shroom.inference import Run
 
+#: Inverse strength of the L2 penalty on the curves; chosen by cross-validation.
+_C = 0.3
 #: How many cosines are kept at most.
 _REMEMBERED = 100_000
 #: How many encoders are kept loaded, and of how many the cosines: a stack has several.
@@ -99,8 +101,8 @@ class Similarity:
         if not datapoints:
             return np.empty(0)
         distances, tasks = self._distances(datapoints, run)
-        calibration = self._now().calibration
-        return calibration.p(distances, tasks) if calibration else np.clip(distances, 0, 1)
+        curves = self._now().curves
+        return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
 
     def fit(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run = RUN
@@ -108,18 +110,24 @@ class Similarity:
         """Fit the curves on the annotators' proportions p, shape [n]; the encoder stays."""
         if not datapoints:
             raise ShroomError("fitting needs labelled datapoints")
+        if not 0 < p.sum() < len(p):
+            raise ShroomError(
+                "fitting needs datapoints that annotators called a hallucination, and such that "
+                "they did not"
+            )
         if self._calibration is not None:
             raise ShroomError("calibration: is what fitting makes; leave it out")
-        calibration = Calibration.fitted(*self._distances(datapoints, run), p)
+        distances, tasks = self._distances(datapoints, run)
+        curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = replace(
-            self._now(), calibration=calibration, threshold=0.5, fitted_on=(), out_of_fold=None
+            self._now(), curves=curves, threshold=0.5, fitted_on=(), out_of_fold=None
         )
         return self
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted state as json; ``about`` says where it comes from."""
         state = self._now()
-        if state.calibration is None:
+        if state.curves is None:
             raise ShroomError("similarity has not been fitted, so there is nothing to write")
         content = {
             "detector": self.name,
@@ -128,7 +136,7 @@ class Similarity:
             "pooling": layout(state.encoder, state.revision).pooling,
             "reference": state.rule.value,
             "multilingual": state.multilingual,
-            **state.calibration.to_dict(),
+            **state.curves.to_dict(),
             "threshold": self.threshold,
             "fitted_on": state.fitted_on,
             **about,
@@ -154,10 +162,10 @@ class Similarity:
         """What tells the weights from others: the encoder's, and a digest of the curves."""
         state = self._now()
         encoder = hub.identity(state.encoder, state.revision)
-        if state.calibration is None:
+        if state.curves is None:
             return encoder
-        curves = json.dumps(state.calibration.to_dict(), sort_keys=True)
-        return f"{encoder}+{hashlib.sha256(curves.encode()).hexdigest()[:16]}"
+        weights = json.dumps(state.curves.to_dict(), sort_keys=True)
+        return f"{encoder}+{hashlib.sha256(weights.encode()).hexdigest()[:16]}"
 
     @property
     def out_of_fold_figures(self) -> dict[str, Any] | None:
@@ -223,7 +231,7 @@ class _State:
     revision: str | None
     rule: Rule
     multilingual: bool
-    calibration: Calibration | None = None
+    curves: Logistic | None = None
     threshold: float = 0.5
     fitted_on: tuple[str, ...] = ()
     out_of_fold: dict[str, Any] | None = None
@@ -241,7 +249,7 @@ class _State:
                 None if revision is None else str(revision),
                 Rule(content["reference"]),
                 content["multilingual"] is True,
-                Calibration.from_dict(content),
+                Logistic.from_dict(content, 1),
                 settings.share("threshold", content["threshold"]),
                 tuple(map(str, content["fitted_on"])),
                 figures if isinstance(figures, dict) else None,

@@ -17,7 +17,9 @@ import numpy as np
 
 from shroom.datapoint import premises
 from shroom.detectors import settings
+from shroom.detectors.boosting import Boosting
 from shroom.detectors.crossval import out_of_fold, splits
+from shroom.detectors.fitted import UNREADABLE, fingerprint
 from shroom.detectors.inputs import (
     Input,
     Kept,
@@ -28,9 +30,9 @@ from shroom.detectors.inputs import (
     restored,
     sizes_of,
 )
-from shroom.detectors.learners import Boosting, Logistic
-from shroom.detectors.lexical import FEATURES, UNREADABLE, fingerprint
+from shroom.detectors.lexical import FEATURES
 from shroom.detectors.lexical import features as lexical_features
+from shroom.detectors.logistic import Logistic
 from shroom.detectors.thresholds import tuned
 from shroom.explain import held_against
 from shroom.inference import RUN

@@ -17,7 +17,7 @@ import numpy as np
 from shroom.datapoint import Rule, premises
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
-from shroom.detectors.lexical import fingerprint
+from shroom.detectors.fitted import fingerprint
 from shroom.detectors.pairs import Pairs
 from shroom.inference import RUN, over
 from shroom.problems import ShroomError
