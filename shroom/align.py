@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,13 @@ class Track:
     gold: Table | None = None
     align: str = "order"
     rows: NDArray[np.intp] | None = None
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """What a metric is computed from: label, p, gold label and gold p, in the gold's order."""
+        assert self.gold is not None  # noqa: S101 - for mypy; what is aligned has gold
+        predictions, gold = self.predictions, self.gold
+        return predictions.label[self.rows], predictions.p[self.rows], gold.label, gold.p
 
 
 def align(track: Track, problems: Problems) -> None:

@@ -53,6 +53,7 @@ def check(
     *,
     data: Source | None = None,
     splits: tuple[str, ...] = (),
+    texts: bool = False,
     limit: int | None = 20,
 ) -> Checked:
     """Return every problem of a submission, and its predictions aligned with the gold.
@@ -67,6 +68,8 @@ def check(
         The data without labels, in place of ``gold``: for ids, count and order.
     splits : tuple of str
         The splits that are wanted; val and test by default.
+    texts : bool
+        Whether the gold's texts are wanted as well, to slice by; they take time to read.
     limit : int or None
         How many problems of each code to keep; ``None`` keeps all.
 
@@ -83,7 +86,7 @@ def check(
     """
     problems = Problems(limit)
     found = documents(submission, problems)
-    return check_documents(found, gold, data=data, splits=splits, problems=problems)
+    return check_documents(found, gold, data=data, splits=splits, texts=texts, problems=problems)
 
 
 def check_documents(
@@ -92,6 +95,7 @@ def check_documents(
     *,
     data: Source | None = None,
     splits: tuple[str, ...] = (),
+    texts: bool = False,
     problems: Problems,
 ) -> Checked:
     """Return the verdict on documents that have been found already; see :func:`check`."""
@@ -100,7 +104,7 @@ def check_documents(
     role = Role.GOLD if gold is not None else Role.DATA
     golds = None
     if held_against is not None:
-        golds = _Golds(held_against, role, problems, single=len(found) == 1)
+        golds = _Golds(held_against, role, problems, single=len(found) == 1, texts=texts)
     checked = [_check_file(document, golds, problems) for document in found]
     tracks = [track for track in checked if track is not None]
     scored = [track for track in tracks if role is not Role.GOLD or _labelled(track)]
@@ -131,14 +135,14 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
     if golds is None:
         if name is not None and name.split == "test":
             check_has_ids(predictions, problems)
-        return Track(name or Name("", _track_of(predictions)), predictions)
+        return Track(name or Name("", track_of(predictions)), predictions)
     gold_document = golds.find(document, name)
     if gold_document is None:
         return None
     gold = golds.read(gold_document, texts=predictions.texts is not None)
     if gold is None:
         return None
-    guessed = name or Name.guess(gold_document.base) or Name("", _track_of(gold))
+    guessed = name or Name.guess(gold_document.base) or Name("", track_of(gold))
     track = Track(guessed, predictions, gold)
     align(track, problems)
     check_direction(track, problems)
@@ -148,9 +152,11 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
 class _Golds:
     """The files that a submission is held against, each read when it is needed."""
 
-    def __init__(self, source: Source, role: Role, problems: Problems, *, single: bool) -> None:
+    def __init__(
+        self, source: Source, role: Role, problems: Problems, *, single: bool, texts: bool
+    ) -> None:
         self.role, self.problems, self.file = role, problems, str(source)
-        self.single = single
+        self.single, self.texts = single, texts
         self.unmatched: list[tuple[Document, str]] = []
         # What else lies in a folder of gold is no problem of the submission.
         beside = Problems()
@@ -187,7 +193,7 @@ class _Golds:
         return latest(fitting, self.problems).get(key)
 
     def read(self, document: Document, *, texts: bool) -> Table | None:
-        return read_table(document, self.role, self.problems, texts=texts)
+        return read_table(document, self.role, self.problems, texts=texts or self.texts)
 
 
 def read_table(
@@ -223,7 +229,7 @@ def read_table(
     return None if items is None else tabulate(items, role, document.file, problems)
 
 
-def _track_of(table: Table) -> str:
+def track_of(table: Table) -> str:
     """Return the track that the rows themselves tell: aware where all of them name a model."""
     models = table.groups.get("model")
     return "model-aware" if models and all(models.words) else "model-agnostic"

@@ -48,6 +48,8 @@ class _Gold(Struct, gc=False):
 class _GoldWithTexts(_Gold, gc=False):
     hyp: _Text = UNSET
     src: _Text = UNSET
+    src_lang: _Text = UNSET
+    lang: _Text = UNSET
 
 
 class _Data(Struct, gc=False):
@@ -72,7 +74,7 @@ def table(
     lines : bool
         Whether it is JSON Lines.
     texts : bool
-        Whether the gold's texts are needed, to check the order by them.
+        Whether the gold's texts are needed, to check the order by them or to slice by them.
     """
 
     def decode(part: Buffer) -> Table | None:
@@ -134,6 +136,8 @@ def _columns(rows: list[Any], role: Role, file: str) -> Table | None:
     p = np.fromiter(map(attrgetter("p"), rows), np.float64, n)
     keys = () if role is Role.PREDICTIONS else GROUPS
     groups = {key: Group.of(list(map(attrgetter(key), rows))) for key in keys}
+    if hasattr(rows[0], "lang"):
+        groups["lang"] = Group.of([row.src_lang or row.lang for row in rows])
     return Table(file, n, label, p, ids=ids, texts=texts, groups=groups)
 
 

@@ -185,6 +185,15 @@ class Problems:
         if len(rows):
             self._count[code, file] += len(rows) - len(shown)
 
+    def extend(self, other: Problems) -> None:
+        """Add the problems of another check; what concerns a file that both have read, once."""
+        for code, problems in other._kept.items():
+            kept = self._kept.setdefault(code, [])
+            fresh = [problem for problem in problems if problem not in kept]
+            kept += fresh if self.limit is None else fresh[: max(0, self.limit - len(kept))]
+        for place, count in other._count.items():
+            self._count[place] = max(count, self._count.get(place, 0))
+
     def count(self, code: str, file: str | None = None) -> int:
         """Return how many problems have this code, in one file or in all."""
         return sum(

@@ -10,7 +10,7 @@ import numpy as np
 from shroom.datapoint import Label
 from shroom.decode import BROKEN
 from shroom.problems import show
-from shroom.table import GROUPS, KEYS, TEXTS, TOLERANCE, Group, P, Role, Table
+from shroom.table import GROUPS, KEYS, LANGS, TEXTS, TOLERANCE, Group, P, Role, Table
 
 if TYPE_CHECKING:
     from shroom.problems import Problems
@@ -167,6 +167,8 @@ class _Rows:
             for key in GROUPS
             if any(key in row for row in rows)
         }
+        if any(key in row for row in rows for key in LANGS):
+            groups["lang"] = Group.of([_lang(row) for row in rows])
         texts = None
         if any(key in row for row in rows for key in TEXTS):
             texts = [(_text_or_none(row, "hyp"), _text_or_none(row, "src")) for row in rows]
@@ -185,6 +187,10 @@ class _Rows:
 
 def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _lang(row: dict[str, Any]) -> str:
+    return next((said for key in LANGS if (said := _as_text(row.get(key)))), "")
 
 
 def _text_or_none(row: dict[str, Any], key: str) -> str | None:

@@ -12,52 +12,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.check import check
+from shroom.intervals import NO_INTERVALS, USUAL, estimates
 from shroom.metrics.classification import ACCURACY
-from shroom.metrics.correlation import RHO, levels
-from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval
+from shroom.metrics.correlation import RHO
 from shroom.problems import InvalidInput, Problem, Problems
-from shroom.signature import signature
+from shroom.signature import joined, signature
+from shroom.slices import SLICES, group_of, missing, needs_texts
 from shroom.submission import TRACKS
-from shroom.table import GROUPS, Group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from shroom.align import Track
     from shroom.check import Checked
     from shroom.documents import Source
+    from shroom.intervals import Interval, Intervals, Scored
     from shroom.metrics.base import Metric
-    from shroom.table import Table
+    from shroom.table import Group, Table
 
-    Interval = tuple[float, float]
-    Statistics = Mapping[str, NDArray[Any]]
 
-#: What scores can be sliced by.
-SLICES = (*GROUPS, "agreement")
+#: What a shared task ranks by.
 METRICS = (ACCURACY, RHO)
-#: Beyond so many draws the interval is computed from influences instead, in one pass.
-MAX_DRAWS = 5_000_000
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """How intervals are made: by bootstrap over all items, with replacement.
-
-    Attributes
-    ----------
-    resamples : int
-        How many; 0 for no intervals.
-    seed : int
-        Of the generator.
-    confidence : float
-        In (0, 1).
-    """
-
-    resamples: int = 1000
-    seed: int = 0
-    confidence: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -71,14 +46,12 @@ class TrackScore:
         empty where no file's name tells it.
     n : int
         The number of items.
-    accuracy : float
-        In [0, 1].
-    rho : float or None
-        In [-1, 1]; ``None`` where p or the gold is constant.
-    accuracy_ci, rho_ci : tuple of float or None
-        Intervals, where they were asked for.
+    scores : dict of float or None
+        By metric; ``None`` where it is undefined.
+    intervals : dict of tuple or None
+        By metric; ``None`` where it was not asked for, or cannot be told.
     slices : dict
-        ``{"task": {"DM": {"n": …, "accuracy": …, "rho": …}, …}, …}``.
+        ``{"task": {"DM": {"n": …, "accuracy": …, "accuracy_ci": …, …}, …}, …}``.
     floors : dict
         The scores of trivial systems on the same gold.
     signature : str
@@ -88,10 +61,8 @@ class TrackScore:
     track: str
     split: str
     n: int
-    accuracy: float
-    rho: float | None
-    accuracy_ci: Interval | None
-    rho_ci: Interval | None
+    scores: dict[str, float | None]
+    intervals: dict[str, Interval | None]
     slices: dict[str, dict[str, dict[str, Any]]]
     floors: dict[str, dict[str, float | None]]
     signature: str
@@ -101,32 +72,81 @@ class TrackScore:
         """``agnostic`` or ``aware``, as the platforms' keys have it."""
         return self.track.removeprefix("model-")
 
+    @property
+    def accuracy(self) -> float:
+        """In [0, 1]."""
+        return self.scores["accuracy"] or 0.0
+
+    @property
+    def rho(self) -> float | None:
+        """In [-1, 1]; ``None`` where p or the gold is constant."""
+        return self.scores["rho"]
+
+    @property
+    def accuracy_ci(self) -> Interval | None:
+        """The interval of accuracy, where it was asked for."""
+        return self.intervals.get("accuracy")
+
+    @property
+    def rho_ci(self) -> Interval | None:
+        """The interval of rho, where it was asked for and rho is defined."""
+        return self.intervals.get("rho")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {
+            "track": self.track,
+            "split": self.split,
+            "n": self.n,
+            **flat(self.scores, self.intervals),
+            "slices": self.slices,
+            "floors": self.floors,
+            "signature": self.signature,
+        }
+
+
+def flat(
+    scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
+) -> dict[str, Any]:
+    """Return scores, then their intervals under the same names with ``_ci``.
+
+    Examples
+    --------
+    >>> flat({"rho": 0.5}, {"rho": (0.25, 0.75)})
+    {'rho': 0.5, 'rho_ci': [0.25, 0.75]}
+    """
+    bounds = {f"{name}_ci": ci and list(ci) for name, ci in intervals.items()}
+    return {**scores, **bounds}
+
 
 @dataclass(frozen=True)
 class Score:
-    """The scores of a submission, and what there is to warn of."""
+    """The scores of a submission, how their intervals were made, and what there is to warn of.
+
+    ``unsliced`` has a sentence for each slicing that was asked for and that the gold does not
+    allow.
+    """
 
     results: list[TrackScore]
     warnings: list[Problem] = field(default_factory=list)
+    how: Intervals = NO_INTERVALS
+    unsliced: list[str] = field(default_factory=list)
 
     @property
     def signature(self) -> str:
         """The signature of all results; parts that differ are joined by ``+``."""
-        parts = [result.signature.split("|") for result in self.results]
-        return "|".join(_joined(column) for column in zip(*parts))
+        return joined(result.signature for result in self.results)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""
         return {
             "signature": self.signature,
-            "results": [
-                {
-                    key: list(value) if isinstance(value, tuple) else value
-                    for key, value in vars(result).items()
-                }
-                for result in self.results
+            "results": [result.to_dict() for result in self.results],
+            **({"intervals": vars(self.how)} if self.how.resamples else {}),
+            "warnings": [
+                *(str(problem).removeprefix("warning: ") for problem in self.warnings),
+                *self.unsliced,
             ],
-            "warnings": [str(problem).removeprefix("warning: ") for problem in self.warnings],
         }
 
     def platform_scores(self) -> dict[str, float]:
@@ -149,20 +169,13 @@ class Score:
         return scores
 
 
-def _joined(column: tuple[str, ...]) -> str:
-    key, colon, _ = column[0].partition(":")
-    values = dict.fromkeys(part.partition(":")[2] for part in column)
-    # Sizes belong to their tracks, so they are all listed; what is common is said once.
-    listed = values if len(values) == 1 else [part.partition(":")[2] for part in column]
-    return key + colon + "+".join(listed)
-
-
 def score(
     submission: Source,
     gold: Source,
     *,
     by: Sequence[str] = SLICES,
-    intervals: Intervals = Intervals(),
+    metrics: Sequence[Metric] = METRICS,
+    intervals: Intervals = USUAL,
     splits: tuple[str, ...] = (),
     limit: int | None = 20,
 ) -> Score:
@@ -173,7 +186,9 @@ def score(
     submission, gold : path
         Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
     by : sequence of str
-        What to slice by, of ``SLICES``.
+        What to slice by, of ``SLICES`` and ``MORE_SLICES``.
+    metrics : sequence of Metric
+        What to compute besides accuracy and rho, which are always there.
     intervals : Intervals
         How to make intervals.
     splits : tuple of str
@@ -197,92 +212,77 @@ def score(
     >>> result.track, result.accuracy, result.rho
     ('model-agnostic', 1.0, 1.0)
     """
-    checked = check(submission, gold, splits=splits, limit=limit)
-    return score_checked(checked, by=by, intervals=intervals)
+    texts = needs_texts(by)
+    checked = check(submission, gold, splits=splits, texts=texts, limit=limit)
+    return score_checked(checked, by=by, metrics=metrics, intervals=intervals)
 
 
 def score_checked(
     checked: Checked,
     *,
     by: Sequence[str] = SLICES,
-    intervals: Intervals = Intervals(),
+    metrics: Sequence[Metric] = METRICS,
+    intervals: Intervals = USUAL,
 ) -> Score:
-    """Return the scores of a submission that has been checked; see :func:`score`."""
+    """Return the scores of a submission that has been checked; see :func:`score`.
+
+    To slice by one of ``MORE_SLICES``, it must have been checked with ``texts=True``.
+    """
     checked.raise_for_errors()
     problems = checked.problems
-    results = [_score_track(track, by, intervals, problems) for track in checked.tracks]
-    return Score(results, [problem for problem in problems if problem.severity == "warning"])
+    wanted = (*METRICS, *(metric for metric in metrics if metric not in METRICS))
+    results = [_score_track(track, by, wanted, intervals, problems) for track in checked.tracks]
+    warnings = [problem for problem in problems if problem.severity == "warning"]
+    asked = () if tuple(by) == SLICES else by
+    unsliced = [
+        sentence
+        for track in checked.tracks
+        if track.gold is not None
+        for sentence in missing(track.gold, asked)
+    ]
+    return Score(results, warnings, intervals, unsliced)
 
 
 def _score_track(
-    track: Track, by: Sequence[str], intervals: Intervals, problems: Problems
+    track: Track,
+    by: Sequence[str],
+    metrics: Sequence[Metric],
+    how: Intervals,
+    problems: Problems,
 ) -> TrackScore:
     gold, predictions = track.gold, track.predictions
     assert gold is not None  # noqa: S101 - for mypy; checked tracks have gold
-    columns = (predictions.label[track.rows], predictions.p[track.rows], gold.label, gold.p)
-    statistics = {metric.name: metric.statistics(*columns) for metric in METRICS}
-    whole = _scores(statistics)
-    if whole["rho"] is None and not problems.count("p-constant", predictions.file):
+    columns = track.columns
+    scored = [(metric, metric.statistics(*columns)) for metric in metrics]
+    scores, intervals = estimates(scored, how)
+    if scores["rho"] is None and not problems.count("p-constant", predictions.file):
         problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
+    groups = {key: group_of(gold, key) for key in by}
     return TrackScore(
         track=track.name.track,
         split=track.name.split,
         n=gold.n,
-        accuracy=whole["accuracy"] or 0.0,
-        rho=whole["rho"],
-        accuracy_ci=_interval(ACCURACY, statistics, whole, intervals),
-        rho_ci=_interval(RHO, statistics, whole, intervals),
-        slices={
-            key: _slices(group, statistics)
-            for key in by
-            if (group := _group(gold, key)) is not None
-        },
-        floors=_floors(gold, statistics),
+        scores=scores,
+        intervals=intervals,
+        slices={key: _slices(group, scored, how) for key, group in groups.items() if group},
+        floors=floors(gold),
         signature=signature(track.name.track, gold, track.align),
     )
 
 
-def _scores(statistics: Statistics) -> dict[str, float | None]:
-    return {metric.name: metric(statistics[metric.name]) for metric in METRICS}
-
-
-def _interval(
-    metric: Metric, statistics: Statistics, whole: Mapping[str, float | None], how: Intervals
-) -> Interval | None:
-    rows, value = statistics[metric.name], whole[metric.name]
-    if not how.resamples or value is None:
-        return None
-    if len(rows) * how.resamples > MAX_DRAWS:
-        return normal_interval(metric, rows, value, how.confidence)
-    return percentile_interval(bootstrap(metric, rows, how.resamples, how.seed), how.confidence)
-
-
-def _group(gold: Table, key: str) -> Group | None:
-    """Return what a key slices the items into; ``None`` where the gold does not tell."""
-    if key == "agreement":
-        # The share of annotators on the majority's side: 1.0 is unanimous.
-        shares = np.maximum(gold.p, 1 - gold.p).round(3)
-        place = levels(shares)
-        distinct = np.empty(int(place.max()) + 1)
-        distinct[place] = shares
-        return Group([repr(share) for share in distinct.tolist()], place)
-    group = gold.groups.get(key)
-    return group if group and any(group.words) else None
-
-
-def _slices(group: Group, statistics: Statistics) -> dict[str, dict[str, Any]]:
+def _slices(group: Group, scored: Scored, how: Intervals) -> dict[str, dict[str, Any]]:
     slices = {}
     for place, word in enumerate(group.words):
         rows = np.flatnonzero(group.place == place)
-        chosen = {metric: values[rows] for metric, values in statistics.items()}
-        slices[word] = {"n": len(rows), **_scores(chosen)}
+        part = estimates([(metric, statistics[rows]) for metric, statistics in scored], how)
+        slices[word] = {"n": len(rows), **flat(*part)}
     return slices
 
 
-def _floors(gold: Table, statistics: Statistics) -> dict[str, dict[str, float | None]]:
+def floors(gold: Table) -> dict[str, dict[str, float | None]]:
     """Return the scores of systems that need no model, on the same gold."""
     share = float(np.mean(gold.label == 1))
-    by_label = RHO(np.column_stack((gold.label, statistics["rho"][:, 1])))
+    by_label = RHO(RHO.statistics(gold.label, gold.label, gold.label, gold.p))
     return {
         "majority label": {"accuracy": max(share, 1 - share), "rho": None},
         "constant p": {"accuracy": 1 - share, "rho": None},

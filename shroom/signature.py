@@ -10,6 +10,8 @@ import numpy as np
 from shroom.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shroom.table import Table
 
 
@@ -40,6 +42,25 @@ def signature(track: str, gold: Table, align: str, *more: str) -> str:
             *more,
         )
     )
+
+
+def joined(signatures: Iterable[str]) -> str:
+    """Return one signature for several results; parts that differ are joined by ``+``.
+
+    Examples
+    --------
+    >>> joined(["shroom|n:499|rho:x", "shroom|n:501|rho:x"])
+    'shroom|n:499+501|rho:x'
+    """
+    return "|".join(_joined(column) for column in zip(*(text.split("|") for text in signatures)))
+
+
+def _joined(column: tuple[str, ...]) -> str:
+    key, colon, _ = column[0].partition(":")
+    values = dict.fromkeys(part.partition(":")[2] for part in column)
+    # Sizes belong to their tracks, so they are all listed; what is common is said once.
+    listed = values if len(values) == 1 else [part.partition(":")[2] for part in column]
+    return key + colon + "+".join(listed)
 
 
 def gold_hash(gold: Table) -> str:

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 P = "p(Hallucination)"
 #: How far p may leave [0, 1] by rounding.
 TOLERANCE = 1e-9
-#: Keys that a submission may repeat from the data.
-KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
+#: What an NLI model said: p(contradiction) and p(entailment), which ensembles make use of.
+EVIDENCE = ("p(Contr)", "p(Entl)")
+#: Keys that a submission may have; most repeat the data.
+KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels", *EVIDENCE)
 #: The columns by which scores can be sliced.
 GROUPS = ("task", "model", "ref")
 TEXTS = ("hyp", "src")
+#: Keys that may tell the language of src, the surer one first.
+LANGS = ("src_lang", "lang")
 
 
 class Role(Enum):
@@ -90,9 +94,10 @@ class Table:
     has_id : array of bool, shape [n], or None
         Where some rows lack a usable id, which ones have one.
     texts : list of tuple, length [n], or None
-        ``(hyp, src)`` of each row, where the order is to be checked by them.
+        ``(hyp, src)`` of each row, where they are needed: to check the order, or to slice.
     groups : dict of Group
-        Those of ``task``, ``model`` and ``ref`` that the rows have.
+        Those of ``task``, ``model`` and ``ref`` that the rows have; where texts are needed,
+        ``lang`` as well, the language of ``src``.
     """
 
     file: str

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from test_two_paths import ROW
 
 from shroom.check import check
+from shroom.intervals import Intervals
 from shroom.problems import InvalidInput, Problems
-from shroom.scoring import Intervals, score
+from shroom.scoring import score
 
 PATHS = ["p.json", "val.model-aware.json", "test.model-agnostic.json"]
 
@@ -26,7 +27,9 @@ def codes(submission, *args, **settings):
 def test_a_permutation_of_rows_with_ids_changes_nothing(tmp_path, one, other):
     rows, truth = predictions(14, first_id=50), gold(14, first_id=50)
     straight = score(
-        write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
+        write_json(tmp_path / "p.json", rows),
+        write_json(tmp_path / "g.json", truth),
+        intervals=Intervals(0),
     ).results[0]
     mixed = score(
         write_json(tmp_path / "q.json", [rows[i] for i in one]),

@@ -103,7 +103,7 @@ def test_json_is_what_the_design_says(files, shroom):
     code, out, err = shroom("score", *files, "--format", "json")
     assert (code, err) == (0, "")
     result = json.loads(out, parse_constant=pytest.fail)
-    assert set(result) == {"signature", "results", "warnings"}
+    assert set(result) == {"signature", "results", "intervals", "warnings"}
     (track,) = result["results"]
     assert {"track", "n", "accuracy", "rho", "accuracy_ci", "rho_ci", "slices"} <= set(track)
     assert set(track["slices"]) == {"task", "ref", "agreement"}

@@ -20,9 +20,10 @@ import pytest
 import shroom.cli
 import shroom.documents
 from shroom.check import Checked, check
+from shroom.intervals import Intervals
 from shroom.mend import mend, write
 from shroom.problems import CODES, WARNING, InvalidInput, Problems
-from shroom.scoring import Intervals, score
+from shroom.scoring import score
 
 FORMATS = Path(__file__).resolve().parent / "formats"
 LINE = re.compile(r"(warning: )?.+: expected .+, got .+ \[[a-z0-9-]+\]")

@@ -14,7 +14,8 @@ import pytest
 from conftest import DATA, write_json
 
 from shroom.bundle import build
-from shroom.scoring import Intervals, score
+from shroom.intervals import Intervals
+from shroom.scoring import score
 
 pytestmark = pytest.mark.real
 

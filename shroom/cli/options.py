@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
+
+from shroom.intervals import METHODS, Intervals
+from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from shroom.metrics.base import Metric
     from shroom.problems import Problems
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: A file, a folder, a zip, or ``-`` for a pipe.
 INPUT = click.Path(exists=True, allow_dash=True)
@@ -48,6 +55,90 @@ SETTINGS = click.option(
     metavar="NAME=VALUE",
     help="Any setting of the detector, as in a recipe; may be repeated.",
 )
+
+
+def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None) -> list[Metric]:
+    """Return the metrics that ``--metrics NAME,NAME`` names; ``all`` names all."""
+    del ctx, param
+    if value is None:
+        return []
+    from shroom.metrics.registry import METRICS, metric
+
+    names = list(METRICS) if value.strip() == "all" else value.split(",")
+    try:
+        return [metric(name.strip()) for name in names if name.strip()]
+    except ShroomError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+METRICS_OPTION = click.option(
+    "--metrics",
+    callback=metrics_given,
+    help="Further metrics, such as brier,auroc, or all; 'shroom metrics' lists them.",
+)
+
+
+def _number(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    del ctx
+    if value != value:  # nan, which no range refuses
+        raise click.BadParameter("nan is not in the range 0<x<1", param=param)
+    return value
+
+
+def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]:
+    """Add the options of bootstrap intervals to a verb, which gets them as ``intervals``.
+
+    Parameters
+    ----------
+    resamples : int
+        How many there are by default.
+    method : bool
+        Whether the kind of interval can be chosen.
+    """
+    options = [
+        click.option("--no-ci", is_flag=True, help="Leave the intervals out."),
+        click.option(
+            "--confidence",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            callback=_number,
+            default=0.95,
+            show_default=True,
+            help="Of the intervals.",
+        ),
+        click.option(
+            "--resamples",
+            type=click.IntRange(1, 1_000_000),
+            default=resamples,
+            show_default=True,
+            help="How many, each of all items with replacement.",
+        ),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+    ]
+    if method:
+        options.append(
+            click.option(
+                "--interval",
+                type=click.Choice(METHODS),
+                default=METHODS[0],
+                show_default=True,
+                help="By percentiles, or bias-corrected and accelerated.",
+            )
+        )
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def collected(**given: Any) -> Any:
+            count = 0 if given.pop("no_ci") else given.pop("resamples")
+            given.pop("resamples", None)
+            kind = given.pop("interval", METHODS[0])
+            how = Intervals(count, given.pop("seed"), given.pop("confidence"), kind)
+            return command(intervals=how, **given)
+
+        for option in reversed(options):
+            collected = option(collected)
+        return collected  # type: ignore[return-value]
+
+    return decorate
 
 
 def refuse_two_pipes(*sources: str | None) -> None:

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, deliver, refuse_two_pipes, say
-from shroom.scoring import SLICES, Intervals, Score, score_checked
+from shroom.cli.options import (
+    INPUT,
+    METRICS_OPTION,
+    OUTPUT,
+    deliver,
+    interval_options,
+    refuse_two_pipes,
+    say,
+)
+from shroom.intervals import Intervals
+from shroom.scoring import Score, score_checked
+from shroom.slices import MORE_SLICES, SLICES, needs_texts
 from shroom.writing import refuse_overwriting
+
+if TYPE_CHECKING:
+    from shroom.metrics.base import Metric
 
 EXAMPLES = """\b
 Examples:
   shroom score val.model-agnostic.json gold.json
-  shroom score submission.zip gold_folder --by task,agreement
+  shroom score submission.zip gold_folder --by task,length,script
+  shroom score submission/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
   shroom score submission/ gold/ --format json -o scores.json
   gunzip -c val.model-aware.json.gz | shroom score - gold.json
 """
@@ -26,8 +40,9 @@ def _slices(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
         return SLICES
     chosen = tuple(key.strip() for key in value.split(",") if key.strip())
     for key in chosen:
-        if key not in SLICES:
-            raise click.BadParameter(f"'{key}' is not one of {', '.join(SLICES)}")
+        if key not in (*SLICES, *MORE_SLICES):
+            known = ", ".join((*SLICES, *MORE_SLICES))
+            raise click.BadParameter(f"'{key}' is not one of {known}")
     return chosen
 
 
@@ -44,11 +59,13 @@ def _slices(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option(
-    "--by", callback=_slices, help="Slice by task, model, ref and agreement, or fewer of them."
+    "--by",
+    callback=_slices,
+    help="Slice by task, model, ref and agreement, or fewer; or by length of hyp, script of src, "
+    "and lang of src where the gold tells it.",
 )
-@click.option("--no-ci", is_flag=True, help="Leave the intervals out.")
-@click.option("--resamples", type=click.IntRange(1, 1_000_000), default=1000, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@METRICS_OPTION
+@interval_options(1000)
 @click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")
 @click.option("--official", is_flag=True, help="Score as the organisers' 2024 program did.")
 def command(
@@ -58,9 +75,8 @@ def command(
     form: str,
     output: str | None,
     by: tuple[str, ...],
-    no_ci: bool,
-    resamples: int,
-    seed: int,
+    metrics: list[Metric],
+    intervals: Intervals,
     everything: bool,
     official: bool,
 ) -> None:
@@ -70,7 +86,7 @@ def command(
     """
     refuse_two_pipes(submission, gold)
     if output:
-        refuse_overwriting([output], [path for path in (submission, gold) if Path(path).is_file()])
+        refuse_overwriting([output], [submission, gold])
     if official:
         from shroom import official as rules
 
@@ -81,12 +97,14 @@ def command(
         return
     from shroom.check import check
 
-    checked = check(submission, gold, limit=None if everything else 20)
     wanted = () if form == "codalab" else by
-    intervals = Intervals(0 if no_ci or form == "codalab" else resamples, seed)
-    result = score_checked(checked, by=wanted, intervals=intervals)
+    limit = None if everything else 20
+    checked = check(submission, gold, texts=needs_texts(wanted), limit=limit)
+    how = Intervals(0) if form == "codalab" else intervals
+    result = score_checked(checked, by=wanted, metrics=metrics, intervals=how)
     deliver(render(result, form), output)
     say(checked.problems)
+    say(f"shroom: {sentence}" for sentence in result.unsliced)
     if form == "codalab":
         from shroom.report.platform import missing_tracks
 

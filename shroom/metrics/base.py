@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -14,8 +17,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Exchange:
+    """A metric as a function of sums, for tests that exchange the outputs of two systems.
+
+    Such a test swaps items between the systems at random. Where a score depends on sums of terms
+    alone, all its trials are one product of matrices.
+
+    Attributes
+    ----------
+    terms : callable
+        ``statistics [n, k] -> [n, m]``: what each item adds.
+    score : callable
+        ``(sums [..., m], n) -> [...]``: the score that follows from them.
+    """
+
+    terms: Callable[[Array], Floats]
+    score: Callable[[Floats, int], Floats]
+
+
+@dataclass(frozen=True)
 class Metric:
-    """A metric as three functions, from which intervals, paired tests and slices follow.
+    """A metric as functions, from which intervals, paired tests and slices follow.
 
     Attributes
     ----------
@@ -28,17 +50,98 @@ class Metric:
         ``(statistics [n, k], weights [b, n]) -> [b]``: the score under each row of integer
         weights; ``nan`` where it is undefined. A resample is a row of weights, how often each
         item was drawn.
+    bounds : tuple of float
+        The least and the greatest value.
+    joint : callable or None
+        ``(systems' statistics, weights [b, n]) -> [systems, b]``: what ``score`` gives for each,
+        where several systems on the same items take less than one by one.
+    influence : callable or None
+        ``statistics -> [n]``: the derivative of the score by each item's weight, which gives
+        intervals in one pass; ``None`` where only resampling does.
+    exchange : Exchange or None
+        ``None`` where the score is no function of sums.
+    higher_is_better : bool
+        Whether more is better.
+    about : str
+        One line: what it measures.
+    formula : str
+        How it is computed, in one line.
+    reference : str
+        Where it comes from.
     """
 
     name: str
     statistics: Callable[[Array, Array, Array, Array], Array]
     score: Callable[[Array, Floats], Floats]
-    influence: Callable[[Array], Floats]
     bounds: tuple[float, float]
+    influence: Callable[[Array], Floats] | None = None
+    exchange: Exchange | None = None
+    higher_is_better: bool = True
+    about: str = ""
+    formula: str = ""
+    reference: str = ""
+    joint: Callable[[Sequence[Array], Floats], Floats] | None = None
+
+    def scores(self, systems: Sequence[Array], weights: Floats) -> Floats:
+        """Return the scores of several systems on the same items: shape [systems, b]."""
+        if self.joint is not None:
+            return self.joint(systems, weights)
+        return np.stack([self.score(statistics, weights) for statistics in systems])
 
     def __call__(self, statistics: Array) -> float | None:
         """Return the score of the items as they are; ``None`` where it is undefined."""
-        import numpy as np
-
         value = float(self.score(statistics, np.ones((1, len(statistics))))[0])
         return None if np.isnan(value) else value
+
+
+def mean_of(
+    name: str,
+    values: Callable[[Array, Array, Array, Array], Array],
+    bounds: tuple[float, float],
+    **about: Any,
+) -> Metric:
+    """Return the metric that is the mean of a value of each item.
+
+    Parameters
+    ----------
+    name, bounds
+        As of :class:`Metric`.
+    values : callable
+        ``(label, p, gold_label, gold_p) -> [n]``.
+    **about
+        Further attributes of :class:`Metric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> error = mean_of("error", lambda label, p, gold_label, gold_p: abs(p - gold_p), (0.0, 1.0))
+    >>> half, one = np.array([0.5, 0.5]), np.array([1.0, 0.5])
+    >>> error(error.statistics(half, half, one, one))
+    0.25
+    """
+
+    def statistics(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Floats:
+        return np.asarray(values(label, p, gold_label, gold_p), np.float64)[:, None]
+
+    exchange = Exchange(lambda rows: np.asarray(rows, np.float64), _mean_of_sums)
+    return Metric(name, statistics, _mean, bounds, _mean_influence, exchange, **about)
+
+
+def refuse_other_shapes(x: Array, y: Array) -> None:
+    """Raise a ValueError where two columns do not have one value for each item."""
+    if np.shape(x) != np.shape(y):
+        raise ValueError(f"expected arrays of one shape, got {np.shape(x)} and {np.shape(y)}")
+
+
+def _mean(values: Array, weights: Floats) -> Floats:
+    total = weights.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((weights @ values[:, 0]) / total)
+
+
+def _mean_influence(values: Array) -> Floats:
+    return np.asarray((values[:, 0] - values.mean()) / len(values))
+
+
+def _mean_of_sums(sums: Floats, n: int) -> Floats:
+    return np.asarray(sums[..., 0] / n)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.base import Metric
+from shroom.metrics.base import mean_of, refuse_other_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,27 +35,26 @@ def accuracy(
     >>> accuracy(np.array([True, False, True]), np.array([True, True, True]))
     0.6666666666666666
     """
+    refuse_other_shapes(label, gold_label)
     correct = (np.asarray(label) == np.asarray(gold_label)).astype(np.float64)[:, None]
     rows = np.ones(len(correct)) if weights is None else np.asarray(weights, np.float64)
-    return float(_share(correct, rows[None, :])[0])
-
-
-def _share(correct: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = weights.sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((weights @ correct[:, 0]) / total)
-
-
-def _influence(correct: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray((correct[:, 0] - correct.mean()) / len(correct))
+    return float(ACCURACY.score(correct, rows[None, :])[0])
 
 
 def _correct(
     label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
-) -> NDArray[np.float64]:
+) -> NDArray[Any]:
     del p, gold_p
-    return np.asarray(np.equal(label, gold_label), np.float64)[:, None]
+    refuse_other_shapes(label, gold_label)
+    return np.asarray(np.equal(label, gold_label))
 
 
 #: Accuracy: the share of items whose label equals the majority of the annotators.
-ACCURACY = Metric("accuracy", _correct, _share, _influence, bounds=(0.0, 1.0))
+ACCURACY = mean_of(
+    "accuracy",
+    _correct,
+    (0.0, 1.0),
+    about="the share of labels that equal the majority of the annotators",
+    formula="(1/n) Σ [labelᵢ = gold labelᵢ]",
+    reference="Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, section 4",
+)

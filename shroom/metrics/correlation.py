@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.base import Metric
+from shroom.metrics.base import Exchange, Metric
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -137,18 +139,29 @@ def _deviations(level: NDArray[np.int64], weights: Floats) -> Floats:
 
 
 def _rho(statistics: NDArray[np.int64], weights: Floats) -> Floats:
-    if len(statistics) == 0:
-        return np.full(len(weights), np.nan)
-    dx = _deviations(statistics[:, 0], weights)
-    dy = _deviations(statistics[:, 1], weights)
-    wdx = weights * dx
-    sxy, sxx = np.einsum("bi,bi->b", wdx, dy), np.einsum("bi,bi->b", wdx, dx)
-    syy = np.einsum("bi,bi,bi->b", weights, dy, dy)
-    # From here on as numpy.corrcoef does it, down to the order of the divisions.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scale = np.true_divide(1, weights.sum(axis=1) - 1)
-        cov, var_x, var_y = (total / 4 * scale for total in (sxy, sxx, syy))
-        return np.asarray(np.clip(cov / np.sqrt(var_y) / np.sqrt(var_x), -1, 1))
+    return np.asarray(_rhos([statistics], weights)[0])
+
+
+def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
+    """Return rho of several systems, whose gold is mostly one and then ranked once."""
+    found = np.full((len(systems), len(weights)), np.nan)
+    gold: NDArray[np.int64] | None = None
+    for place, statistics in enumerate(systems):
+        if len(statistics) == 0:
+            continue
+        if gold is None or not np.array_equal(gold, statistics[:, 1]):
+            gold = statistics[:, 1]
+            dy = _deviations(gold, weights)
+            wdy = weights * dy
+            syy = np.einsum("bi,bi->b", wdy, dy)
+        dx = _deviations(statistics[:, 0], weights)
+        sxy, sxx = np.einsum("bi,bi->b", wdy, dx), np.einsum("bi,bi,bi->b", weights, dx, dx)
+        # From here on as numpy.corrcoef does it, down to the order of the divisions.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scale = np.true_divide(1, weights.sum(axis=1) - 1)
+            cov, var_x, var_y = (total / 4 * scale for total in (sxy, sxx, syy))
+            found[place] = np.clip(cov / np.sqrt(var_y) / np.sqrt(var_x), -1, 1)
+    return found
 
 
 def _levels(
@@ -158,5 +171,33 @@ def _levels(
     return np.column_stack((levels(p), levels(gold_p)))
 
 
+def _rank_terms(statistics: NDArray[np.int64]) -> Floats:
+    """Return what each item adds to the sums of rho: whole numbers, so the sums are exact."""
+    ones = np.ones((1, len(statistics)))
+    dx = _deviations(statistics[:, 0], ones)[0]
+    dy = _deviations(statistics[:, 1], ones)[0]
+    return np.column_stack((dx, dx * dx, dx * dy, dy * dy))
+
+
+def _rho_of_sums(sums: Floats, n: int) -> Floats:
+    x, xx, xy, yy = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # The deviations of y add up to 0, whichever system's items they stand beside.
+        value = xy / np.sqrt((xx - x * x / n) * yy)
+    return np.asarray(np.clip(value, -1, 1))
+
+
 #: Spearman's rho of p(Hallucination) with the annotators' proportion.
-RHO = Metric("rho", _levels, _rho, _influence, bounds=(-1.0, 1.0))
+RHO = Metric(
+    "rho",
+    _levels,
+    _rho,
+    (-1.0, 1.0),
+    _influence,
+    # Ranks are exchanged, not p: two systems' p need not be on one scale.
+    Exchange(_rank_terms, _rho_of_sums),
+    about="Spearman's rank correlation of p with the annotators' proportion, ties by average rank",
+    joint=_rhos,
+    formula="Pearson's correlation of rank(p) and rank(gold p)",
+    reference="C. Spearman (1904), The proof and measurement of association between two things",
+)

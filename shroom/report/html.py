@@ -1,40 +1,37 @@
-"""Scores and problems as a small page of its own, for ``detailed_results.html``."""
+"""Scores and problems as a small page of its own, for ``detailed_results.html``.
+
+It is the report in its small form, made by the standard library alone: the scoring program has no
+templates and no plots.
+"""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from shroom.report.text import HEADER, track_rows
+from shroom.problems import printable
+from shroom.report.marks import scale, whisker
+from shroom.report.style import document
+from shroom.report.text import interval, intervals_line, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shroom.problems import Problem, Problems
     from shroom.scoring import Score, TrackScore
 
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0; }
-th, td { padding: .25rem .75rem; text-align: left; border-bottom: 1px solid #8886; }
-th[scope=row] { font-weight: normal; }
-.scores tr:nth-child(2) > * { font-weight: 600; }
-td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .25rem 0; }
-code { overflow-wrap: anywhere; }
-"""
-
 
 def scores_page(score: Score) -> str:
     """Return the page of a submission that was scored."""
-    parts = ["<h1>Scores</h1>", *map(_track, score.results)]
-    parts.append(f"<p>Signature: <code>{escape(score.signature)}</code></p>")
+    heads = f"{100 * score.how.confidence:g}% interval" if score.how.resamples else ""
+    tracks = [_track(result, heads, place) for place, result in enumerate(score.results)]
+    how = f"<p>{escape(intervals_line(score).capitalize())}.</p>" if score.how.resamples else ""
+    warnings = ""
     if score.warnings:
-        parts.append("<h2>Warnings</h2>")
-        parts.append(_problem_table(score.warnings))
-    return _page("Scores", parts)
+        warnings = _section("warnings", "Warnings", _problem_table(score.warnings, "Warnings"))
+    signature = f"<p>Signature: <code>{escape(score.signature)}</code></p>{how}"
+    reproduce = _section("reproduce", "How to reproduce", signature)
+    return _page("Scores", "".join([*tracks, warnings, reproduce]))
 
 
 def problems_page(problems: Problems) -> str:
@@ -47,46 +44,92 @@ def problems_page(problems: Problems) -> str:
         f"<tr><td><code>{escape(code)}</code></td><td class=n>{count}</td></tr>"
         for code, count in problems.to_dict()["counts"].items()
     )
-    table = (
-        "<table><caption>How many of each</caption>"
-        f"<tr><th scope=col>code</th><th scope=col class=n>count</th></tr>{counts}</table>"
-    )
-    return _page("Problems", ["<h1>Problems</h1>", lead, table, _problem_table(problems)])
+    heads = ("<th scope=col>code</th>", "<th scope=col class=n>count</th>")
+    table = _table("How many of each", heads, f"<tbody>{counts}</tbody>")
+    return _page("Problems", lead + table + _problem_table(problems, "Every problem"))
 
 
-def _track(result: TrackScore) -> str:
-    head = "".join(
-        f"<th scope=col{' class=n' if i else ''}>{name}</th>" for i, name in enumerate(HEADER)
+def _track(result: TrackScore, confidence: str, place: int) -> str:
+    """Return a track's section: its scores whole, of trivial systems, and in slices."""
+    names = list(result.scores)
+    spans = {name: _span(result, name) for name in names}
+    heads = ["<th scope=col></th>", "<th scope=col class=n>n</th>"]
+    for name in names:
+        heads.append(f"<th scope=col class=n>{name}</th>")
+        if confidence:
+            low, high = spans[name]
+            heads.append(f"<th scope=col class=n>{confidence}</th>")
+            heads.append(f"<th scope=col>{low:.3g} to {high:.3g}</th>")
+    whole = {**result.scores, **{f"{name}_ci": ci for name, ci in result.intervals.items()}}
+    shown = spans if confidence else dict.fromkeys(names)
+    bodies = [f"<tbody class=whole>{_row('all items', result.n, whole, shown)}</tbody>"]
+    floors = "".join(
+        _row(f"{'ceiling' if name == 'gold label as p' else 'floor'}: {name}", "", scores, shown)
+        for name, scores in result.floors.items()
     )
+    bodies.append(f"<tbody class=beside>{floors}</tbody>")
+    for key, slices in result.slices.items():
+        rows = "".join(
+            _row(f"{key} {printable(word)}", part["n"], part, shown)
+            for word, part in slices.items()
+        )
+        bodies.append(f"<tbody>{rows}</tbody>")
+    title = f"{result.split} {result.track}".strip()
+    return _section(f"track-{place + 1}", title, _table(f"Scores, {title}", heads, "".join(bodies)))
+
+
+def _span(result: TrackScore, name: str) -> tuple[float, float]:
+    """Return what the marks of a metric span."""
+    parts = [part for slices in result.slices.values() for part in slices.values()]
+    bounds = [result.intervals.get(name), *(part.get(f"{name}_ci") for part in parts)]
+    ends = [end for pair in bounds for end in pair or ()]
+    values = [result.scores[name], *(part[name] for part in parts)]
+    return scale([*values, *ends], least=-1.0, greatest=1.0)
+
+
+def _row(
+    name: str,
+    n: object,
+    scores: Mapping[str, Any],
+    spans: Mapping[str, tuple[float, float] | None],
+) -> str:
+    """Return a row: each score with its interval and its mark, where there are spans for them."""
+    cells = [f"<th scope=row>{escape(name)}</th>", f"<td class=n>{n}</td>"]
+    for metric, span in spans.items():
+        bounds = scores.get(f"{metric}_ci")
+        shown = number(scores[metric]) if metric in scores else ""
+        cells.append(f"<td class=n>{shown}</td>")
+        if span is not None:
+            cells.append(f"<td class=n>{interval(bounds)}</td>")
+            cells.append(f"<td>{whisker(scores.get(metric), bounds, span) if bounds else ''}</td>")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _problem_table(problems: Iterable[Problem], caption: str) -> str:
     rows = "".join(
-        f"<tr><th scope=row>{escape(name)}</th>"
-        + "".join(f"<td class=n>{cell}</td>" for cell in cells)
-        + "</tr>"
-        for name, *cells in track_rows(result)
+        f"<tr><td class=said>{escape(str(problem).removeprefix('warning: '))}</td>"
+        f"<td>{escape(problem.mend)}</td></tr>"
+        for problem in problems
     )
+    heads = ("<th scope=col>problem</th>", "<th scope=col>how to mend it</th>")
+    return _table(caption, heads, f"<tbody>{rows}</tbody>")
+
+
+def _table(caption: str, heads: Sequence[str], bodies: str) -> str:
     return (
-        f"<div class=wide><table class=scores><caption>{escape(result.track)}</caption>"
-        f"<tr>{head}</tr>{rows}</table></div>"
+        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{''.join(heads)}</tr></thead>{bodies}"
+        "</table></div>\n"
     )
 
 
-def _problem_table(problems: Iterable[Problem]) -> str:
-    rows = "".join(
-        _text_row((str(problem).removeprefix("warning: "), problem.mend)) for problem in problems
-    )
-    head = "<tr><th scope=col>problem</th><th scope=col>how to mend it</th></tr>"
-    return f"<div class=wide><table>{head}{rows}</table></div>"
-
-
-def _text_row(cells: Sequence[str]) -> str:
-    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-
-
-def _page(title: str, parts: list[str]) -> str:
+def _section(key: str, title: str, content: str) -> str:
     return (
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
-        '<meta name=viewport content="width=device-width, initial-scale=1">'
-        f"<title>SHROOM: {escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
-        + "\n".join(parts)
-        + "\n</body></html>\n"
+        f'<section aria-labelledby="{key}"><h2 id="{key}">{escape(title)}</h2>\n'
+        f"{content}</section>\n"
     )
+
+
+def _page(title: str, content: str) -> str:
+    body = f"<header><h1>{escape(title)}</h1></header>\n<main>\n{content}</main>"
+    return document(f"SHROOM: {title}", body)

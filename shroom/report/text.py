@@ -2,51 +2,73 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from shroom.intervals import MAX_ITEMS
 from shroom.problems import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shroom.scoring import Score, TrackScore
 
     Row = tuple[str, ...]
 
-HEADER = ("", "n", "accuracy", "95% interval", "rho", "95% interval")
 _UNDEFINED = "–"
 
 
 def render(score: Score) -> str:
     """Return the scores as text: each track whole, beside trivial systems, and in slices."""
-    rows: list[Row | None] = [HEADER]
+    rows: list[Row | None] = [header(score)]
     for result in score.results:
         rows += [None, *track_rows(result)]
     lines = [*align(rows), "", score.signature]
+    if score.how.resamples:
+        lines.append(intervals_line(score))
     return "\n".join(lines) + "\n"
 
 
+def intervals_line(score: Score) -> str:
+    """Return how the intervals were made, in one line."""
+    how = score.how
+    kind = "BCa" if how.method == "bca" else how.method
+    line = f"intervals: {kind}, {how.resamples} bootstrap resamples of all items, seed {how.seed}"
+    if any(result.n > MAX_ITEMS for result in score.results):
+        line += f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
+    return line
+
+
+def header(score: Score) -> Row:
+    """Return the heads of the columns of :func:`track_rows`."""
+    confidence = f"{100 * score.how.confidence:g}% interval"
+    names = list(score.results[0].scores) if score.results else []
+    return ("", "n", *(cell for name in names for cell in (name, confidence)))
+
+
 def track_rows(result: TrackScore) -> list[Row]:
-    """Return a track's scores as the cells of ``HEADER``: whole, of trivial systems, in slices."""
-    rows: list[Row] = [
-        (
-            f"{result.split} {result.track}".strip(),
-            str(result.n),
-            number(result.accuracy),
-            _interval(result.accuracy_ci),
-            number(result.rho),
-            _interval(result.rho_ci),
-        )
-    ]
+    """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
+    names = list(result.scores)
+    whole = {**result.scores, **{f"{name}_ci": ci for name, ci in result.intervals.items()}}
+    rows = [(f"{result.split} {result.track}".strip(), str(result.n), *_cells(names, whole))]
     rows.extend(
-        (f"  floor: {name}", "", number(floor["accuracy"]), "", number(floor["rho"]), "")
-        for name, floor in result.floors.items()
+        (f"  floor: {name}", "", *_cells(names, floor)) for name, floor in result.floors.items()
     )
     for key, slices in result.slices.items():
-        for name, part in slices.items():
-            shown = f"  {key} {printable(name)}", str(part["n"]), number(part["accuracy"])
-            rows.append((*shown, "", number(part["rho"]), ""))
+        for word, part in slices.items():
+            rows.append((f"  {key} {printable(word)}", str(part["n"]), *_cells(names, part)))
     return rows
+
+
+def _cells(names: Sequence[str], scores: Mapping[str, Any]) -> list[str]:
+    """Return each score and its interval; nothing where a floor has no such score."""
+    return [
+        cell
+        for name in names
+        for cell in (
+            number(scores[name]) if name in scores else "",
+            interval(scores.get(f"{name}_ci")),
+        )
+    ]
 
 
 def number(value: float | None) -> str:
@@ -60,12 +82,19 @@ def number(value: float | None) -> str:
     return _UNDEFINED if value is None else f"{value:.3f}"
 
 
-def _interval(bounds: tuple[float, float] | None) -> str:
+def interval(bounds: Sequence[float] | None) -> str:
+    """Return an interval with the digits that people read; nothing where there is none.
+
+    Examples
+    --------
+    >>> interval((0.7423, 0.8160)), interval(None)
+    ('[0.742, 0.816]', '')
+    """
     return "" if bounds is None else f"[{bounds[0]:.3f}, {bounds[1]:.3f}]"
 
 
-def align(rows: Sequence[Row | None]) -> list[str]:
-    r"""Return rows as lines with aligned columns, the first to the left; ``None`` is a rule.
+def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
+    r"""Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule.
 
     Examples
     --------
@@ -83,6 +112,8 @@ def align(rows: Sequence[Row | None]) -> list[str]:
         if row is None:
             lines.append(rule)
             continue
-        line = "  ".join(row[i].rjust(w) if i else row[i].ljust(w) for i, w in widths.items())
+        line = "  ".join(
+            row[i].ljust(width) if i < left else row[i].rjust(width) for i, width in widths.items()
+        )
         lines.append(line.rstrip())
     return lines

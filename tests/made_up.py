@@ -1,0 +1,40 @@
+"""Made-up gold and systems that know a part of it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+from conftest import ROOT, gold, write_json
+
+sys.path.append(str(ROOT / "benchmarks"))
+#: The benchmarks' model of systems whose truth is known.
+latent = importlib.import_module("latent")
+sys.path.pop()
+
+#: What a test may ask for by name, as the files have it.
+AGNOSTIC, AWARE = "val.model-agnostic.json", "val.model-aware.json"
+
+
+def answers(rows: list[dict], noise: float, seed: int = 0) -> list[dict]:
+    """Return what a system says of gold rows: their p with noise, rounded to three digits."""
+    generator = np.random.default_rng(seed)
+    p = np.array([row["p(Hallucination)"] for row in rows])
+    said = np.round((1 - noise) * p + noise * generator.random(len(rows)), 3)
+    words = ("Not Hallucination", "Hallucination")
+    found = []
+    for row, value in zip(rows, said.tolist()):
+        own = {"label": words[value > 0.5], "p(Hallucination)": value}
+        found.append({"id": row["id"], **own} if "id" in row else own)
+    return found
+
+
+def contest(folder, noises: dict[str, float], n: int = 60, files: tuple[str, ...] = (AWARE,)):
+    """Write gold and a folder for each system; return the folder of systems and the gold's."""
+    for file in files:
+        truth = gold(n)
+        write_json(folder / "gold" / file, truth)
+        for seed, (system, noise) in enumerate(noises.items()):
+            write_json(folder / "systems" / system / file, answers(truth, noise, seed))
+    return folder / "systems", folder / "gold"
