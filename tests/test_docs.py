@@ -11,7 +11,7 @@ from conftest import ROOT
 from shroom.cli import VERBS
 from shroom.problems import CODES
 
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
 
 
 def table_of_codes() -> str:

@@ -1,0 +1,73 @@
+"""``shroom metrics``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cli.options import deliver
+from shroom.problems import ShroomError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shroom.metrics.description import Description
+
+EXAMPLES = """\b
+Examples:
+  shroom metrics
+  shroom metrics brier
+  shroom metrics --format json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("name", required=False)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Lines, or json: one object, or a list of all.",
+)
+def command(*, name: str | None, form: str) -> None:
+    """List the metrics with their range and direction, or tell all about the one of NAME."""
+    from shroom.metrics.registry import FIGURES, METRICS, describe
+
+    if name is not None:
+        try:
+            found = describe(name)
+        except ShroomError as error:
+            raise click.BadParameter(str(error), param_hint="NAME") from error
+        text = as_json(found.to_dict()) if form == "json" else one(found)
+    elif form == "json":
+        text = as_json([describe(each).to_dict() for each in (*METRICS, *FIGURES)])
+    else:
+        text = (
+            f"of a system against the gold\n{table(map(describe, METRICS))}\n"
+            f"of the annotators' votes\n{table(map(describe, FIGURES))}\n"
+            "'shroom metrics NAME' tells all about one\n"
+        )
+    deliver(text, None)
+
+
+def as_json(content: object) -> str:
+    """Return content as indented json."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def table(described: Iterable[Description]) -> str:
+    """Return metrics as lines: name, range, direction, and what each measures."""
+    return "".join(
+        f"  {each.name:<18}  {each.range:<10}  {each.direction}  {each.about}\n"
+        for each in described
+    )
+
+
+def one(described: Description) -> str:
+    """Return all about one metric, a fact a line."""
+    lines = (f"  {fact:<13}  {text}\n" for fact, text in described.facts().items())
+    return f"{described.name}: {described.about}\n{''.join(lines)}"

@@ -1,0 +1,267 @@
+"""How far annotators agree, from an array of their votes.
+
+A votes array has shape [items, annotators]: 1 for Hallucination, 0 for Not Hallucination, -1 or
+``nan`` where an annotator has not judged an item. Each figure takes weights as well, how often an
+item counts, so that a resample of the items is a row of weights; items that got the same votes
+are interchangeable, so resampling computes each pattern of votes once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from shroom.metrics.resampling import resamples
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Votes = NDArray[np.int8]
+    #: ``(votes [n, k], weights [b, n]) -> [b]``, ``nan`` where the figure is undefined.
+    Figure = Callable[[Votes, Floats], Floats]
+
+#: No vote.
+MISSING = -1
+
+
+def as_votes(votes: ArrayLike) -> Votes:
+    """Return votes as integers: 1, 0, or -1 where there is none.
+
+    Parameters
+    ----------
+    votes : array-like, shape [n, k]
+        Ones and zeros or booleans; -1 or ``nan`` for a missing vote.
+
+    Raises
+    ------
+    ValueError
+        For another shape or other values.
+
+    Examples
+    --------
+    >>> as_votes([[1, 0, float("nan")]])
+    array([[ 1,  0, -1]], dtype=int8)
+    """
+    found = np.asarray(votes, np.float64)
+    if found.ndim != 2:
+        raise ValueError(f"votes: expected the shape [items, annotators], got {found.shape}")
+    found = np.where(np.isnan(found), MISSING, found)
+    if not np.isin(found, (MISSING, 0, 1)).all():
+        raise ValueError("votes: expected 1, 0, and -1 or nan for a missing one")
+    return found.astype(np.int8)
+
+
+def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return Krippendorff's alpha for nominal data: agreement corrected for chance.
+
+    ``1 - D_o / D_e``: the observed disagreement of the pairs of votes within items, over that of
+    pairs drawn from all votes. Votes may be missing; an item with fewer than two has no pair and
+    is left out.
+
+    Parameters
+    ----------
+    votes : array, shape [n, k]
+        See :func:`as_votes`.
+    weights : array, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        At most 1, which is perfect agreement; 0 is agreement by chance. ``nan`` where no item
+        has two votes, or where all votes are the same: then no disagreement could be expected.
+
+    References
+    ----------
+    K. Krippendorff (2004), "Content Analysis", chapter 11.
+
+    Examples
+    --------
+    >>> krippendorff_alpha([[1, 1, 1], [0, 0, 1], [0, 0, -1]])
+    0.5625
+    """
+    return one(_alpha, votes, weights)
+
+
+def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return Fleiss' kappa: agreement corrected for chance, for a constant number of raters.
+
+    ``(P - P_e) / (1 - P_e)``: P is :func:`pairwise_agreement`, and P_e the sum of the squared
+    shares of both labels among all votes. The raters need not be the same for each item, but as
+    many: with another number P and P_e would weigh the items differently. Items without any vote
+    are left out.
+
+    Parameters
+    ----------
+    votes : array, shape [n, k]
+        See :func:`as_votes`.
+    weights : array, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        At most 1; ``nan`` where items differ in their number of votes, where it is below 2, or
+        where all votes are the same.
+
+    References
+    ----------
+    J. L. Fleiss (1971), "Measuring nominal scale agreement among many raters".
+
+    Examples
+    --------
+    >>> round(fleiss_kappa([[1, 1, 1], [0, 0, 1], [0, 0, 0]]), 12)
+    0.55
+    >>> fleiss_kappa([[1, 1, 1], [0, 0, 1], [0, 0, -1]])
+    nan
+    """
+    return one(_kappa, votes, weights)
+
+
+def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return how often two annotators of one item agree: per item, then the mean of the items.
+
+    Parameters
+    ----------
+    votes : array, shape [n, k]
+        See :func:`as_votes`.
+    weights : array, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        In [0, 1]; ``nan`` where no item has two votes.
+
+    Examples
+    --------
+    >>> pairwise_agreement([[1, 1, 1], [0, 0, 1]])
+    0.6666666666666666
+    """
+    return one(_pairwise, votes, weights)
+
+
+def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return the share of items whose votes are all the same, among those with two or more.
+
+    Parameters
+    ----------
+    votes : array, shape [n, k]
+        See :func:`as_votes`.
+    weights : array, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        In [0, 1]; ``nan`` where no item has two votes.
+
+    Examples
+    --------
+    >>> unanimous([[1, 1, 1], [0, 0, 1]])
+    0.5
+    """
+    return one(_unanimous, votes, weights)
+
+
+def one(figure: Figure, votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return a figure of the items as they are, or as often as ``weights`` says."""
+    found = as_votes(votes)
+    rows = np.ones(len(found)) if weights is None else np.asarray(weights, np.float64)
+    return float(figure(found, rows[None, :])[0])
+
+
+def bootstrap_votes(
+    figures: Mapping[str, Figure], votes: ArrayLike, count: int = 1000, seed: int = 0
+) -> dict[str, Floats]:
+    """Return several figures on ``count`` resamples of the items, the same for all of them.
+
+    Parameters
+    ----------
+    figures : mapping of str to callable
+        Such as :data:`AGREEMENT`.
+    votes : array, shape [n, k]
+        See :func:`as_votes`.
+    count : int
+        How many resamples.
+    seed : int
+        Of the generator.
+
+    Returns
+    -------
+    dict of array, shape [count]
+        ``nan`` where a figure is undefined on a resample.
+
+    Examples
+    --------
+    >>> found = bootstrap_votes(AGREEMENT, [[1, 1], [0, 1], [0, 0]], count=4)
+    >>> found["unanimous"].shape
+    (4,)
+    """
+    found = as_votes(votes)
+    patterns, place = np.unique(found, axis=0, return_inverse=True)
+    order = np.argsort(place.ravel(), kind="stable")  # ravel: NumPy 2.0.0 gave it two dimensions
+    starts = np.searchsorted(place.ravel()[order], np.arange(len(patterns)))
+    scores: dict[str, list[Floats]] = {name: [np.empty(0)] for name in figures}
+    for drawn in resamples(len(found), count, seed):
+        weights = np.add.reduceat(drawn[:, order], starts, axis=1)
+        for name, figure in figures.items():
+            scores[name].append(figure(patterns, weights))
+    return {name: np.concatenate(parts) for name, parts in scores.items()}
+
+
+def counted(votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many votes each item has, and how many of them are 1."""
+    return (votes != MISSING).sum(axis=1), (votes == 1).sum(axis=1)
+
+
+def share(part: NDArray[Any], whole: NDArray[Any], weights: Floats) -> Floats:
+    """Return the weighted sum of ``part`` over that of ``whole``; ``nan`` where that is 0."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((weights @ part) / (weights @ whole))
+
+
+def _alpha(votes: Votes, weights: Floats) -> Floats:
+    number, ones = counted(votes)
+    paired = number >= 2
+    zeros = number - ones
+    n_ones, n_zeros = weights @ (paired * ones), weights @ (paired * zeros)
+    disagreeing = weights @ (ones * zeros / np.maximum(number - 1, 1))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(1 - (n_ones + n_zeros - 1) * disagreeing / (n_ones * n_zeros))
+
+
+def _kappa(votes: Votes, weights: Floats) -> Floats:
+    number, ones = counted(votes)
+    if len(set(number[number > 0].tolist())) != 1:
+        return np.full(len(weights), np.nan)
+    of_ones = share(ones, number, weights)
+    by_chance = of_ones**2 + (1 - of_ones) ** 2
+    with np.errstate(invalid="ignore"):
+        return np.asarray((_pairwise(votes, weights) - by_chance) / (1 - by_chance))
+
+
+def _pairwise(votes: Votes, weights: Floats) -> Floats:
+    number, ones = counted(votes)
+    zeros = number - ones
+    agreeing = ones * (ones - 1) + zeros * (zeros - 1)
+    return share(agreeing / np.maximum(number * (number - 1), 1), number >= 2, weights)
+
+
+def _unanimous(votes: Votes, weights: Floats) -> Floats:
+    number, ones = counted(votes)
+    paired = number >= 2
+    return share(paired & ((ones == 0) | (ones == number)), paired, weights)
+
+
+#: The figures of agreement, by the names that json has for them.
+AGREEMENT: dict[str, Figure] = {
+    "krippendorff_alpha": _alpha,
+    "fleiss_kappa": _kappa,
+    "pairwise_agreement": _pairwise,
+    "unanimous": _unanimous,
+}

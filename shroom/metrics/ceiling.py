@@ -1,0 +1,145 @@
+"""What one annotator would score: the human ceiling, from an array of votes.
+
+Votes and weights are those of :mod:`shroom.metrics.agreement`. Each annotator (column) is left out
+in turn and held against the others, on the items that they and at least one other have judged. The
+mean over the annotators counts each by the number of these items, so that a column that only a few
+items have weighs no more than it knows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.metrics.agreement import MISSING, counted, one, share
+from shroom.metrics.correlation import RHO, levels
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from shroom.metrics.agreement import Figure, Floats, Votes
+
+
+def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return the accuracy of one annotator against the majority of the others.
+
+    Where the others are tied, their majority is either label with equal chance: the annotator gets
+    1/2, which is what drawing lots comes to on average.
+
+    Parameters
+    ----------
+    votes : array, shape [n, k]
+        1, 0, and -1 or ``nan`` for a missing vote.
+    weights : array, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        In [0, 1]; ``nan`` where no item has two votes.
+
+    Examples
+    --------
+    On the first item all three are right; on the second the first is wrong, and each of the others
+    sees a tie.
+
+    >>> human_accuracy([[1, 1, 1], [0, 1, 1]])
+    0.6666666666666666
+    """
+    return one(_accuracy, votes, weights)
+
+
+def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return Spearman's rho of one annotator's vote, taken as p, with the share of the others.
+
+    Parameters
+    ----------
+    votes : array, shape [n, k]
+        1, 0, and -1 or ``nan`` for a missing vote.
+    weights : array, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        In [-1, 1]: the mean over the annotators for whom it is defined; ``nan`` where there are
+        none, since each has voted the same throughout, or the others have.
+
+    Examples
+    --------
+    >>> human_rho([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0]])
+    0.4714045207910318
+    """
+    return one(_rho, votes, weights)
+
+
+def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return the accuracy of one annotator against the majority of all, their own vote included.
+
+    A tie counts 1/2. It is higher than :func:`human_accuracy`, since the vote that is scored has
+    helped to make the label that it is scored by.
+
+    Parameters
+    ----------
+    votes : array, shape [n, k]
+        1, 0, and -1 or ``nan`` for a missing vote.
+    weights : array, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        In [1/2, 1]; ``nan`` where no item has two votes.
+
+    Examples
+    --------
+    >>> label_accuracy([[1, 1, 1], [0, 1, 1]])
+    0.8333333333333334
+    """
+    return one(_label_accuracy, votes, weights)
+
+
+def _accuracy(votes: Votes, weights: Floats) -> Floats:
+    number, ones = counted(votes)
+    return _right(votes, 2 * _others(votes, ones) - (number - 1)[:, None], weights)
+
+
+def _label_accuracy(votes: Votes, weights: Floats) -> Floats:
+    number, ones = counted(votes)
+    return _right(votes, (2 * ones - number)[:, None], weights)
+
+
+def _right(votes: Votes, lead: NDArray[np.int64], weights: Floats) -> Floats:
+    """Return the share of votes on the side of the majority, given by how far 1 leads there."""
+    paired = (votes != MISSING).sum(axis=1) >= 2
+    counts = (votes != MISSING) & paired[:, None]
+    right = (1 + np.sign(lead) * (2 * votes - 1)) / 2
+    return share((right * counts).sum(axis=1), counts.sum(axis=1), weights)
+
+
+def _rho(votes: Votes, weights: Floats) -> Floats:
+    number, ones = counted(votes)
+    others = _others(votes, ones) / np.maximum(number - 1, 1)[:, None]
+    total, items = np.zeros(len(weights)), np.zeros(len(weights))
+    for vote, of_others in zip(votes.T, others.T):
+        counting = weights * ((vote != MISSING) & (number >= 2))
+        found = RHO.score(np.column_stack((levels(vote), levels(of_others))), counting)
+        counted_items = np.where(np.isnan(found), 0, counting.sum(axis=1))
+        total += np.nan_to_num(found) * counted_items
+        items += counted_items
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / items)
+
+
+def _others(votes: Votes, ones: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each vote how many of the item's other votes are 1."""
+    return np.asarray(ones[:, None] - (votes == 1))
+
+
+#: The figures of the human ceiling, by the names that json has for them.
+CEILING: dict[str, Figure] = {
+    "accuracy": _accuracy,
+    "rho": _rho,
+    "label_accuracy": _label_accuracy,
+}

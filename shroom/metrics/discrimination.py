@@ -1,0 +1,217 @@
+"""Metrics of order: how well p sets hallucinations apart, wherever the threshold lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.base import Exchange, Metric
+from shroom.metrics.correlation import levels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def auroc(p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+    """Return the chance that a hallucination has a greater p than another item; a tie is half one.
+
+    This is the area under the receiver operating characteristic, and Mann and Whitney's U over
+    the number of pairs.
+
+    Parameters
+    ----------
+    p : array, shape [n]
+        Numbers without ``nan``; only their order matters.
+    y : array, shape [n]
+        Labels, 1 or True for a hallucination; proportions have no order of this kind.
+    weights : array of int, shape [n], optional
+        How often each item counts; once by default.
+
+    Returns
+    -------
+    float
+        In [0, 1], 0.5 for p that tells nothing; ``nan`` where one class is missing.
+
+    Raises
+    ------
+    ValueError
+        Where a label is neither 0 nor 1.
+
+    References
+    ----------
+    J. Hanley and B. McNeil (1982), "The meaning and use of the area under a receiver operating
+    characteristic (ROC) curve".
+
+    Examples
+    --------
+    >>> auroc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0, 0, 1, 1]))
+    0.875
+    """
+    return _single(_auroc, p, y, weights)
+
+
+def average_precision(
+    p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None
+) -> float:
+    """Return the mean precision at the p of each hallucination; equal p share one precision.
+
+    It is not interpolated, as in ``sklearn.metrics.average_precision_score``.
+
+    Parameters
+    ----------
+    p, y, weights
+        As of :func:`auroc`.
+
+    Returns
+    -------
+    float
+        In [0, 1]. p that tells nothing gets the share of hallucinations; ``nan`` where there are
+        none.
+
+    Raises
+    ------
+    ValueError
+        Where a label is neither 0 nor 1.
+
+    References
+    ----------
+    M. Zhu (2004), "Recall, Precision and Average Precision".
+
+    Examples
+    --------
+    >>> round(average_precision(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0, 0, 1, 1])), 6)
+    0.833333
+    """
+    return _single(_average_precision, p, y, weights)
+
+
+def is_hallucination(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return labels as truth values.
+
+    Raises
+    ------
+    ValueError
+        Where one is neither 0 nor 1: there is no order of this kind by proportions.
+
+    Examples
+    --------
+    >>> is_hallucination(np.array([1, 0])).tolist()
+    [True, False]
+    """
+    truth = np.asarray(np.equal(y, 1))
+    if not np.all(truth | np.equal(y, 0)):
+        raise ValueError("y: expected labels, each 0 or 1, got other numbers")
+    return truth
+
+
+def _single(score: Any, p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None) -> float:
+    statistics = np.column_stack((levels(p), is_hallucination(y)))
+    rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
+    return float(score(statistics, rows[None, :])[0])
+
+
+def _ordered(
+    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
+) -> NDArray[np.int64]:
+    del label, gold_p
+    return np.column_stack((levels(p), np.asarray(gold_label) == 1))
+
+
+def _ranked(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Return as :func:`_ordered`, with ranks for levels: they mean the same in all systems."""
+    statistics = _ordered(*columns)
+    statistics[:, 0] = _twice_ranks(statistics[:, 0])
+    return statistics
+
+
+def _twice_ranks(level: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return twice the average rank of each item, less one: whole numbers."""
+    counts = np.bincount(level)
+    return np.asarray((2 * np.cumsum(counts) - counts)[level])
+
+
+def _by_level(statistics: NDArray[np.int64], weights: Floats) -> tuple[Floats, Floats]:
+    """Return the weight of the hallucinations, and of the others, at each level of p: [b, k]."""
+    level, truth = statistics.T
+    rows, size = len(weights), int(level.max()) + 1 if len(level) else 1
+    place = 2 * level + truth + 2 * size * np.arange(rows)[:, None]
+    sums = np.bincount(place.ravel(), weights.ravel(), 2 * size * rows).astype(np.float64)
+    return sums[1::2].reshape(rows, size), sums[::2].reshape(rows, size)
+
+
+def _auroc(statistics: NDArray[np.int64], weights: Floats) -> Floats:
+    positive, negative = _by_level(statistics, weights)
+    below = 2 * np.cumsum(negative, axis=1) - negative  # twice, which keeps it whole
+    twice = np.sum(positive * below, axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(twice / (2 * positive.sum(axis=1) * negative.sum(axis=1)))
+
+
+def _average_precision(statistics: NDArray[np.int64], weights: Floats) -> Floats:
+    level, truth = statistics.T
+    ordered = np.column_stack((levels(level), truth))
+    positive, negative = (side[:, ::-1] for side in _by_level(ordered, weights))
+    found = np.cumsum(positive, axis=1)
+    flagged = found + np.cumsum(negative, axis=1)
+    with np.errstate(invalid="ignore"):
+        precision = np.where(flagged > 0, found / flagged, 0)
+        return np.asarray(np.sum(positive * precision, axis=1) / found[:, -1])
+
+
+def _auroc_influence(statistics: NDArray[np.int64]) -> Floats:
+    level, truth = statistics.T
+    positive, negative = (side[0] for side in _by_level(statistics, np.ones((1, len(level)))))
+    positives, negatives = positive.sum(), negative.sum()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        below = (np.cumsum(negative) - negative / 2) / negatives
+        above = (positives - np.cumsum(positive) + positive / 2) / positives
+        value = np.sum(positive * below) / positives
+        of_positives, of_negatives = (below - value) / positives, (above - value) / negatives
+        return np.asarray(np.where(truth == 1, of_positives[level], of_negatives[level]))
+
+
+def _rank_terms(statistics: NDArray[np.int64]) -> Floats:
+    """Return each item's deviation from the mean rank, twice, by class, and its class."""
+    level, truth = statistics.T
+    deviation = _twice_ranks(level) - len(level)
+    terms = (truth * deviation, (1 - truth) * deviation, truth)
+    return np.column_stack(terms).astype(np.float64)
+
+
+def _auroc_of_sums(sums: Floats, n: int) -> Floats:
+    of_positives, of_negatives, positives = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = of_positives / positives - of_negatives / (n - positives)
+    return np.asarray(np.clip(0.5 + apart / (2 * n), 0, 1))
+
+
+#: The area under the receiver operating characteristic of p, against the gold labels.
+AUROC = Metric(
+    "auroc",
+    _ordered,
+    _auroc,
+    (0.0, 1.0),
+    _auroc_influence,
+    # Ranks are exchanged, not p: two systems' p need not be on one scale.
+    Exchange(_rank_terms, _auroc_of_sums),
+    about="the chance that p is greater for a hallucination than for another item, a tie half one",
+    formula="(1/n₊n₋) Σ ([pᵢ > pⱼ] + ½[pᵢ = pⱼ]) over hallucinations i and others j",
+    reference=(
+        "J. Hanley and B. McNeil (1982), The meaning and use of the area under a receiver "
+        "operating characteristic (ROC) curve"
+    ),
+)
+
+#: The average precision of p, against the gold labels.
+AVERAGE_PRECISION = Metric(
+    "average_precision",
+    _ranked,
+    _average_precision,
+    (0.0, 1.0),
+    about="the mean precision at the p of each hallucination, equal p sharing one",
+    formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p from above",
+    reference="M. Zhu (2004), Recall, Precision and Average Precision",
+)

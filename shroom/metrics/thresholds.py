@@ -1,0 +1,97 @@
+"""Accuracy against the threshold: every threshold there can be, and the best of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.discrimination import is_hallucination
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: Where nothing speaks for another.
+USUAL = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class AccuracyByThreshold:
+    """The accuracy of saying Hallucination where p is greater than a threshold: a step function.
+
+    Attributes
+    ----------
+    thresholds : array, shape [k]
+        Where the steps begin, rising from 0: the distinct p. A step lasts until the next begins,
+        the last one through 1.
+    accuracies : array, shape [k]
+        The accuracy from each of them on; ``nan`` for no items.
+    """
+
+    thresholds: Floats
+    accuracies: Floats
+
+    def at(self, threshold: float) -> float:
+        """Return the accuracy at a threshold in [0, 1]."""
+        step = int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
+        return float(self.accuracies[max(step, 0)])
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """The step of the best accuracy, from where to where; of equals the nearest to 0.5."""
+        starts, ends = self.thresholds, np.append(self.thresholds[1:], 1.0)
+        away = np.maximum(np.maximum(starts - USUAL, USUAL - ends), 0.0)
+        away[self.accuracies < np.max(self.accuracies)] = np.inf
+        # A step that ends at 0.5 does not hold it; the one that begins there does.
+        step = int(np.lexsort((ends <= USUAL, away))[0])
+        return float(starts[step]), float(ends[step])
+
+    @property
+    def best_threshold(self) -> float:
+        """The threshold to choose: 0.5 where it is among the best, else the middle of ``best``."""
+        start, end = self.best
+        if start <= USUAL < end:
+            return USUAL
+        return start + (end - start) / 2
+
+
+def accuracy_by_threshold(p: NDArray[Any], gold_label: NDArray[Any]) -> AccuracyByThreshold:
+    """Return the accuracy at every threshold in [0, 1], Hallucination being where p is greater.
+
+    Parameters
+    ----------
+    p : array, shape [n]
+        In [0, 1].
+    gold_label : array, shape [n]
+        Labels, 1 or True for a hallucination.
+
+    Returns
+    -------
+    AccuracyByThreshold
+
+    Raises
+    ------
+    ValueError
+        Where a label is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> found = accuracy_by_threshold(np.array([0.1, 0.2, 0.4, 0.7]), np.array([0, 1, 1, 1]))
+    >>> found.thresholds.tolist(), found.accuracies.tolist()
+    ([0.0, 0.1, 0.2, 0.4, 0.7], [0.75, 1.0, 0.75, 0.5, 0.25])
+    >>> found.best, round(found.best_threshold, 3), found.at(0.5)
+    ((0.1, 0.2), 0.15, 0.5)
+    """
+    truth = is_hallucination(gold_label)
+    p = np.clip(np.asarray(p, np.float64), 0.0, 1.0)  # by rounding it may lie beyond
+    thresholds = np.unique(np.append(p, 0.0))
+    hits, misses = np.sort(p[truth]), np.sort(p[~truth])
+    flagged_rightly = len(hits) - np.searchsorted(hits, thresholds, side="right")
+    left_rightly = np.searchsorted(misses, thresholds, side="right")
+    with np.errstate(invalid="ignore"):
+        return AccuracyByThreshold(
+            thresholds, (flagged_rightly + left_rightly) / np.float64(len(p))
+        )
