@@ -9,6 +9,8 @@ Examples
 1.0
 """
 
+from typing import TYPE_CHECKING, Any
+
 from shroom.check import check
 from shroom.datasets.semeval2024 import read
 from shroom.detectors.base import detector
@@ -16,4 +18,25 @@ from shroom.problems import InvalidInput, ShroomError
 from shroom.scoring import score
 from shroom.version import __version__
 
-__all__ = ["InvalidInput", "ShroomError", "__version__", "check", "detector", "read", "score"]
+if TYPE_CHECKING:
+    from shroom.comparing import compare
+
+__all__ = [
+    "InvalidInput",
+    "ShroomError",
+    "__version__",
+    "check",
+    "compare",
+    "detector",
+    "read",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what is imported only when it is asked for, since scoring goes without it."""
+    if name == "compare":
+        from shroom.comparing import compare
+
+        return compare
+    raise AttributeError(f"module 'shroom' has no attribute '{name}'")

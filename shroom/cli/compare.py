@@ -1,0 +1,80 @@
+"""``shroom compare``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cli.options import (
+    INPUT,
+    METRICS_OPTION,
+    OUTPUT,
+    deliver,
+    interval_options,
+    refuse_two_pipes,
+    say,
+)
+from shroom.writing import refuse_overwriting
+
+if TYPE_CHECKING:
+    from shroom.intervals import Intervals
+    from shroom.metrics.base import Metric
+
+EXAMPLES = """\b
+Examples:
+  shroom compare mine/ baseline/ gold/
+  shroom compare a.val.model-aware.json b.val.model-aware.json gold.json --metrics brier
+  shroom compare a.zip b.zip c.zip gold/ --format json -o comparisons.json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("submissions", type=INPUT, nargs=-1, required=True)
+@click.argument("gold", type=INPUT)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+@METRICS_OPTION
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 10_000_000),
+    default=10_000,
+    show_default=True,
+    help="Of the randomisation test.",
+)
+@interval_options(10_000)
+def command(
+    *,
+    submissions: tuple[str, ...],
+    gold: str,
+    form: str,
+    output: str | None,
+    metrics: list[Metric],
+    trials: int,
+    intervals: Intervals,
+) -> None:
+    """Tell which differences between SUBMISSIONS mean something on GOLD.
+
+    Every pair is compared: the difference with its paired bootstrap interval, a paired
+    randomisation test, McNemar's exact test for accuracy, Holm's correction over all pairs, and
+    the difference that could be detected with so many items.
+    """
+    from shroom.comparing import compare
+    from shroom.scoring import METRICS
+
+    if len(submissions) < 2:
+        raise click.UsageError("name at least two submissions, then the gold")
+    refuse_two_pipes(*submissions, gold)
+    if output:
+        refuse_overwriting([output], [*submissions, gold])
+    wanted = (*METRICS, *(metric for metric in metrics if metric not in METRICS))
+    found = compare(submissions, gold, metrics=wanted, intervals=intervals, trials=trials)
+    if form == "json":
+        text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    else:
+        from shroom.report.comparing import render
+
+        text = render(found)
+    deliver(text, output)
+    say(map(str, found.warnings))

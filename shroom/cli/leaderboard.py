@@ -1,0 +1,97 @@
+"""``shroom leaderboard``."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cli.options import INPUT, OUTPUT, deliver, interval_options, say
+from shroom.problems import ShroomError, printable
+from shroom.writing import refuse_overwriting
+
+if TYPE_CHECKING:
+    from shroom.intervals import Intervals
+    from shroom.leaderboard import Leaderboard
+
+EXAMPLES = """\b
+Examples:
+  shroom leaderboard submissions/ gold/
+  shroom leaderboard submissions/ gold/ --metric rho --format markdown
+  shroom leaderboard submissions/ gold/ --html leaderboard.html --format csv -o ranks.csv
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("gold", type=INPUT)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "csv", "markdown"]),
+    default="text",
+    show_default=True,
+)
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+@click.option("--html", type=OUTPUT, help="Write a page of its own as well.")
+@click.option(
+    "--metric",
+    type=click.Choice(["accuracy", "rho"]),
+    default="accuracy",
+    show_default=True,
+    help="What to rank by; the other one breaks ties.",
+)
+@click.option("--split", type=click.Choice(["trial", "train", "val", "test"]), help="Which one.")
+@click.option(
+    "--trials", type=click.IntRange(1, 10_000_000), help="Of the tests that make the groups."
+)
+@interval_options(10_000)
+def command(
+    *,
+    folder: str,
+    gold: str,
+    form: str,
+    output: str | None,
+    html: str | None,
+    metric: str,
+    split: str | None,
+    trials: int | None,
+    intervals: Intervals,
+) -> None:
+    """Rank every submission in FOLDER on GOLD, each track by itself.
+
+    A submission is a folder, a zip, or files that begin with the system's name, such as
+    team7.val.model-aware.json. Those with errors are listed with what is wrong.
+    """
+    from shroom.entries import submissions_in
+    from shroom.leaderboard import leaderboard
+
+    _, others = submissions_in(folder, gold)
+    targets = [path for path in (output, html) if path]
+    if len({os.path.realpath(path) for path in targets}) < len(targets) or html == "-":
+        raise click.UsageError("the page (--html) needs a file of its own")
+    refuse_overwriting(targets, [folder, gold])
+    board = leaderboard(
+        folder, gold, metric=metric, split=split, intervals=intervals, trials=trials
+    )
+    if not board.rows:
+        deliver(render(board, form), None)
+        raise ShroomError(f"{folder}: nothing can be ranked; the list says why for each submission")
+    if html:
+        from shroom.report.leaderboard_page import page
+
+        deliver(page(board), html)
+    deliver(render(board, form), output)
+    say(f"shroom: {printable(str(path))}: is no submission, and is left out" for path in others)
+
+
+def render(board: Leaderboard, form: str) -> str:
+    """Return a leaderboard in one of the forms."""
+    if form == "json":
+        return json.dumps(board.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    from shroom.report import leaderboard as forms
+
+    write = {"text": forms.text, "csv": forms.as_csv, "markdown": forms.markdown}[form]
+    return write(board)

@@ -1,0 +1,212 @@
+"""Paired tests: whether two systems differ on the same items by more than chance.
+
+Both systems answer the same items, so what matters is how they differ item by item. A test that
+forgets the pairing is far weaker, and an interval of each score alone tells little of their
+difference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from shroom.metrics.resampling import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.metrics.base import Metric
+
+    Floats = NDArray[np.float64]
+
+#: Differences that are nearer than this are the same: sums are taken in another order.
+_SAME = 1e-12
+#: A product of matrices wants larger chunks than what is computed row by row.
+_CHUNK = 1 << 19
+
+
+def randomisation(
+    metric: Metric,
+    systems: Sequence[NDArray[Any]],
+    pairs: Sequence[tuple[int, int]],
+    trials: int = 10_000,
+    seed: int = 0,
+) -> Floats:
+    """Return two-sided p-values of the paired approximate randomisation test.
+
+    If two systems are equally good, exchanging their outputs on any item changes nothing. Each
+    trial exchanges them on a random half of the items; p is the share of trials, this sample
+    counted among them, in which the systems differ at least as much as they do.
+
+    Parameters
+    ----------
+    metric : Metric
+        What is compared. Its ``exchange`` tells what is exchanged; without one, the rows of the
+        statistics are, which must then mean the same in all systems, and which takes far longer.
+    systems : sequence of array, shape [n, k]
+        Each system's statistics of the same items in the same order.
+    pairs : sequence of (int, int)
+        Which systems are compared.
+    trials : int
+        How many; the least p is ``1 / (trials + 1)``.
+    seed : int
+        Of the generator. All pairs are tested on the same exchanges.
+
+    Returns
+    -------
+    array, shape [len(pairs)]
+        In (0, 1]; ``nan`` where a system's score is undefined.
+
+    References
+    ----------
+    E. Noreen (1989), "Computer-Intensive Methods for Testing Hypotheses"; A. Yeh (2000), "More
+    accurate tests for the statistical significance of result differences".
+
+    Examples
+    --------
+    >>> from shroom.metrics.classification import ACCURACY
+    >>> good, poor = np.ones((20, 1)), np.tile([[1.0], [0.0]], (10, 1))
+    >>> randomisation(ACCURACY, [good, poor], [(0, 1), (0, 0)]).round(3).tolist()
+    [0.002, 1.0]
+    """
+    n = len(systems[0])
+    side = np.array(pairs, np.intp).reshape(-1, 2).T
+    differences = _by_sums if metric.exchange is not None else _by_weights
+    tried = differences(metric, systems, side[0], side[1])
+    observed = np.abs(tried(np.zeros((1, n)))[0])
+    generator = np.random.default_rng(seed)
+    count = np.zeros(len(pairs))
+    for size in chunks(n, trials, _CHUNK):
+        exchanged = generator.integers(0, 2, size=(size, n), dtype=np.int8).astype(np.float64)
+        # A trial in which a score is undefined counts against a difference.
+        count += np.sum(~(np.abs(tried(exchanged)) < observed - _SAME), axis=0)
+    return np.where(np.isnan(observed), np.nan, (count + 1) / (trials + 1))
+
+
+def _by_sums(
+    metric: Metric,
+    systems: Sequence[NDArray[Any]],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> Callable[[Floats], Floats]:
+    """Return what gives the pairs' differences [b, pairs] under exchanges [b, n] of 0 and 1."""
+    exchange = metric.exchange
+    assert exchange is not None  # noqa: S101 - what the caller chose by
+    n, count = len(systems[0]), len(systems)
+    terms = np.concatenate([exchange.terms(statistics) for statistics in systems], axis=1)
+    whole = terms.sum(axis=0).reshape(count, -1)
+
+    def differences(exchanged: Floats) -> Floats:
+        # One product for all systems; what a pair exchanges is a difference of its rows.
+        part = (exchanged @ terms).reshape(len(exchanged), count, -1)
+        moved = part[:, second] - part[:, first]
+        of_first = exchange.score(whole[first] + moved, n)
+        return of_first - exchange.score(whole[second] - moved, n)
+
+    return differences
+
+
+def _by_weights(
+    metric: Metric,
+    systems: Sequence[NDArray[Any]],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> Callable[[Floats], Floats]:
+    """Do as :func:`_by_sums` for any metric: of both systems' items, each trial counts half."""
+
+    def differences(exchanged: Floats) -> Floats:
+        kept = 1 - exchanged
+        of_first, of_second = (
+            np.concatenate(halves, axis=1) for halves in ((kept, exchanged), (exchanged, kept))
+        )
+        found = []
+        for a, b in zip(first, second):
+            both = np.concatenate((systems[a], systems[b]))
+            found.append(metric.score(both, of_first) - metric.score(both, of_second))
+        return np.asarray(found).reshape(len(first), len(exchanged)).T
+
+    return differences
+
+
+def mcnemar(correct: NDArray[Any], other: NDArray[Any]) -> tuple[float, int, int]:
+    """Return the two-sided p-value of McNemar's exact test, and what it is computed from.
+
+    Parameters
+    ----------
+    correct, other : array of bool, shape [n]
+        Whether each of the two systems is right.
+
+    Returns
+    -------
+    p : float
+        In (0, 1]; 1.0 where the systems are right on the same items.
+    only_first, only_second : int
+        On how many items only the one, or only the other, is right.
+
+    References
+    ----------
+    Q. McNemar (1947), "Note on the sampling error of the difference between correlated proportions
+    or percentages".
+
+    Examples
+    --------
+    >>> first, second = np.arange(12) < 10, np.arange(12) < 4
+    >>> mcnemar(first, second)
+    (0.03125, 6, 0)
+    """
+    from scipy.special import bdtr
+
+    here = int(np.sum(np.greater(correct, other)))
+    there = int(np.sum(np.less(correct, other)))
+    if not here + there:
+        return 1.0, 0, 0
+    return min(1.0, 2 * float(bdtr(min(here, there), here + there, 0.5))), here, there
+
+
+def holm(p: NDArray[Any] | Sequence[float]) -> Floats:
+    """Return p-values corrected for how many there are, by Holm's method.
+
+    Where none of the differences is real, the chance that any corrected p is at most 0.05 is at
+    most 0.05. Undefined p-values (``nan``) stay so, and do not count.
+
+    References
+    ----------
+    S. Holm (1979), "A simple sequentially rejective multiple test procedure".
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p, np.float64)
+    adjusted = np.full(len(values), np.nan)
+    order = np.argsort(values, kind="stable")[: int(np.sum(~np.isnan(values)))]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * values[order]))
+    return adjusted
+
+
+def detectable_difference(standard_error: float, alpha: float = 0.05, power: float = 0.8) -> float:
+    """Return the least difference that a two-sided test would find with the given power.
+
+    Parameters
+    ----------
+    standard_error : float
+        Of the difference between the two systems at this number of items.
+    alpha : float
+        The level of the test, in (0, 1).
+    power : float
+        The chance to find a difference of that size, in (0, 1).
+
+    Examples
+    --------
+    >>> round(detectable_difference(0.01), 4)
+    0.028
+    """
+    from statistics import NormalDist
+
+    normal = NormalDist()
+    return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * standard_error

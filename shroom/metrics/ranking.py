@@ -1,0 +1,100 @@
+"""Ranks of systems, how sure they are, and which systems cannot be told apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: How many comparisons one chunk holds, at most.
+_CHUNK = 1 << 22
+
+
+def ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return each system's rank, from 1: one more than the number of better systems.
+
+    Parameters
+    ----------
+    scores : array, shape [..., systems]
+        What is ranked by, more being better; ``nan`` is worst.
+    ties : array, shape [..., systems]
+        What breaks ties.
+
+    Returns
+    -------
+    array of int, shape [..., systems]
+        Systems that are equal in both share a rank, and the next ranks are left out.
+
+    Examples
+    --------
+    >>> ranks(np.array([0.7, 0.8, 0.7, 0.7]), np.array([0.4, 0.1, 0.5, 0.4])).tolist()
+    [3, 1, 2, 3]
+    """
+    first, second = (np.where(np.isnan(side), -np.inf, side) for side in (scores, ties))
+    better = first[..., None, :] > first[..., :, None]
+    equal = first[..., None, :] == first[..., :, None]
+    better |= equal & (second[..., None, :] > second[..., :, None])
+    return np.asarray(1 + better.sum(axis=-1))
+
+
+def rank_intervals(
+    scores: NDArray[np.float64], ties: NDArray[np.float64], confidence: float = 0.95
+) -> NDArray[np.int64]:
+    """Return the percentile interval of each system's rank over resamples.
+
+    Parameters
+    ----------
+    scores, ties : array, shape [b, systems]
+        Of :func:`ranks`, on the same resamples for all systems.
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    array of int, shape [systems, 2]
+        Ranks that occurred; between them lie at least ``confidence`` of all.
+
+    Examples
+    --------
+    >>> scores = np.array([[0.9, 0.8], [0.7, 0.8], [0.9, 0.8], [0.9, 0.8]])
+    >>> rank_intervals(scores, scores).tolist()
+    [[1, 2], [1, 2]]
+    """
+    count, systems = scores.shape
+    rows = max(1, _CHUNK // systems**2)
+    parts = [ranks(scores[i : i + rows], ties[i : i + rows]) for i in range(0, count, rows)]
+    ordered = np.sort(np.concatenate(parts), axis=0)
+    outside = int(np.floor(count * (1 - confidence) / 2))
+    return np.column_stack((ordered[outside], ordered[count - 1 - outside]))
+
+
+def groups(p: NDArray[np.float64], alpha: float = 0.05) -> NDArray[np.int64]:
+    """Return the group of each system, from 1: the best one left, and what is not worse for sure.
+
+    The first system opens a group. Those after it belong to the group up to the first that differs
+    from the opener; that one opens the next group.
+
+    Parameters
+    ----------
+    p : array, shape [systems, systems]
+        Corrected p-values of the pairs, the systems in the order of their ranks.
+    alpha : float
+        The level from which two systems are told apart.
+
+    Examples
+    --------
+    >>> groups(np.array([[1.0, 0.2, 0.01], [0.2, 1.0, 0.3], [0.01, 0.3, 1.0]])).tolist()
+    [1, 1, 2]
+    """
+    found = np.ones(len(p), np.int64)
+    opener = 0
+    for system in range(1, len(p)):
+        told_apart = p[opener, system] <= alpha
+        opener = system if told_apart else opener
+        found[system] = found[system - 1] + told_apart
+    return found

@@ -1,0 +1,134 @@
+"""A leaderboard as text, csv and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from shroom.problems import printable
+from shroom.report.text import align, interval, number
+
+if TYPE_CHECKING:
+    from shroom.leaderboard import Leaderboard, Row
+
+COLUMNS = ("rank", "rank_ci", "group", "system", "accuracy", "accuracy_ci", "rho", "rho_ci")
+
+
+def heads(board: Leaderboard) -> tuple[str, ...]:
+    """Return the heads of the columns of :func:`cells`."""
+    confidence = f"{100 * board.how.confidence:g}% interval"
+    return ("rank", "ranks", "group", "system", "accuracy", confidence, "rho", confidence)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return what people read of a row."""
+    return (
+        "" if row.rank is None else str(row.rank),
+        "" if row.rank_ci is None else f"{row.rank_ci[0]}–{row.rank_ci[1]}",
+        "" if row.group is None else str(row.group),
+        row.system if row.kind == "system" else f"({row.kind}: {row.system})",
+        number(row.accuracy),
+        interval(row.accuracy_ci),
+        number(row.rho),
+        interval(row.rho_ci),
+    )
+
+
+def tracks(board: Leaderboard) -> dict[str, list[Row]]:
+    """Return the rows of each track."""
+    found: dict[str, list[Row]] = {}
+    for row in board.rows:
+        found.setdefault(row.track, []).append(row)
+    return found
+
+
+def how(board: Leaderboard) -> str:
+    """Return how the ranks came about, in a few sentences."""
+    other = "rho" if board.metric == "accuracy" else "accuracy"
+    text = f"Ranked by {board.metric}, ties by {other}. "
+    if board.how.resamples:
+        text += (
+            f"Intervals: {board.how.method}, {board.how.resamples} bootstrap resamples of the "
+            f"items, the same for all systems, seed {board.how.seed}. "
+        )
+    if any(row.kind == "system" and row.rho is None for row in board.rows):
+        text += "rho is undefined (–) where p or the gold is the same on all items. "
+    return text + (
+        "Group: systems that a paired randomisation test, corrected by Holm's method, cannot tell "
+        f"from the group's first by {board.metric}."
+    )
+
+
+def text(board: Leaderboard) -> str:
+    """Return the leaderboard as aligned columns."""
+    lines = []
+    for track, rows in tracks(board).items():
+        lines.append(f"{board.split} {track}".strip())
+        shown = [_name_first(tuple(printable(cell) for cell in cells(row))) for row in rows]
+        lines += [*align([_name_first(heads(board)), None, *shown]), ""]
+    for entry in board.invalid:
+        lines.append(f"not ranked: {printable(entry.system)}")
+        lines += [f"  {line}" for line in entry.problems]
+    if board.invalid:
+        lines.append("")
+    return "\n".join([*lines, how(board), board.signature]) + "\n"
+
+
+def markdown(board: Leaderboard) -> str:
+    """Return the leaderboard as Markdown tables."""
+    lines = []
+    for track, rows in tracks(board).items():
+        lines += [f"## {board.split} {track}".rstrip(), ""]
+        lines.append(_line(heads(board)))
+        lines.append("|---:|---:|---:|:---|---:|---:|---:|---:|")
+        lines += [*(_line(cells(row)) for row in rows), ""]
+    if board.invalid:
+        lines += ["## Not ranked", ""]
+        for entry in board.invalid:
+            lines.append(f"- {_escaped(entry.system)}")
+            lines += [f"    - {_escaped(line.strip())}" for line in entry.problems]
+        lines.append("")
+    return "\n".join([*lines, how(board), "", f"`{board.signature}`"]) + "\n"
+
+
+def as_csv(board: Leaderboard) -> str:
+    """Return all rows as csv: floats in full, intervals as two columns, undefined as nothing."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    names = [
+        name
+        for column in COLUMNS
+        for name in ([f"{column}_low", f"{column}_high"] if column.endswith("_ci") else [column])
+    ]
+    writer.writerow(["track", "kind", *names])
+    for row in board.rows:
+        values: list[object] = [row.track, row.kind]
+        for column in COLUMNS:
+            value = getattr(row, column)
+            if column.endswith("_ci"):
+                values += value or (None, None)
+            else:
+                values.append(_plain(value))
+        writer.writerow(["" if value is None else value for value in values])
+    return stream.getvalue()
+
+
+def _plain(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
+        return f"'{value}"
+    return value
+
+
+def _name_first(row: tuple[str, ...]) -> tuple[str, ...]:
+    return (row[3], *row[:3], *row[4:])
+
+
+def _line(row: tuple[str, ...]) -> str:
+    return "| " + " | ".join(_escaped(cell) for cell in row) + " |"
+
+
+def _escaped(cell: str) -> str:
+    escaped = "".join(f"\\{c}" if c in "\\|`*_" else c for c in printable(cell))
+    return escaped.replace("<", "&lt;").replace("](", "]\\(")
