@@ -1,0 +1,60 @@
+"""``shroom agreement``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cli.options import INPUT, OUTPUT, deliver, interval_options, say
+from shroom.writing import refuse_overwriting
+
+if TYPE_CHECKING:
+    from shroom.intervals import Intervals
+
+EXAMPLES = """\b
+Examples:
+  shroom agreement val.model-agnostic.json
+  shroom agreement gold/ --format json -o agreement.json
+  shroom agreement gold.zip --resamples 10000 --confidence 0.99
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("gold", type=INPUT)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Tables, or one json object.",
+)
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+@interval_options(1000, method=False)
+def command(
+    *,
+    gold: str,
+    form: str,
+    output: str | None,
+    intervals: Intervals,
+) -> None:
+    """Tell how far the annotators of GOLD agree, and what a human would score on it.
+
+    GOLD is a file (.json, .jsonl, .gz), a folder, a zip, or - for a pipe; its items have the
+    annotators' verdicts as "labels".
+    """
+    from shroom.agreement import agreement
+
+    if output:
+        refuse_overwriting([output], [gold])
+    found = agreement(gold, intervals)
+    if form == "json":
+        text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    else:
+        from shroom.report.agreement import render
+
+        text = render(found)
+    deliver(text, output)
+    say(f"warning: {line}" for line in found.warnings)
