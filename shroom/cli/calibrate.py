@@ -1,0 +1,236 @@
+"""``shroom calibrate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from shroom.cli.options import INPUT, OUTPUT, deliver, refuse_two_pipes, say
+from shroom.problems import ShroomError, printable
+from shroom.writing import prepare, refuse_overwriting, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shroom.calibrate import How
+    from shroom.calibration_quality import Calibration
+    from shroom.calibrator_file import Fitted
+    from shroom.check import Checked
+
+EXAMPLES = """\b
+Examples:
+  shroom calibrate val.model-aware.json gold.json -o calibrator.json
+  shroom calibrate val_submission/ gold/ --method isotonic -o calibrator.json
+  shroom calibrate --apply calibrator.json test_submission.zip -o calibrated.zip
+  shroom calibrate --apply calibrator.json test.model-aware.json gold.json -o out.json
+"""
+
+#: What only fitting knows.
+_FITTING = ("method", "threshold", "folds", "seed")
+
+
+@click.command(epilog=EXAMPLES, options_metavar="[OPTIONS]")
+@click.argument("arguments", nargs=-1, required=True, metavar="SUBMISSION [GOLD]")
+@click.option(
+    "-o", "--output", type=OUTPUT, help="Where the calibrator, or the calibrated submission, goes."
+)
+@click.option(
+    "--apply",
+    "calibrator",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="CALIBRATOR",
+    help="Apply this calibrator, instead of fitting one.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["platt", "isotonic", "temperature", "none"]),
+    default="platt",
+    show_default=True,
+    help="The kind of curve; none leaves p alone.",
+)
+@click.option(
+    "--threshold/--no-threshold",
+    default=True,
+    help="Fit a threshold for the labels (the default), or leave it at 0.5.",
+)
+@click.option(
+    "--folds",
+    type=click.IntRange(2, 1000),
+    default=10,
+    show_default=True,
+    help="Of the cross-validation.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--in-sample", is_flag=True, help="Score on the very gold that was fitted on, and say so."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Tables, or one json object.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    arguments: tuple[str, ...],
+    output: str | None,
+    calibrator: str | None,
+    method: str,
+    threshold: bool,
+    folds: int,
+    seed: int,
+    in_sample: bool,
+    form: str,
+) -> None:
+    """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to SUBMISSION.
+
+    Fitting wants GOLD, takes each track by itself, and shows figures from cross-validation.
+    Applying writes SUBMISSION anew, with other p and labels; with GOLD, which must not be the one
+    that was fitted on, it shows figures before and after.
+    """
+    from shroom.calibrate import How
+
+    submission, gold = _submission_and_gold(arguments, fitting=calibrator is None)
+    if output is None:
+        what = "calibrator" if calibrator is None else "calibrated submission"
+        raise click.UsageError(f"where shall the {what} go? Name a file with -o")
+    if calibrator is None:
+        if method == "none" and not threshold:
+            raise click.UsageError("with --method none and --no-threshold nothing is fitted")
+        assert gold is not None  # noqa: S101 - for mypy
+        how = How(method, threshold, folds, seed, in_sample)
+        _fit(submission, gold, output, how, form)
+        return
+    for name in _FITTING:
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
+    if in_sample and gold is None:
+        raise click.UsageError("--in-sample is about scores; name the GOLD to score against")
+    _apply(calibrator, submission, gold, output, form, in_sample=in_sample)
+
+
+def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[str, str | None]:
+    wanted = (2,) if fitting else (1, 2)
+    if len(arguments) not in wanted:
+        expected = "SUBMISSION and GOLD" if fitting else "SUBMISSION, and perhaps GOLD"
+        raise click.UsageError(f"expected {expected}, got {len(arguments)} arguments")
+    for path in arguments:
+        INPUT.convert(path, None, None)
+    refuse_two_pipes(*arguments)
+    return arguments[0], arguments[1] if len(arguments) == 2 else None
+
+
+def _fit(submission: str, gold: str, output: str, how: How, form: str) -> None:
+    from shroom.calibrate import fit
+    from shroom.calibrator_file import text_of
+
+    refuse_overwriting([output], [submission, gold])
+    checked = _checked(submission, gold)
+    _, figures = fit(checked.tracks, how)
+    deliver(text_of(figures), output)
+    _show(figures, form, output)
+    say(checked.problems)
+    if not how.in_sample:
+        say(_notes(checked, figures))
+    tracks = " and ".join(result.track for result in figures.results)
+    say([f"wrote the calibrator of {tracks} to {output}"])
+
+
+def _notes(checked: Checked, figures: Calibration) -> Iterator[str]:
+    """Yield a line for each threshold that costs accuracy out of fold."""
+    for track, result in zip(checked.tracks, figures.results):
+        label = result.after.label
+        fitted, half = label["accuracy"], label["accuracy_at_half"]
+        if fitted is not None and half is not None and fitted < half:
+            yield (
+                f"note: {printable(track.predictions.file)}: out of fold, labels by the fitted "
+                f"threshold are right in {fitted:.3f}, and p > 0.5 in {half:.3f}; see "
+                "--no-threshold"
+            )
+
+
+def _apply(
+    calibrator: str,
+    submission: str,
+    gold: str | None,
+    output: str,
+    form: str,
+    *,
+    in_sample: bool,
+) -> None:
+    from shroom.calibrate import apply
+    from shroom.calibration_quality import Calibration
+    from shroom.calibrator_file import fitted_for
+    from shroom.predictions import check_made, name_for, text_of
+
+    fitted = _read(calibrator)
+    checked = _checked(submission, gold)
+    inputs = [calibrator, submission, gold]
+    made: dict[str, str] = {}
+    results = []
+    for track in checked.tracks:
+        chosen = fitted_for(fitted, track)
+        if gold is not None:
+            results.append(apply(chosen, track, in_sample=in_sample))
+        predictions = track.predictions
+        label, p = chosen(predictions.p)
+        name = name_for(track.name, output, predictions.file)
+        made[name] = text_of(label, p, predictions.ids)
+    prepare(output, list(made), inputs)
+    check_made(made)
+    write_files(output, made, inputs)
+    if results:
+        _show(Calibration(results), form, output)
+    say(checked.problems)
+    say([f"wrote {sum(track.predictions.n for track in checked.tracks)} predictions to {output}"])
+
+
+def _checked(submission: str, gold: str | None) -> Checked:
+    """Return a submission that has passed the check, its gold's texts read where they matter."""
+    from shroom.check import check, read_table
+    from shroom.documents import documents
+    from shroom.problems import Problems
+    from shroom.table import Role
+
+    checked = check(submission, gold)
+    checked.raise_for_errors()
+    if gold is None or gold == "-":
+        return checked
+    # Without ids, texts tell gold from other gold when its rows have been put into another order.
+    for document in documents(gold, Problems()):
+        for track in checked.tracks:
+            if track.gold and track.gold.file == document.file and track.gold.ids is None:
+                table = read_table(document, Role.GOLD, Problems(), texts=True)
+                track.gold.texts = table.texts if table else None
+    return checked
+
+
+def _read(path: str) -> dict[str, Fitted]:
+    from shroom.calibrator_file import fitted_in
+
+    try:
+        return fitted_in(Path(path).read_text(encoding="utf-8-sig"), path)
+    except UnicodeDecodeError as error:
+        raise ShroomError(f"{path}: is no calibrator of `shroom calibrate`: not text") from error
+
+
+def _show(figures: Calibration, form: str, output: str) -> None:
+    """Write figures to stdout; to stderr where the result itself has gone to stdout."""
+    if form == "json":
+        text = json.dumps(figures.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    else:
+        from shroom.report.calibration import render
+
+        text = render(figures)
+    if output == "-":
+        click.echo(text, nl=False, err=True)
+    else:
+        deliver(text, None)

@@ -1,0 +1,91 @@
+"""Calibrations as tables for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shroom.calibrate import ELSEWHERE, IN_SAMPLE
+from shroom.calibrators import Platt, Temperature
+from shroom.report.text import align, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shroom.calibration_quality import Calibration, TrackQuality
+
+    Row = tuple[str, ...]
+
+_NAMES = {
+    "brier": "Brier score",
+    "reliability": "  = reliability",
+    "resolution": "  - resolution",
+    "uncertainty": "  + uncertainty",
+    "within_bins": "  + within bins",
+    "log_loss": "log loss",
+    "ece": "ECE, equal width",
+    "ece_mass": "ECE, equal mass",
+    "mce": "MCE, equal width",
+    "mce_mass": "MCE, equal mass",
+    "auroc": "AUROC",
+    "average_precision": "average precision",
+    "accuracy_at_half": "accuracy of p > 0.5",
+    "accuracy": "accuracy of the labels",
+    "rho": "rho",
+}
+
+
+def render(calibration: Calibration) -> str:
+    """Return a table for each track: its figures before and after, and what calibrates it."""
+    lines: list[str] = []
+    for result in calibration.results:
+        lines += [*align(_rows(result)), "", _formula(result), _fit(result), ""]
+    return "\n".join([*lines, calibration.signature]) + "\n"
+
+
+def _rows(result: TrackQuality) -> list[Row | None]:
+    title = f"{result.split} {result.track}".strip()
+    before, after = result.before, result.after
+    return [
+        (f"{title}, n = {result.n}", "as given", "calibrated"),
+        None,
+        ("against the labels", "", ""),
+        *_compared(before.label, after.label),
+        None,
+        ("against the proportions", "", ""),
+        *_compared(before.proportion, after.proportion),
+    ]
+
+
+def _compared(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> list[Row]:
+    return [
+        (f"  {shown}", _unsigned(before[name]), _unsigned(after[name]))
+        for name, shown in _NAMES.items()
+        if name in before
+    ]
+
+
+def _unsigned(value: float | None) -> str:
+    """Return a figure as people read it, a zero without the sign that rounding leaves it."""
+    return number(value).replace("-0.000", "0.000")
+
+
+def _formula(result: TrackQuality) -> str:
+    """Return what calibrates, as far as a line can tell it."""
+    calibrator, threshold = result.fitted.calibrator, result.fitted.threshold
+    told = calibrator.method
+    if isinstance(calibrator, Platt):
+        told += f": slope {calibrator.slope:.4g}, intercept {calibrator.intercept:.4g}"
+    elif isinstance(calibrator, Temperature):
+        told += f": temperature {calibrator.temperature:.4g}"
+    return f"{told}; Hallucination where p > {threshold:.4g}"
+
+
+def _fit(result: TrackQuality) -> str:
+    if result.fit == IN_SAMPLE:
+        return "scored in-sample, on the very data that it was fitted on, and so too well"
+    if result.fit == ELSEWHERE:
+        return "fitted on other gold"
+    told = f"'calibrated' is out of fold, in {result.fit.rpartition('.')[2]} folds"
+    if result.fitted.calibrator.keeps_order:
+        return told
+    return f"{told}; undefined: what goes by order, which p from several curves has not"
