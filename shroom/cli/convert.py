@@ -1,0 +1,164 @@
+"""``shroom convert``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from shroom.align import Track, align
+from shroom.check import read_table
+from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.columns import check_doubled
+from shroom.datasets import nli_outputs
+from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
+from shroom.detectors.nli import FORMULAS, p_from
+from shroom.detectors.thresholds import USUAL
+from shroom.documents import documents
+from shroom.predictions import check_made, name_for, text_of
+from shroom.problems import InvalidInput, Problems, ShroomError, show
+from shroom.submission import Name, latest
+from shroom.table import Role, Table
+from shroom.writing import prepare, write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from shroom.datasets.nli_outputs import Recorded
+    from shroom.documents import Document
+
+EXAMPLES = """\b
+Examples:
+  shroom convert nli nli.val.model-aware.csv val.model-aware.json -o predictions.json
+  shroom convert nli nli.test.model-aware.csv data_folder -o submission.zip
+  shroom convert nli csv_folder data_folder --model my-mnli -o submissions/my-mnli
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("kind", type=click.Choice(["nli"]), metavar="nli")
+@click.argument("csv", type=click.Path(exists=True))
+@click.argument("data", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="A .json file, .zip, or folder.")
+@click.option(
+    "--score",
+    "formula",
+    type=click.Choice(FORMULAS),
+    default=FORMULAS[0],
+    show_default=True,
+    help="p(Hallucination) from C(ontradiction) and E(ntailment).",
+)
+@click.option("--model", help="Of a folder with several models' files, whose names begin so.")
+def command(
+    *, kind: str, csv: str, data: str, output: str, formula: str, model: str | None
+) -> None:
+    """Make a submission from what another tool has recorded: for now, an NLI model's outputs.
+
+    CSV is a file with the columns p(Contr), perhaps p(Entl), and id where DATA has ids, or a
+    folder with one model's files. DATA is the file that they are about, or a folder or zip from
+    which it is chosen by the split and track in the CSV's name. Without p(Entl), p is p(Contr).
+    """
+    del kind  # there is one
+    problems = Problems()
+    sources = nli_outputs.files(csv, model)
+    found = _documents(data, problems)
+    converted = [_converted(source, found, formula, problems) for source in sources]
+    if problems.errors:
+        raise InvalidInput(problems)
+    made: dict[str, str] = {}
+    for source, one in zip(sources, converted):
+        if one is not None:  # without errors, all of them are there
+            name = name_for(one.track.name, output, source.name)
+            if name in made:
+                raise ShroomError(f"{source}: another file is of this split and track, too")
+            made[name] = one.text()
+    prepare(output, list(made), [csv, data])
+    check_made(made)
+    say(problems)
+    write_files(output, made, [csv, data])
+    count = sum(one.track.predictions.n for one in converted if one)
+    say([f"wrote {count} predictions to {output}"])
+
+
+@dataclass(frozen=True, eq=False)
+class _Converted:
+    """One CSV file as predictions, and what goes into the submission beside them."""
+
+    track: Track
+    recorded: Recorded
+
+    def text(self) -> str:
+        predictions, gold, rows = self.track.predictions, self.track.gold, self.track.rows
+        more = {}
+        if self.recorded.entailment is not None:  # p alone does not tell both
+            more[CONTRADICTION] = self.recorded.contradiction[rows]
+            more[ENTAILMENT] = self.recorded.entailment[rows]
+        ids = None if gold is None else gold.ids
+        return text_of(predictions.label[rows], predictions.p[rows], ids, more)
+
+
+def _documents(data: str, problems: Problems) -> list[Document]:
+    beside = Problems()
+    found = documents(data, beside)
+    for problem in beside:
+        if problem.code != "file-ignored":  # what else lies there is no matter
+            problems.add(problem.code, problem.file, problem.expected, problem.found)
+    return found
+
+
+def _converted(
+    source: Path, found: list[Document], formula: str, problems: Problems
+) -> _Converted | None:
+    """Return a CSV file held against its data; ``None`` where problems hinder it."""
+    recorded = nli_outputs.recorded(source, problems)
+    document = _data_of(source, found, problems)
+    if document is None:
+        return None
+    data = read_table(document, Role.DATA, problems)
+    if recorded is None or data is None:
+        return None
+    p = _p(recorded, formula, problems)
+    ids = None if data.ids is None else recorded.ids
+    predictions = Table(recorded.file, len(p), (p > USUAL).astype(np.int8), p, ids=ids)
+    name = Name.guess(source.name) or Name.guess(document.base) or Name("", "model-agnostic")
+    track = Track(name, predictions, data)
+    if not problems.count("id-integer", recorded.file):
+        check_doubled(predictions, problems)
+        align(track, problems)
+    return _Converted(track, recorded)
+
+
+def _data_of(source: Path, found: list[Document], problems: Problems) -> Document | None:
+    """Return the data that a CSV file is about: of its split and track, or the only one."""
+    name = Name.guess(source.name)
+    told = Name.guess(found[0].base) if len(found) == 1 else None
+    if len(found) == 1 and (name is None or told is None or _key(name) == _key(told)):
+        return found[0]
+    if found and name is None:
+        expected = "a name that tells split and track, to choose the data by"
+        problems.add("file-name", str(source), expected, show(source.name))
+    elif found and name is not None:
+        document = latest(found, problems).get(_key(name))
+        if document is None:
+            listed = ", ".join(one.base for one in found[:5])
+            problems.add("no-gold", str(source), f"data for {name}", listed)
+        return document
+    return None
+
+
+def _key(name: Name) -> tuple[str, str]:
+    return name.split, name.track
+
+
+def _p(recorded: Recorded, formula: str, problems: Problems) -> NDArray[np.float64]:
+    """Return p(Hallucination) by a formula; without entailment it is that of contradiction."""
+    if recorded.entailment is not None:
+        return p_from(recorded.entailment, recorded.contradiction, formula)
+    if formula == "1-e":
+        expected = f'a column "{ENTAILMENT}", for --score 1-e'
+        problems.add("key-missing", recorded.file, expected, "none")
+    return recorded.contradiction

@@ -1,0 +1,156 @@
+"""``shroom ensemble``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.ensemble import FOLDS, METHODS, Training, Weighted, out_of_fold
+from shroom.ensembling.columns import Columns
+from shroom.ensembling.members import groups, read, refuse_seen, tasks
+from shroom.metrics.classification import accuracy
+from shroom.metrics.correlation import rho
+from shroom.predictions import check_made, name_for, text_of
+from shroom.problems import Problems
+from shroom.report.text import align, number
+from shroom.writing import prepare, write_files
+
+if TYPE_CHECKING:
+    from shroom.ensemble import Combined
+    from shroom.ensembling.members import Members
+
+LOGISTIC = "logistic"
+
+EXAMPLES = """\b
+Examples:
+  shroom ensemble a.json b.json c.json -o mean.json
+  shroom ensemble a/ b/ c/ -o submission.zip --method vote
+  shroom ensemble a/ b/ -o out/ --method logistic --train a_val/ --train b_val/ \\
+      --train-gold val_folder --data test_folder
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("preds", nargs=-1, required=True, type=INPUT, metavar="PRED...")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="A .json file, .zip, or folder.")
+@click.option(
+    "--method",
+    type=click.Choice([*METHODS, LOGISTIC]),
+    default="mean",
+    show_default=True,
+    help="Mean p, mean rank, share of labels, or fitted weights.",
+)
+@click.option(
+    "--train",
+    multiple=True,
+    type=INPUT,
+    metavar="TRAIN_PRED",
+    help="For logistic: what each PRED's system said of TRAIN_GOLD; once per PRED, in its order.",
+)
+@click.option("--train-gold", type=INPUT, help="For logistic: the labelled data to fit on.")
+@click.option("--data", type=INPUT, help="The data that the PREDs are about, labelled or not.")
+def command(
+    *,
+    preds: tuple[str, ...],
+    output: str,
+    method: str,
+    train: tuple[str, ...],
+    train_gold: str | None,
+    data: str | None,
+) -> None:
+    """Make one submission out of several.
+
+    Each PRED is a file, a zip, or a folder with both tracks; of folders, weights are fitted on the
+    tracks pooled. With --data, the weights differ by task and know the texts' overlap and lengths.
+    The figures that logistic prints are out of fold, on TRAIN_GOLD.
+    """
+    _refuse_misuse(preds, method, train, train_gold, data)
+    problems = Problems()
+    judged = read(preds, problems, data=data)
+    names = [name_for(one.name, output, one.file) for one in judged]
+    inputs = [*preds, *train, train_gold, data]
+    prepare(output, names, inputs)
+    if method == LOGISTIC and train_gold is not None:
+        trained = read(train, problems, gold=train_gold)
+        say(problems)
+        combined = _weighted(trained, judged)
+    else:
+        say(problems)
+        if len(preds) == 1:
+            say([f"note: {preds[0]} is the only submission, so there is nothing to combine"])
+        combined = [METHODS[method](one.p, one.label) for one in judged]
+    made = {
+        name: text_of(said.label, said.p, one.against.ids)
+        for name, one, said in zip(names, judged, combined)
+    }
+    check_made(made)
+    write_files(output, made, inputs)
+    say([f"wrote {sum(len(said.p) for said in combined)} predictions to {output}"])
+
+
+def _refuse_misuse(
+    preds: tuple[str, ...],
+    method: str,
+    train: tuple[str, ...],
+    train_gold: str | None,
+    data: str | None,
+) -> None:
+    """Raise a usage error for what does not go together."""
+    if "-" in (*preds, *train, train_gold, data):
+        raise click.UsageError("an ensemble reads its inputs more than once, so none can be a pipe")
+    if method != LOGISTIC and (train or train_gold):
+        raise click.UsageError(f"--train and --train-gold are for --method logistic, not {method}")
+    if method == LOGISTIC and not (train and train_gold):
+        raise click.UsageError("--method logistic needs --train, once per PRED, and --train-gold")
+    if method == LOGISTIC and len(train) != len(preds):
+        raise click.UsageError(
+            f"expected --train once for each of {len(preds)} PREDs, got it {len(train)} times"
+        )
+
+
+def _weighted(trained: list[Members], judged: list[Members]) -> list[Combined]:
+    """Return what fitted weights say of each track, having told what they are worth."""
+    doubled = refuse_seen(trained, judged)
+    if doubled:
+        say([f"note: {doubled} of the datapoints to judge are in the training gold, too"])
+    columns = Columns(trained, judged)
+    known = columns.with_texts
+    data = Training(
+        columns.of(trained),
+        tasks(trained) if known else np.repeat("", sum(one.against.n for one in trained)),
+        np.concatenate([one.against.p for one in trained]),
+        np.concatenate([one.against.label == 1 for one in trained]),
+        groups(trained),
+    )
+    data.refuse_too_little()
+    say(_figures(trained, out_of_fold(data)))
+    fitted = Weighted.fit(data)
+    say(_choices(fitted))
+    return [
+        fitted.predict(columns.of([one]), tasks([one]) if known else np.repeat("", one.against.n))
+        for one in judged
+    ]
+
+
+def _figures(trained: list[Members], said: Combined) -> list[str]:
+    rows: list[tuple[str, ...] | None] = [
+        (f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"),
+        None,
+    ]
+    start = 0
+    for one in trained:
+        gold, here = one.against, slice(start, start + one.against.n)
+        start += gold.n
+        value = rho(said.p[here], gold.p)
+        shown = accuracy(said.label[here], gold.label == 1), None if math.isnan(value) else value
+        rows.append((str(one.name), str(gold.n), *map(number, shown)))
+    return align(rows)
+
+
+def _choices(fitted: Weighted) -> list[str]:
+    own = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
+    return [f"inverse penalty {fitted.c:g}; Hallucination where p > {fitted.threshold:g}{own}"]

@@ -1,0 +1,1 @@
+"""What an ensemble of submissions is fitted on, and with: members, columns, a learner."""
