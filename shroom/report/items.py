@@ -1,0 +1,176 @@
+"""Items that are hard, with what people and systems say of them: as text, json and csv."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shroom.problems import printable
+from shroom.report.cells import as_csv
+from shroom.report.text import align, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shroom.datapoint import Datapoint
+    from shroom.difficulty import Item
+    from shroom.submission import Name
+
+#: Texts of more characters are shortened for people.
+LONGEST = 400
+_INDENT = 4
+_COLUMNS = (
+    *("split", "track", "rank", "row", "id", "task", "model", "ref", "gold_label", "gold_p"),
+    *("difficulty", "system", "label", "p", "right", "hyp", "src", "tgt"),
+)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Some items of one track, and why these.
+
+    Attributes
+    ----------
+    name : Name
+        The split and track.
+    n : int
+        The number of all items.
+    order : str
+        ``hardest``, ``unsolved`` or ``differing``.
+    systems : tuple of str
+        The systems that were asked about: one, all, or two.
+    total : int
+        How many items the system labels wrong, no system labels right, or one of two does.
+    items : list of Item
+        Those that are shown.
+    points : list of Datapoint or None
+        Their texts, where they are known.
+    signature : str
+        What was measured.
+    """
+
+    name: Name
+    n: int
+    order: str
+    systems: tuple[str, ...]
+    total: int
+    items: list[Item]
+    points: list[Datapoint] | None
+    signature: str
+
+    @property
+    def title(self) -> str:
+        """A line that says which items these are."""
+        asked, of = self.systems, f"{self.total} of {self.n} items"
+        if self.order == "hardest":
+            text = f"{asked[0]} labels {of} wrong; the {len(self.items)} hardest"
+        elif self.order == "differing":
+            text = f"{asked[0]} or {asked[1]}, but not both, labels {of} right"
+        elif len(asked) == 1:
+            text = f"{asked[0]} labels {of} wrong"
+        else:
+            text = f"none of {len(asked)} systems labels {of} right"
+        shown = f"; shown: {len(self.items)}" if len(self.items) < self.total else ""
+        return f"{self.name}: {text}{'' if self.order == 'hardest' else shown}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json; what of the texts is not known as ``None``."""
+        return {
+            "track": self.name.track,
+            "split": self.name.split,
+            "n": self.n,
+            "order": self.order,
+            "systems": list(self.systems),
+            "total": self.total,
+            "items": [
+                {**item.to_dict(), **_texts(self.points[place] if self.points else None)}
+                for place, item in enumerate(self.items)
+            ],
+            "signature": self.signature,
+        }
+
+
+def _texts(point: Datapoint | None) -> dict[str, str | None]:
+    if point is None:
+        return dict.fromkeys(("task", "model", "ref", "hyp", "src", "tgt"))
+    return {
+        "task": point.task.value,
+        "model": point.model,
+        "ref": None if point.ref is None else point.ref.value,
+        "hyp": point.hyp,
+        "src": point.src,
+        "tgt": point.tgt,
+    }
+
+
+def to_json(listings: Sequence[Listing], warnings: Sequence[str]) -> str:
+    """Return listings as one object of json, every text whole, all but ASCII as escapes."""
+    results = [listing.to_dict() for listing in listings]
+    return json.dumps({"results": results, "warnings": list(warnings)}, allow_nan=False) + "\n"
+
+
+def to_csv(listings: Sequence[Listing]) -> str:
+    """Return listings as csv, a row for each item and system."""
+    return as_csv([_COLUMNS, *(row for listing in listings for row in _csv_rows(listing))])
+
+
+def _csv_rows(listing: Listing) -> Iterator[list[object]]:
+    for rank, item in enumerate(listing.to_dict()["items"], 1):
+        gold = {"gold_label": item["label"], "gold_p": item["p"], "rank": rank}
+        for system, said in item["systems"].items():
+            cells = {**item, **gold, **said, "system": system, "right": int(said["right"])}
+            cells.update(split=listing.name.split, track=listing.name.track)
+            yield [cells[column] for column in _COLUMNS]
+
+
+def text(listings: Sequence[Listing], width: int) -> str:
+    """Return listings for people, in lines of at most ``width`` columns where words allow it."""
+    lines = []
+    for listing in listings:
+        lines += [*_wrapped(listing.title, width), ""]
+        for place, item in enumerate(listing.items):
+            point = listing.points[place] if listing.points else None
+            lines += _lines(place, item, point, width)
+            lines.append("")
+    lines += dict.fromkeys(listing.signature for listing in listings)
+    return "\n".join(lines) + "\n"
+
+
+def _lines(place: int, item: Item, point: Datapoint | None, width: int) -> Iterator[str]:
+    number_of_it = "" if item.id is None else f" (id {item.id})"
+    facts = [f"{place + 1}. item {item.row}{number_of_it}"]
+    texts: dict[str, str] = {}
+    if point is not None:
+        ref = "" if point.ref is None else f"ref {point.ref.value}"
+        facts += [fact for fact in (point.task.value, point.model, ref) if fact]
+        texts = {"hyp": point.hyp or "(empty)", "src": point.src, "tgt": point.tgt}
+    yield from _wrapped(", ".join(facts), width)
+    for key, said in texts.items():
+        if said:
+            yield from _hanging(key, said, width)
+    rows = [("", "label", "p", ""), ("annotators", item.label.value, number(item.p), "")]
+    for system, verdict in item.systems.items():
+        mark = "right" if verdict.right else "wrong"
+        rows.append((printable(system), verdict.label.value, number(verdict.p), mark))
+    yield from (" " * _INDENT + line for line in align(rows, left=2))
+
+
+def _hanging(key: str, said: str, width: int) -> Iterator[str]:
+    """Yield a text's lines, the first one after its key."""
+    indent = _INDENT + len(key) + 2
+    lead = " " * _INDENT + key
+    for line in _wrapped(said, width - indent):
+        yield lead.ljust(indent) + line
+        lead = ""
+
+
+def _wrapped(said: str, width: int) -> list[str]:
+    """Return a text's lines as a terminal may show them, counting wide characters as two."""
+    from rich.console import Console
+    from rich.text import Text
+
+    width = max(width, 20)
+    short = said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+    lines = Text(printable(short)).wrap(Console(width=width), width)
+    return [line.plain.rstrip() for line in lines]
