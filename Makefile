@@ -60,6 +60,8 @@ lint: setup  ## check style, format and types
 bench: models  ## measure speed and memory beside peers (minutes)
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/resampling.py
+	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/comparing.py
 	$(BIN)/python benchmarks/predicting.py
 
 bundle: setup  ## build the competition bundle into bundle/

@@ -7,8 +7,9 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from shroom.intervals import Intervals
 from shroom.problems import InvalidInput
-from shroom.scoring import Intervals, score
+from shroom.scoring import score
 from shroom.version import __version__
 
 if TYPE_CHECKING:

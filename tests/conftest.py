@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,23 +23,27 @@ settings.load_profile("shroom")
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "shroom" / "sample"
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DATA = Path(os.environ.get("SHROOM_DATA") or ROOT.parent / "shared" / "data")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real: needs the real data, in the folder SHROOM_DATA")
-
-
-def pytest_report_header() -> str:
-    found = (
-        "in" if DATA.is_dir() else "not found, so the tests marked 'real' are left out; looked in"
+    config.addinivalue_line(
+        "markers", "browser: opens pages in Chromium (apt-get install chromium)"
     )
-    return f"real data: {found} {DATA}"
+
+
+def pytest_report_header() -> list[str]:
+    data = "in" if DATA.is_dir() else "not found, so tests marked 'real' are left out; looked in"
+    browser = BROWSER or "chromium not found, so tests marked 'browser' are left out"
+    return [f"real data: {data} {DATA}", f"browser: {browser}"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not DATA.is_dir():
-        left_out = [item for item in items if "real" in item.keywords]
+    missing = {mark for mark, there in (("real", DATA.is_dir()), ("browser", BROWSER)) if not there}
+    if missing:
+        left_out = [item for item in items if missing & set(item.keywords)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
 

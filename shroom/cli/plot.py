@@ -1,0 +1,105 @@
+"""``shroom plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cli.options import INPUT, METRICS_OPTION, OUTPUT, interval_options, say
+from shroom.cli.report import refuse_inputs
+from shroom.writing import write_atomically
+
+if TYPE_CHECKING:
+    from shroom.intervals import Intervals
+    from shroom.metrics.base import Metric
+
+KINDS = ("scores", "reliability", "threshold", "confusion", "scatter", "comparison", "ranks")
+FORMATS = ("svg", "pdf", "png")
+EXAMPLES = """\b
+Examples:
+  shroom plot scores mine/ baseline/ gold/ -o scores.pdf
+  shroom plot reliability mine/ gold/ -o reliability.svg --track model-aware --width 8
+  shroom plot comparison a.zip b.zip c.zip gold/ -o differences.png --dpi 600
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("submissions", type=INPUT, nargs=-1, required=True)
+@click.argument("gold", type=click.Path(exists=True))
+@click.option(
+    "-o", "--output", type=OUTPUT, required=True, help="The figure: a .svg, .pdf or .png file."
+)
+@click.option(
+    "--track", type=click.Choice(["model-agnostic", "model-aware"]), help="This one alone."
+)
+@click.option(
+    "--width",
+    type=click.FloatRange(4, 100),
+    default=16.0,
+    show_default=True,
+    help="Of the figure, in cm.",
+)
+@click.option(
+    "--dpi", type=click.IntRange(20, 1200), default=300, show_default=True, help="Of a png."
+)
+@METRICS_OPTION
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 10_000_000),
+    default=10_000,
+    show_default=True,
+    help="Of the tests between systems.",
+)
+@interval_options(1000)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    kind: str,
+    submissions: tuple[str, ...],
+    gold: str,
+    output: str,
+    track: str | None,
+    width: float,
+    dpi: int,
+    metrics: list[Metric],
+    trials: int,
+    intervals: Intervals,
+) -> None:
+    """Draw one figure about SUBMISSIONS on GOLD, for a paper.
+
+    KIND is scores (a forest plot), reliability, threshold (accuracy against it), confusion,
+    scatter (p against the annotators' proportion), comparison (differences with intervals) or
+    ranks. The same inputs give the same bytes. The extra [report] draws it.
+    """
+    from shroom.report.templating import require
+
+    require("matplotlib")
+    form = Path(output).suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png", ctx)
+    refuse_inputs(ctx, output, submissions, gold)
+    from shroom.report.figures import file
+    from shroom.report.plots import panels
+    from shroom.reporting import report
+
+    found = report(
+        submissions,
+        gold,
+        metrics=metrics,
+        intervals=intervals,
+        trials=trials,
+        items=0,
+        track=track,
+    )
+    drawn = panels(kind, found)
+    write_atomically(output, file(drawn, form, width=width, dpi=dpi))
+    say(map(str, found.warnings))
+    say(
+        f"shroom: {panel.title}, {panel.track}: left out: {panel.about}"
+        for panel in drawn
+        if panel.draw is None
+    )

@@ -1,0 +1,86 @@
+"""The templates of the pages, with what they need of the kit's words."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.problems import ShroomError, printable
+from shroom.report.marks import whisker
+from shroom.report.style import document
+from shroom.report.text import interval, number
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_FOLDER = Path(__file__).parent / "templates"
+
+
+def require(*modules: str) -> None:
+    """Raise :class:`ShroomError` if a package of the extra is missing."""
+    import importlib.util
+
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ShroomError(
+            f"this needs {' and '.join(missing)}, which the core of the kit does without: "
+            "pip install 'shroom-kit[report]'"
+        )
+
+
+def rendered(template: str, title: str, **values: Any) -> str:
+    """Return a page made from a template, with the stylesheet and the script of the large pages.
+
+    Every value is escaped; what a template is not given is an error.
+    """
+    require("jinja2")
+    body = _environment().get_template(template).render(**values)
+    # A file that comes from a checkout with other line ends must hash as the page has it.
+    style, script = (
+        (_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+    )
+    return document(title, body, style=style, script=script)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    found = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(
+        interval=interval,
+        lines=_lines,
+        number=number,
+        printable=printable,
+        short=_short,
+        small=_small,
+        span=_span,
+        whisker=lambda *given: Markup(whisker(*given)),  # noqa: S704 - it is made of numbers
+    )
+    return found
+
+
+def _lines(text: str) -> str:
+    """Return a text as it may be shown: what steers is written as an escape, but not line ends."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def _short(value: float) -> str:
+    """Return p with the digits that tell it apart."""
+    return f"{value:.4g}"
+
+
+def _small(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _span(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.3g} to {ends[1]:.3g}"

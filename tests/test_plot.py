@@ -1,0 +1,166 @@
+"""Figures: every kind in every form, the same bytes twice, a sentence where there is nothing."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from conftest import gold, predictions, write_json
+
+from shroom.cli.plot import FORMATS, KINDS
+from shroom.intervals import Intervals
+from shroom.problems import ShroomError
+from shroom.report import figures, plots
+from shroom.report.forests import shortened
+from shroom.report.style import LIGHT
+from shroom.reporting import report
+
+FEW = Intervals(50)
+STARTS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+ODD = "$x_1$ <b>&amp;<i> 名前 {{ #1d5f9a"
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    tmp_path, n = tmp_path_factory.mktemp("plot"), 24
+    for track in ("agnostic", "aware"):
+        write_json(tmp_path / "gold" / f"val.model-{track}.json", gold(n))
+        for place, system in enumerate((ODD, "second", "third")):
+            said = predictions(n)[place:] + predictions(n)[:place]
+            write_json(tmp_path / system / f"val.model-{track}.json", said)
+    return [tmp_path / name for name in (ODD, "second", "third")], tmp_path / "gold"
+
+
+@pytest.fixture(scope="module")
+def found(inputs):
+    return report(*inputs, intervals=FEW, trials=50, items=0)
+
+
+def test_the_kinds_of_the_command_line_are_those_there_are():
+    assert tuple(plots.KINDS) == KINDS
+    assert figures.FORMATS == FORMATS
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"), [*((kind, "svg") for kind in KINDS), ("scores", "pdf"), ("scatter", "png")]
+)
+def test_every_kind_as_a_file(found, kind, form):
+    panels = plots.panels(kind, found)
+    assert {panel.track for panel in panels} == {"val model-agnostic", "val model-aware"}
+    data = figures.file(panels[:1], form, width=8, dpi=40)
+    assert data.startswith(STARTS[form])
+    assert data == figures.file(panels[:1], form, width=8, dpi=40)
+    assert not re.search(rb"20\d\d-\d\d-\d\dT|CreationDate|<dc:date>", data)
+    if form == "svg":
+        assert not re.search(rb"\bnan\b", data)
+        root = ET.fromstring(data)  # noqa: S314 - made here
+        width = float(root.attrib["width"].removesuffix("pt"))
+        assert width == pytest.approx(8 / 2.54 * 72, abs=0.1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_inside_a_page(found, kind):
+    for place, panel in enumerate(plots.panels(kind, found)[:2]):
+        text = figures.inline(panel, f"p{place}")
+        root = ET.fromstring(text)  # noqa: S314 - made here
+        assert root.attrib["role"] == "img"
+        ids = re.findall(r'\bid="([^"]+)"', text)
+        assert len(ids) == len(set(ids))
+        assert all(each.startswith(f"p{place}-") for each in ids)
+        used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
+        assert {a or b for a, b in used} <= set(ids)
+        tags = "".join(re.findall("<[^>]*>", text))
+        assert not set(re.findall("#[0-9a-f]{6}", tags)) & set(LIGHT.values())
+        assert "var(--" in tags
+        assert "DejaVu" not in tags
+        assert len(text) < 60_000
+
+
+def test_a_name_is_written_as_it_is(found):
+    text = figures.inline(plots.panels("scores", found)[0], "p")
+    drawn = ["".join(each.itertext()) for each in ET.fromstring(text).iter("text")]  # noqa: S314
+    assert ODD in drawn
+
+
+def test_a_panel_says_in_words_what_it_shows(found):
+    systems = found.tracks[0].systems
+    scores, *_ = plots.panels("scores", found)
+    for system in systems:
+        assert f"{system.name}: {system.score.accuracy:.3f}" in scores.about
+    confusion = plots.panels("confusion", found)[0].about
+    assert f"flags {systems[0].confusion.both} and misses {systems[0].confusion.only_gold}" in (
+        confusion
+    )
+    threshold = plots.panels("threshold", found)[0].about
+    assert f"{systems[0].thresholds.at(0.5):.3f} at 0.5" in threshold
+    ranks = plots.panels("ranks", found)[0].about
+    assert f"{systems[0].name}: {systems[0].rank}" in ranks
+
+
+def test_a_system_alone_has_no_comparison(inputs):
+    alone = report(inputs[0][:1], inputs[1], intervals=FEW, items=0)
+    for kind in ("comparison", "ranks"):
+        panels = plots.panels(kind, alone)
+        assert all(panel.draw is None for panel in panels)
+        with pytest.raises(ShroomError, match="nothing to draw: one system alone"):
+            figures.file(panels, "svg")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("shares", "p"),
+    [
+        ([0.2, 0.8], [0.5, 0.5]),
+        ([0.2, 0.2], [0.1, 0.9]),
+        ([0.8], [1.0]),
+        ([0.0, 1.0], [0.0, 1.0]),
+        ([0.5] * 5, [0.5] * 5),
+    ],
+)
+def test_odd_data_are_drawn_or_explained(tmp_path, kind, shares, p):
+    rows = gold(len(p))
+    said = predictions(len(p))
+    for row, each, share, own in zip(rows, said, shares, p):
+        row.update({"p(Hallucination)": share, "labels": []})
+        row["label"] = "Hallucination" if share > 0.5 else "Not Hallucination"
+        each.update({"p(Hallucination)": own})
+        each["label"] = "Hallucination" if own > 0.5 else "Not Hallucination"
+    held = write_json(tmp_path / "gold" / "val.model-aware.json", rows)
+    paths = [write_json(tmp_path / s / "val.model-aware.json", said) for s in ("a", "b")]
+    for panel in plots.panels(kind, report(paths, held, intervals=FEW, trials=20, items=0)):
+        assert not re.search(r"\bnan\b", panel.about)
+        if panel.draw is None:
+            assert "undefined" in panel.about
+        else:
+            assert not re.search(r"\bnan\b", figures.inline(panel, "p"))
+
+
+@pytest.mark.parametrize("form", ["svg", "PDF", "png"])
+def test_the_verb(inputs, shroom, tmp_path, form):
+    out = tmp_path / f"figure.{form}"
+    given = ("--resamples", 20, "--track", "model-aware", "--width", 10, "--dpi", 40)
+    code, said, err = shroom("plot", "confusion", *inputs[0], inputs[1], "-o", out, *given)
+    assert (code, said, err) == (0, "", "")
+    assert out.read_bytes().startswith(STARTS[form.lower()])
+
+
+@pytest.mark.parametrize("name", ["figure", "figure.jpg", "-"])
+def test_only_forms_that_there_are(inputs, shroom, tmp_path, name):
+    out = name if name == "-" else tmp_path / name
+    code, _, err = shroom("plot", "scores", *inputs[0], inputs[1], "-o", out)
+    assert code == 2
+    assert ".svg, .pdf or .png" in err
+
+
+def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
+    held = write_json(tmp_path / "gold.json", gold(6))
+    flat = [{"label": "Not Hallucination", "p(Hallucination)": 0.25}] * 6
+    said = write_json(tmp_path / "flat.json", flat)
+    out = tmp_path / "figure.svg"
+    code, _, err = shroom("plot", "scores", said, held, "-o", out, "--resamples", 20)
+    assert code == 0
+    assert "rho, model-agnostic: left out: rho: flat: undefined: p is constant" in err
+
+
+def test_a_long_name_keeps_its_ends():
+    assert shortened("a" * 50 + "b" * 50, 21) == "a" * 10 + "…" + "b" * 10
+    assert shortened("\x1b[31m") == "\\u001b[31m"
