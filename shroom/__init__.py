@@ -9,17 +9,18 @@ Examples
 1.0
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from shroom.check import check
-from shroom.datasets.semeval2024 import read
-from shroom.detectors.base import detector
 from shroom.problems import InvalidInput, ShroomError
 from shroom.scoring import score
 from shroom.version import __version__
 
 if TYPE_CHECKING:
     from shroom.comparing import compare
+    from shroom.datasets.semeval2024 import read
+    from shroom.detectors.base import detector
 
 __all__ = [
     "InvalidInput",
@@ -33,10 +34,15 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "compare": "shroom.comparing",
+    "detector": "shroom.detectors.base",
+    "read": "shroom.datasets.semeval2024",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Return what is imported only when it is asked for, since scoring goes without it."""
-    if name == "compare":
-        from shroom.comparing import compare
-
-        return compare
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'shroom' has no attribute '{name}'")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.intervals import Intervals
-from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes
+from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes, one
 from shroom.metrics.ceiling import CEILING
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.resampling import bootstrap, percentile_interval
@@ -17,9 +17,12 @@ from shroom.table import Group
 from shroom.votes import Voted, read_votes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from shroom.documents import Source
+    from shroom.metrics.agreement import Figure
     from shroom.metrics.resampling import Floats, Interval
 
     Votes = NDArray[np.int8]
@@ -70,8 +73,8 @@ class Figures:
     human_ceiling : HumanCeiling
         See :mod:`shroom.metrics.ceiling`.
     binary_p_ceiling : Estimate
-        rho of the gold's label, used as p, with the gold's p: no system whose p is 0 or 1 alone
-        can be expected to go further.
+        rho of the gold's label, used as p, with the gold's p: about as far as p of 0 and 1 alone
+        can go.
     """
 
     n: int
@@ -158,7 +161,7 @@ class Agreement:
             **(results[0] if len(results) == 1 else {}),
             "signature": self.signature,
             "results": results,
-            **({"intervals": vars(self.intervals)} if self.intervals.resamples else {}),
+            **self.intervals.to_dict(),
             "warnings": self.warnings,
         }
 
@@ -210,33 +213,41 @@ def _of_file(file: Voted, intervals: Intervals) -> GoldAgreement:
 
 def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figures:
     votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
-    count = intervals.resamples if len(rows) >= 2 else 0
-    ones = np.ones((1, len(rows)))
-    values: dict[str, float | None] = {}
-    for name, figure in _FIGURES.items():
-        value = float(figure(votes, ones)[0])
-        values[name] = None if np.isnan(value) else value
+    found = estimated(_FIGURES, votes, intervals)
     of_label = np.column_stack((levels(label), levels(p)))
-    values["binary_p_ceiling"] = RHO(of_label)
     # With one seed and the same number of items the draws are the same ones.
-    drawn: dict[str, Floats] = bootstrap_votes(_FIGURES, votes, count, intervals.seed)
-    if count:
-        drawn["binary_p_ceiling"] = bootstrap(RHO, of_label, count, intervals.seed)
-    reasons = _reasons(votes)
-    found = {
-        name: Estimate(None, undefined=reasons[name])
-        if value is None
-        else Estimate(
-            value, percentile_interval(drawn[name], intervals.confidence) if count else None
-        )
-        for name, value in values.items()
-    }
+    count = _resamples(votes, intervals)
+    drawn = bootstrap(RHO, of_label, count, intervals.seed) if count else np.empty(0)
+    found["binary_p_ceiling"] = _estimate(RHO(of_label), drawn, intervals)
+    for name, why in _reasons(votes).items():
+        if found[name].value is None:
+            found[name] = Estimate(None, undefined=why)
     return Figures(
         n=len(rows),
         annotators=int((votes != MISSING).sum(axis=1).max()),
         human_ceiling=HumanCeiling(**{name: found.pop(name) for name in CEILING}),
         **found,
     )
+
+
+def estimated(figures: Mapping[str, Figure], votes: Votes, how: Intervals) -> dict[str, Estimate]:
+    """Return figures of votes, each with the percentiles of its bootstrap over the items."""
+    drawn = bootstrap_votes(figures, votes, _resamples(votes, how), how.seed)
+    found = {}
+    for name, figure in figures.items():
+        value = one(figure, votes)
+        found[name] = _estimate(None if np.isnan(value) else value, drawn[name], how)
+    return found
+
+
+def _resamples(votes: Votes, how: Intervals) -> int:
+    return how.resamples if len(votes) >= 2 else 0
+
+
+def _estimate(value: float | None, drawn: Floats, how: Intervals) -> Estimate:
+    if value is None:
+        return Estimate(None)
+    return Estimate(value, percentile_interval(drawn, how.confidence))
 
 
 def _reasons(votes: Votes) -> dict[str, str]:

@@ -57,6 +57,7 @@ def align(track: Track, problems: Problems) -> None:
     if predictions.n != gold.n and not problems.count("not-json", predictions.file):
         expected = f"{gold.n} items, as {gold.file} has"
         problems.add("count", predictions.file, expected, f"{predictions.n}")
+    _check_roles(track, problems)
     if gold.ids is None:
         _check_order(track, problems)
         if predictions.n == gold.n:
@@ -105,6 +106,18 @@ def _align_ids(track: Track, problems: Problems) -> None:
             said = predictions.id_at(row)
             found = f"id {said} for id {gold.ids[row]}"
             problems.add("order", predictions.file, expected, found, index=row, id=said)
+
+
+def _check_roles(track: Track, problems: Problems) -> None:
+    """Report predictions with texts for gold without: most likely each stands for the other."""
+    predictions, gold = track.predictions, track.gold
+    assert gold is not None  # noqa: S101 - for mypy
+    if predictions.texts is None or not gold.labelled:
+        return
+    if not any(hyp or src for hyp, src in gold.texts or []):
+        expected = "predictions, for gold that has texts"
+        found = f"texts here, and none in {gold.file}"
+        problems.add("swapped", predictions.file, expected, found)
 
 
 def _check_order(track: Track, problems: Problems) -> None:

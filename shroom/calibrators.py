@@ -15,7 +15,7 @@ from shroom.curves import (
     log_odds,
     logistic_weights,
     pool_adjacent_violators,
-    probability,
+    sigmoid,
     smoothed,
 )
 
@@ -78,10 +78,11 @@ class Platt:
     def fitted(cls, p: Floats, y: Floats) -> Platt:
         """Return the curve of the greatest likelihood, by Newton's method, with Platt's targets."""
         x, wanted = log_odds(p), smoothed(y)
-        scale = float(x.std())
-        if scale > 0:
+        if np.ptp(x) > 0:  # the deviation may be above 0 by rounding alone
+            scale = float(x.std())
             centred = (x - x.mean()) / scale
-            slope, height = logistic_weights(np.column_stack((centred, np.ones(len(x)))), wanted)
+            design = np.column_stack((centred, np.ones(len(x))))
+            slope, height = logistic_weights(design, wanted).tolist()
             if slope > FLAT:
                 return cls(slope / scale, height - slope / scale * float(x.mean()))
         share = float(wanted.mean())
@@ -102,7 +103,7 @@ class Platt:
 
     def __call__(self, p: Floats) -> Floats:
         """Return the calibrated p: shape [n]."""
-        return probability(self.slope * log_odds(p) + self.intercept)
+        return sigmoid(self.slope * log_odds(p) + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the slope and the intercept."""
@@ -139,7 +140,7 @@ class Temperature:
         x = log_odds(p)
         scale = float(np.sqrt(np.mean(x * x)))
         if scale > 0:
-            (slope,) = logistic_weights((x / scale)[:, None], smoothed(y))
+            (slope,) = logistic_weights((x / scale)[:, None], smoothed(y)).tolist()
             if slope > FLAT:
                 return cls(scale / slope)
         return cls(float("inf"))
@@ -159,7 +160,7 @@ class Temperature:
 
     def __call__(self, p: Floats) -> Floats:
         """Return the calibrated p: shape [n]."""
-        return probability(log_odds(p) / self.temperature)
+        return sigmoid(log_odds(p) / self.temperature)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the temperature."""

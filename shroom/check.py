@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shroom import decode
 from shroom.align import Track, align, check_direction
 from shroom.columns import check_columns, check_has_ids
-from shroom.documents import Document, documents
+from shroom.documents import Document, documents, documents_among_others
 from shroom.problems import InvalidInput, Problems, show
 from shroom.rows import tabulate
 from shroom.submission import Name, latest, named
@@ -158,12 +158,7 @@ class _Golds:
         self.role, self.problems, self.file = role, problems, str(source)
         self.single, self.texts = single, texts
         self.unmatched: list[tuple[Document, str]] = []
-        # What else lies in a folder of gold is no problem of the submission.
-        beside = Problems()
-        self.documents = documents(source, beside)
-        for problem in beside:
-            if problem.code != "file-ignored":
-                problems.add(problem.code, problem.file, problem.expected, problem.found)
+        self.documents = documents_among_others(source, problems)
 
     def find(self, document: Document, name: Name | None) -> Document | None:
         """Return the gold for a file of predictions: of its split and track, the latest version.

@@ -6,7 +6,7 @@ interval, and the p-value of a paired test, corrected for the number of pairs.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from shroom.contest import contests, read
 from shroom.intervals import Intervals
 from shroom.metrics.paired import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.resampling import bca_interval, jackknife, percentile_interval
-from shroom.problems import ShroomError
+from shroom.problems import Problems, ShroomError
 from shroom.scoring import METRICS
 from shroom.signature import joined
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from shroom.documents import Source
     from shroom.intervals import Interval
     from shroom.metrics.base import Metric
-    from shroom.problems import Problem
 
 #: How many trials of a test there are by default.
 TRIALS = 10_000
@@ -80,8 +79,8 @@ class Comparison:
     test : str
         ``approximate randomisation``.
     detectable_difference : float or None
-        The least difference that such a test finds in 4 of 5 cases, with this many items and two
-        systems as alike as these; ``None`` where they do not differ on any resample.
+        The least difference that one such test, uncorrected, finds in 4 of 5 cases, with this many
+        items and two systems as alike as these; ``None`` where they do not differ on any resample.
     mcnemar : McNemar or None
         For accuracy.
     """
@@ -116,15 +115,15 @@ class Comparisons:
     signature: str
     how: Intervals
     trials: int
-    warnings: tuple[Problem, ...] = ()
+    warnings: Problems = field(default_factory=Problems)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""
         return {
             "comparisons": [_plain(comparison) for comparison in self.comparisons],
             "signature": self.signature,
-            **({"intervals": vars(self.how)} if self.how.resamples else {}),
-            "warnings": [str(problem).removeprefix("warning: ") for problem in self.warnings],
+            **self.how.to_dict(),
+            "warnings": [problem.sentence for problem in self.warnings],
         }
 
 
@@ -186,8 +185,7 @@ def compare(
     made = f"ar:{trials}|seed:{intervals.seed}"
     if intervals.resamples:
         made = f"bs:{intervals.resamples}|{made}"
-    warnings = tuple(problem for problem in problems if problem.severity == "warning")
-    return Comparisons(rows, f"{of_tracks}|{made}", intervals, trials, warnings)
+    return Comparisons(rows, f"{of_tracks}|{made}", intervals, trials, problems)
 
 
 def compare_systems(
@@ -198,7 +196,7 @@ def compare_systems(
     trials: int = TRIALS,
 ) -> list[Comparison]:
     """Return every pair of the systems on one track, compared by every metric."""
-    resampled = contest.resampled(metrics, intervals) if intervals.resamples else {}
+    resampled = contest.resampled(metrics, intervals)
     return [
         comparison
         for metric in metrics
@@ -227,7 +225,7 @@ def _by_metric(
         first, second = scores[a], scores[b]
         difference = None if first is None or second is None else first - second
         ci = detectable = None
-        if resampled is not None and difference is not None and contest.gold.n > 1:
+        if resampled is not None and difference is not None:
             differences = resampled[a] - resampled[b]
             gone = None if left_out is None else left_out[a] - left_out[b]
             ci = _interval(differences, difference, gone, how.confidence)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.check import check
+from shroom.documents import is_pipe
 from shroom.metrics.resampling import joint_bootstrap
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.signature import gold_hash, joined, signature
@@ -91,7 +92,12 @@ class Contest:
     def resampled(
         self, metrics: Sequence[Metric], how: Intervals
     ) -> dict[str, NDArray[np.float64]]:
-        """Return all systems' scores on the same resamples: ``{metric: [systems, b]}``."""
+        """Return all systems' scores on the same resamples: ``{metric: [systems, b]}``.
+
+        Empty for no intervals, and for one item, of which every resample is the same.
+        """
+        if not how.resamples or self.gold.n < 2:
+            return {}
         scored = [(metric, rows) for metric in metrics for rows in self.statistics(metric)]
         found = joint_bootstrap(scored, how.resamples, how.seed)
         return {metric.name: part for metric, part in zip(metrics, np.split(found, len(metrics)))}
@@ -123,8 +129,12 @@ def _gold_file(track: Track) -> str:
     return track.gold.file if track.gold else ""
 
 
-def read(submissions: Sequence[Source], gold: Source) -> tuple[dict[str, Checked], Problems]:
+def read(
+    submissions: Sequence[Source], gold: Source, *, texts: bool = False
+) -> tuple[dict[str, Checked], Problems]:
     """Check several submissions, and return them by their names, with all that is wrong.
+
+    The gold's texts are kept where ``texts`` says so.
 
     Raises
     ------
@@ -132,7 +142,9 @@ def read(submissions: Sequence[Source], gold: Source) -> tuple[dict[str, Checked
         With every problem of every submission, where any of them has errors.
     """
     refuse_piped_gold(gold)
-    verdicts = {name: check(path, gold) for name, path in zip(names(submissions), submissions)}
+    verdicts = {
+        name: check(path, gold, texts=texts) for name, path in zip(names(submissions), submissions)
+    }
     problems = Problems()
     for verdict in verdicts.values():
         problems.extend(verdict.problems)
@@ -143,8 +155,7 @@ def read(submissions: Sequence[Source], gold: Source) -> tuple[dict[str, Checked
 
 def refuse_piped_gold(gold: Source) -> None:
     """Raise :class:`ShroomError` where the gold is a pipe, which can be read only once."""
-    path = Path(gold)
-    if os.fspath(gold) == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
+    if is_pipe(gold):
         raise ShroomError(
             f"{gold}: the gold is read once for each submission, so it cannot come from a pipe; "
             f"write it to a file first"

@@ -39,6 +39,18 @@ def log_odds(p: Floats) -> Floats:
     return np.asarray(np.log(squeezed) - np.log1p(-squeezed))
 
 
+def clipped_log_odds(p: Floats, clip: float) -> Floats:
+    """Return log(p / (1 - p)), p being kept within [clip, 1 - clip].
+
+    Examples
+    --------
+    >>> clipped_log_odds(np.array([0.0, 0.5, 1.0]), 0.01).round(3)
+    array([-4.595,  0.   ,  4.595])
+    """
+    kept = np.clip(p, clip, 1 - clip)
+    return np.asarray(np.log(kept / (1 - kept)))
+
+
 def smoothed(y: Floats) -> Floats:
     """Return Platt's targets, which keep curves finite where p sets the classes apart.
 
@@ -90,48 +102,57 @@ def pool_adjacent_violators(values: NDArray[Any], weights: NDArray[Any]) -> Floa
     return np.repeat(means, sizes)
 
 
-def logistic_weights(design: Floats, targets: Floats) -> list[float]:
-    """Return the weights of the logistic curve with the least cross-entropy, by Newton's method.
+def logistic_weights(design: Floats, targets: Floats, penalty: Floats | None = None) -> Floats:
+    """Return the weights of least penalised cross-entropy with soft labels, by Newton's method.
 
     Parameters
     ----------
     design : array, shape [n, k]
-        What is weighted: columns that are of like scale, and do not depend on each other.
+        What is weighted; without a penalty, columns that do not depend on each other.
     targets : array, shape [n]
-        In (0, 1), so that there is one best curve, and it is finite.
+        The labels, in [0, 1]; without a penalty within (0, 1), so that the weights are finite.
+    penalty : array, shape [k], optional
+        Of each weight: the loss gains half of it times the weight's square. None by default.
+
+    Returns
+    -------
+    array, shape [k]
+        The loss is convex, so they are the only ones.
 
     Examples
     --------
-    >>> np.round(logistic_weights(np.ones((2, 1)), np.array([0.25, 0.25])), 6)
+    >>> logistic_weights(np.ones((2, 1)), np.array([0.25, 0.25])).round(6)
     array([-1.098612])
     """
+    drawn = np.zeros(design.shape[1]) if penalty is None else penalty
+
+    def loss_of(at: Floats) -> float:
+        odds = design @ at
+        return float((np.logaddexp(0, odds) - targets * odds).sum() + drawn @ at**2 / 2)
+
     weights = np.zeros(design.shape[1])
-    loss = _cross_entropy(design @ weights, targets)
+    loss = loss_of(weights)
     for _ in range(_MAX_STEPS):
-        p = probability(design @ weights)
-        slopes = design.T @ (p - targets)
-        step = np.linalg.solve(design.T @ (design * (p * (1 - p))[:, None]), slopes)
-        after = _cross_entropy(design @ (weights - step), targets)
+        p = sigmoid(design @ weights)
+        slopes = design.T @ (p - targets) + drawn * weights
+        bend = design.T @ (design * (p * (1 - p))[:, None]) + np.diag(drawn)
+        step = np.linalg.solve(bend, slopes)
+        after = loss_of(weights - step)
         while after > loss * (1 + _ROUNDING):
             step = step / 2
-            after = _cross_entropy(design @ (weights - step), targets)
+            after = loss_of(weights - step)
         weights, loss = weights - step, after
         if np.abs(step).max() <= _STILL:
             break
-    found: list[float] = weights.tolist()
-    return found
+    return weights
 
 
-def probability(odds: Floats) -> Floats:
+def sigmoid(odds: Floats) -> Floats:
     """Return the probability of log-odds, without overflow.
 
     Examples
     --------
-    >>> probability(np.array([0.0, 1e4])).tolist()
-    [0.5, 1.0]
+    >>> sigmoid(np.array([-1e4, 0.0, 1e4])).tolist()
+    [0.0, 0.5, 1.0]
     """
     return np.asarray(np.exp(-np.logaddexp(0, -odds)))
-
-
-def _cross_entropy(odds: Floats, targets: Floats) -> float:
-    return float(np.sum(np.logaddexp(0, odds) - targets * odds))

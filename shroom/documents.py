@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Union
 
+from shroom.problems import Problems
+
 if TYPE_CHECKING:
     import gzip
     import zipfile
     from collections.abc import Iterator
-
-    from shroom.problems import Problems
 
 Source = Union[str, "os.PathLike[str]"]
 
@@ -102,6 +102,12 @@ def _bytes_of(path: Path) -> bytes | memoryview:
         return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
 
 
+def is_pipe(source: Source) -> bool:
+    """Return whether a source can be read only once: ``"-"`` or a named pipe."""
+    path = Path(source)
+    return os.fspath(source) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+
+
 def documents(source: Source, problems: Problems, *, junk: bool = False) -> list[Document]:
     """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
 
@@ -134,6 +140,16 @@ def documents(source: Source, problems: Problems, *, junk: bool = False) -> list
     if head.startswith(b"PK") or path.suffix.lower() == ".zip":
         return list(_zip_documents(path, str(source), problems, junk=junk))
     return [Document(str(source), path.name, path)]
+
+
+def documents_among_others(source: Source, problems: Problems) -> list[Document]:
+    """Return the documents of gold or data: what else lies beside them is no matter."""
+    found_wrong = Problems()
+    found = documents(source, found_wrong)
+    for problem in found_wrong:
+        if problem.code != "file-ignored":
+            problems.add(problem.code, problem.file, problem.expected, problem.found)
+    return found
 
 
 def _stream_documents(

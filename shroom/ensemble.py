@@ -9,7 +9,8 @@ import numpy as np
 
 from shroom.detectors.thresholds import USUAL, tuned
 from shroom.ensembling.kernel_logistic import KernelLogistic
-from shroom.metrics.correlation import levels
+from shroom.metrics.calibration import log_loss
+from shroom.metrics.correlation import levels, twice_ranks
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def rank(p: Values, label: Flags) -> Combined:
     (array([0.  , 0.25, 1.  , 0.5 ]), array([False, False,  True, False]))
     """
     n = len(p)
-    ranks = np.column_stack([_average_ranks(column) for column in p.T]).mean(axis=1)
-    ranks = ranks / max(n - 1, 1)
+    from_zero = np.column_stack([(twice_ranks(levels(column)) - 1) / 2 for column in p.T])
+    ranks = from_zero.mean(axis=1) / max(n - 1, 1)
     flagged = round(float(label.sum()) / label.shape[1])
     ordered = np.sort(ranks)
     if flagged >= n:
@@ -208,7 +209,7 @@ class Weighted:
             unseen = np.empty(len(data.p))
             for fitted_on, judged in parts:
                 unseen[judged] = _model(data.at(fitted_on), c).p(*data.at(judged).columns)
-            results.append((_loss(unseen, data.p), c, unseen))
+            results.append((log_loss(unseen, data.p), c, unseen))
         _, c, unseen = min(results, key=lambda result: result[:2])
         return cls(_model(data, c), c, *tuned(unseen, data.label, data.tasks))
 
@@ -232,16 +233,3 @@ def out_of_fold(data: Training, folds: int = FOLDS) -> Combined:
 
 def _model(data: Training, c: float) -> KernelLogistic:
     return KernelLogistic.fit(data.values, data.tasks, data.p, c)
-
-
-def _average_ranks(column: Values) -> Values:
-    """Return ranks from 0, ties by their average."""
-    level = levels(column)
-    tied = np.bincount(level)
-    return np.asarray((np.cumsum(tied) - (tied + 1) / 2)[level])
-
-
-def _loss(said: Values, p: Values) -> float:
-    """Return the mean cross-entropy of p with what was said."""
-    kept = np.clip(said, 1e-9, 1 - 1e-9)
-    return float(-np.mean(p * np.log(kept) + (1 - p) * np.log(1 - kept)))

@@ -50,6 +50,10 @@ class Intervals:
     confidence: float = 0.95
     method: str = "percentile"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what json says of them, under ``intervals``: nothing where there are none."""
+        return {"intervals": vars(self)} if self.resamples else {}
+
 
 #: A thousand percentile resamples, and none at all.
 USUAL, NO_INTERVALS = Intervals(), Intervals(0)
@@ -78,7 +82,7 @@ def estimates(
     intervals: dict[str, Interval | None] = dict.fromkeys(scores)
     if not how.resamples:
         return scores, intervals
-    rest = []
+    rest: list[tuple[Metric, NDArray[Any], float]] = []
     for metric, statistics in scored:
         value, n = scores[metric.name], len(statistics)
         if value is None or n < 2:
@@ -86,11 +90,10 @@ def estimates(
         if n > MAX_ITEMS and metric.influence is not None:
             intervals[metric.name] = normal_interval(metric, statistics, value, how.confidence)
         else:
-            rest.append((metric, statistics))
+            rest.append((metric, statistics, value))
     if rest:
-        rows = joint_bootstrap(rest, how.resamples, how.seed)
-        for (metric, statistics), row in zip(rest, rows):
-            value = scores[metric.name] or 0.0
+        rows = joint_bootstrap([each[:2] for each in rest], how.resamples, how.seed)
+        for (metric, statistics, value), row in zip(rest, rows):
             intervals[metric.name] = interval(metric, statistics, value, row, how)
     return scores, intervals
 

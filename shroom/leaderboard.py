@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.agreement import estimated
 from shroom.comparing import ALPHA, INTERVALS, TRIALS
 from shroom.contest import contests
 from shroom.entries import checked_entries
 from shroom.intervals import interval
-from shroom.metrics.agreement import bootstrap_votes
 from shroom.metrics.ceiling import CEILING
 from shroom.metrics.paired import holm, randomisation
-from shroom.metrics.ranking import groups, rank_intervals, ranks
-from shroom.metrics.resampling import percentile_interval
+from shroom.metrics.ranking import groups
+from shroom.placing import places
 from shroom.problems import ShroomError
 from shroom.scoring import METRICS, floors
 from shroom.signature import gold_hash, joined
@@ -108,7 +108,7 @@ class Leaderboard:
             ],
             "invalid": [asdict(entry) for entry in self.invalid],
             "signature": self.signature,
-            **({"intervals": vars(self.how)} if self.how.resamples else {}),
+            **self.how.to_dict(),
         }
 
 
@@ -189,13 +189,8 @@ def _ranked(
     """Return the systems' rows in the order of their ranks."""
     statistics = {metric.name: contest.statistics(metric) for metric in metrics}
     scores = {metric.name: [metric(rows) for rows in statistics[metric.name]] for metric in metrics}
-    first, second = (np.array(scores[metric.name], np.float64) for metric in metrics)
-    rank = ranks(first, second)
-    resampled = contest.resampled(metrics, how) if how.resamples else {}
-    rank_ci = None
-    if resampled:
-        by_first, by_second = (resampled[metric.name].T for metric in metrics)
-        rank_ci = rank_intervals(by_first, by_second, how.confidence)
+    resampled = contest.resampled(metrics, how)
+    placed = places(contest, metrics, resampled, how.confidence)
 
     def ci(name: str, system: int) -> Interval | None:
         value = scores[name][system]
@@ -205,15 +200,17 @@ def _ranked(
         row = resampled[name][system]
         return interval(metric, statistics[name][system], value, row, how)
 
-    order = sorted(range(len(rank)), key=lambda system: (rank[system], contest.systems[system]))
+    order = sorted(
+        range(len(placed)), key=lambda system: (placed[system][0], contest.systems[system])
+    )
     group = _groups(metrics[0], [statistics[metrics[0].name][i] for i in order], how.seed, trials)
     return [
         Row(
             system=contest.systems[system],
             track=contest.name.track,
             kind="system",
-            rank=int(rank[system]),
-            rank_ci=None if rank_ci is None else (int(rank_ci[system, 0]), int(rank_ci[system, 1])),
+            rank=placed[system][0],
+            rank_ci=placed[system][1],
             accuracy=scores["accuracy"][system],
             accuracy_ci=ci("accuracy", system),
             rho=scores["rho"][system],
@@ -252,13 +249,8 @@ def _ceilings(contest: Contest, gold: Source, how: Intervals) -> list[Row]:
     votes = next((each.votes[each.judged] for each in voted if gold_hash(each.gold) == same), None)
     if votes is None:
         return []
-    figures = {name: CEILING[name] for name in ("accuracy", "rho")}
-    whole = {
-        name: _defined(figure(votes, np.ones((1, len(votes))))) for name, figure in figures.items()
-    }
-    count = how.resamples if len(votes) > 1 else 0
-    drawn = bootstrap_votes(figures, votes, count, how.seed) if count else {}
-    ci = {name: percentile_interval(row, how.confidence) for name, row in drawn.items()}
+    found = estimated({name: CEILING[name] for name in ("accuracy", "rho")}, votes, how)
+    accuracy, rho = found["accuracy"], found["rho"]
     return [
         Row(
             system="one annotator",
@@ -266,17 +258,13 @@ def _ceilings(contest: Contest, gold: Source, how: Intervals) -> list[Row]:
             kind="ceiling",
             rank=None,
             rank_ci=None,
-            accuracy=whole["accuracy"],
-            accuracy_ci=ci.get("accuracy"),
-            rho=whole["rho"],
-            rho_ci=ci.get("rho"),
+            accuracy=accuracy.value,
+            accuracy_ci=accuracy.ci,
+            rho=rho.value,
+            rho_ci=rho.ci,
             group=None,
         )
     ]
-
-
-def _defined(score: NDArray[np.float64]) -> float | None:
-    return None if np.isnan(score[0]) else float(score[0])
 
 
 def _floors(contest: Contest) -> list[Row]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shroom.scoring import TrackScore
 
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
-    Place = tuple["int | None", "tuple[int, int] | None"]
+    Place = tuple[int, "tuple[int, int] | None"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def portrait(
     contest: Contest,
     metrics: Sequence[Metric],
     how: Intervals,
-    place: Place = (None, None),
+    place: Place | None = None,
 ) -> SystemReport:
     """Return what a report shows of one system.
 
@@ -124,13 +124,12 @@ def portrait(
         Those of the scores.
     how : Intervals
         How their intervals were made.
-    place : tuple
+    place : tuple, optional
         Its rank among the others and the interval of it, where there are others.
     """
     columns = contest.tracks[name].columns
     label, p, gold_label, gold_p = columns
     kept = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
-    whole = {**score.scores, **{f"{key}_ci": ci for key, ci in score.intervals.items()}}
     slices = {}
     for key, parts in score.slices.items():
         group = group_of(contest.gold, key)
@@ -142,15 +141,15 @@ def portrait(
     return SystemReport(
         name=name,
         score=score,
-        whole=_measured(whole, metrics, how, columns),
+        whole=_measured(score.whole, metrics, how, columns),
         slices=slices,
         confusion=confusion(label, gold_label),
         by_label=reliability(kept, gold_label),
         by_share=reliability(kept, gold_p),
         thresholds=accuracy_by_threshold(kept, gold_label),
         spread=spread(kept, gold_p),
-        rank=place[0],
-        rank_ci=place[1],
+        rank=place and place[0],
+        rank_ci=place and place[1],
     )
 
 

@@ -84,8 +84,8 @@ def name_for(name: Name | None, out: Source, told: str) -> str:
     if str(out) == "-" or names_a_file(out):
         return "predictions.json"
     raise ShroomError(
-        f"{out}: a zip or a folder holds val and test of a track, and {told} does not tell that it "
-        "is one of them; name a .json file"
+        f"{out}: a zip or a folder wants names like val.model-aware.json, and {told} does not "
+        "tell split and track of val or test; name a .json file"
     )
 
 

@@ -43,7 +43,7 @@ CODES: dict[str, Code] = {
     "no-file": Code(ERROR, "put {val,test}.model-{agnostic,aware}.json into it"),
     "file-name": Code(ERROR, "rename it to {val,test}.model-{agnostic,aware}.json"),
     "file-twice": Code(ERROR, "keep one file for each track"),
-    "file-ignored": Code(WARNING, "leave it out of the submission"),
+    "file-ignored": Code(WARNING, "leave it out, or name it by itself"),
     "no-gold": Code(ERROR, "name the gold that has this split and track"),
     # the bytes
     "not-utf8": Code(ERROR, "save the file as UTF-8"),
@@ -76,7 +76,12 @@ CODES: dict[str, Code] = {
     "p-constant": Code(WARNING, "give each item its own p: a constant has no rank correlation"),
     "p-inverted": Code(WARNING, "check that p is that of Hallucination; if it is not, use 1 - p"),
     "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),
+    # the native forms of other data sets
+    "row-dropped": Code(WARNING, "leave the row out, or mend it in the source"),
+    "row-odd": Code(WARNING, "look at the row; it is used as it is"),
+    "row-doubled": Code(WARNING, "keep one of the rows; both are used"),
     # the gold
+    "swapped": Code(WARNING, "name the submission first and the gold last, unless they are"),
     "gold-unlabelled": Code(ERROR, "name a file that has label and p(Hallucination)"),
     "gold-skipped": Code(WARNING, "to score it as well, name labelled gold for it"),
     # the organisers' 2024 program
@@ -117,7 +122,9 @@ class Problem:
         """Return all of it as plain values, for json."""
         return {**asdict(self), "severity": self.severity, "mend": self.mend}
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """All of it in one line, whatever its severity."""
         place = self.file
         if self.index is not None:
             place += f": item {self.index}"
@@ -125,10 +132,10 @@ class Problem:
                 place += f" (id {self.id})"
         if self.key is not None:
             place += f": {self.key}"
-        warning = "warning: " if self.severity == WARNING else ""
-        return printable(
-            f"{warning}{place}: expected {self.expected}, got {self.found} [{self.code}]"
-        )
+        return printable(f"{place}: expected {self.expected}, got {self.found} [{self.code}]")
+
+    def __str__(self) -> str:
+        return f"{'warning: ' if self.severity == WARNING else ''}{self.sentence}"
 
 
 class ShroomError(Exception):

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shroom.comparing import TRIALS, compare_systems
 from shroom.contest import contests, read
 from shroom.hard_items import hard_items
 from shroom.intervals import USUAL
-from shroom.metrics.ranking import rank_intervals, ranks
+from shroom.placing import places
 from shroom.portrait import portrait
 from shroom.problems import Problems, ShroomError
-from shroom.scoring import METRICS, score_checked
+from shroom.scoring import METRICS, and_usual, score_checked
 from shroom.signature import joined
-from shroom.slices import SLICES
+from shroom.slices import SLICES, needs_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +25,7 @@ if TYPE_CHECKING:
     from shroom.hard_items import HardItem
     from shroom.intervals import Intervals
     from shroom.metrics.base import Metric
-    from shroom.portrait import Place, SystemReport
-    from shroom.problems import Problem
+    from shroom.portrait import SystemReport
     from shroom.scoring import TrackScore
 
 #: How many of the hardest items are shown of each track.
@@ -97,8 +94,10 @@ class Report:
         How intervals were made.
     trials : int
         Of the tests between systems.
-    warnings : tuple of Problem
+    warnings : Problems
         What there is to warn of.
+    unsliced : tuple of str
+        A sentence for each slicing that was asked for and that the gold does not allow.
     signature : str
         What was measured.
     """
@@ -107,7 +106,8 @@ class Report:
     metrics: list[str]
     how: Intervals
     trials: int
-    warnings: tuple[Problem, ...]
+    warnings: Problems
+    unsliced: tuple[str, ...]
     signature: str
 
     @property
@@ -120,8 +120,8 @@ class Report:
         return {
             "tracks": [track.to_dict() for track in self.tracks],
             "signature": self.signature,
-            **({"intervals": vars(self.how)} if self.how.resamples else {}),
-            "warnings": [str(problem).removeprefix("warning: ") for problem in self.warnings],
+            **self.how.to_dict(),
+            "warnings": [*(problem.sentence for problem in self.warnings), *self.unsliced],
         }
 
 
@@ -129,6 +129,7 @@ def report(
     submissions: Sequence[Source],
     gold: Source,
     *,
+    by: Sequence[str] = SLICES,
     metrics: Sequence[Metric] = METRICS,
     intervals: Intervals = USUAL,
     trials: int = TRIALS,
@@ -143,6 +144,8 @@ def report(
         One or more, each a file, a folder or a zip.
     gold : path
         What they are held against; no pipe, since it is read again for the texts.
+    by : sequence of str
+        What to slice by; see :func:`shroom.scoring.score`.
     metrics : sequence of Metric
         What to compute besides accuracy and rho, which are always there.
     intervals : Intervals
@@ -173,13 +176,18 @@ def report(
     >>> found.tracks[0].systems[0].confusion
     Confusion(both=25, only_gold=0, only_system=0, neither=35)
     """
-    verdicts, _ = read(submissions, gold)
-    wanted = (*METRICS, *(metric for metric in metrics if metric not in METRICS))
+    verdicts, _ = read(submissions, gold, texts=needs_texts(by))
+    wanted = and_usual(metrics)
+    scored = {
+        system: score_checked(verdict, by=by, metrics=wanted, intervals=intervals)
+        for system, verdict in verdicts.items()
+    }
     scores = {
         (system, result.split, result.track): result
-        for system, verdict in verdicts.items()
-        for result in score_checked(verdict, by=SLICES, metrics=wanted, intervals=intervals).results
+        for system, score in scored.items()
+        for result in score.results
     }
+    unsliced = dict.fromkeys(each for score in scored.values() for each in score.unsliced)
     found = [each for each in contests(verdicts) if track in (None, each.name.track)]
     if not found:
         raise ShroomError(f"no submission is of the track {track}")
@@ -205,33 +213,18 @@ def report(
     problems = Problems()
     for verdict in verdicts.values():
         problems.extend(verdict.problems)
-    warnings = tuple(problem for problem in problems if problem.severity == "warning")
     of_tracks = joined(each.signature for each in tracks)
-    return Report(
-        tracks, [metric.name for metric in wanted], intervals, trials, warnings, of_tracks
-    )
+    names = [metric.name for metric in wanted]
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), of_tracks)
 
 
 def _systems(
     contest: Contest, scores: Sequence[TrackScore], metrics: Sequence[Metric], how: Intervals
 ) -> list[SystemReport]:
-    placed = _ranked(contest, how) if len(scores) > 1 else [(None, None)] * len(scores)
+    alone = len(scores) == 1
+    resampled = {} if alone else contest.resampled(METRICS, how)
+    placed = places(contest, METRICS, resampled, how.confidence)
     return [
-        portrait(name, score, contest, metrics, how, place)
+        portrait(name, score, contest, metrics, how, None if alone else place)
         for name, score, place in zip(contest.systems, scores, placed)
     ]
-
-
-def _ranked(contest: Contest, how: Intervals) -> list[Place]:
-    """Return each system's rank by accuracy, ties by rho, and the interval of it."""
-    scores = [
-        np.array([metric(rows) for rows in contest.statistics(metric)], np.float64)
-        for metric in METRICS
-    ]
-    rank = ranks(*scores).tolist()
-    if not how.resamples:
-        return [(place, None) for place in rank]
-    resampled = contest.resampled(METRICS, how)
-    by_accuracy, by_rho = (resampled[metric.name].T for metric in METRICS)
-    bounds = rank_intervals(by_accuracy, by_rho, how.confidence).tolist()
-    return [(place, (low, high)) for place, (low, high) in zip(rank, bounds)]

@@ -113,7 +113,8 @@ class _Rows:
             if self.role is Role.PREDICTIONS and key not in KEYS:
                 self.unknown.setdefault(key, []).append(index)
             if isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
-                self._report("value-finite", index, "a text", show(value), key=key)
+                expected = "a list of labels" if key == "labels" else "a text"
+                self._report("value-finite", index, expected, show(value), key=key)
 
     def _add_id(self, index: int, item: dict[str, Any]) -> None:
         if "id" not in item:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.check import check
-from shroom.intervals import NO_INTERVALS, USUAL, estimates
+from shroom.intervals import MAX_ITEMS, NO_INTERVALS, USUAL, estimates
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.problems import InvalidInput, Problem, Problems
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 
 #: What a shared task ranks by.
 METRICS = (ACCURACY, RHO)
+
+
+def and_usual(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return accuracy and rho, and what else was asked for, each once."""
+    return tuple(dict.fromkeys((*METRICS, *metrics)))
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,11 @@ class TrackScore:
         return self.scores["rho"]
 
     @property
+    def whole(self) -> dict[str, Any]:
+        """The scores and their intervals, in the form of a slice."""
+        return flat(self.scores, self.intervals)
+
+    @property
     def accuracy_ci(self) -> Interval | None:
         """The interval of accuracy, where it was asked for."""
         return self.intervals.get("accuracy")
@@ -98,7 +108,7 @@ class TrackScore:
             "track": self.track,
             "split": self.split,
             "n": self.n,
-            **flat(self.scores, self.intervals),
+            **self.whole,
             "slices": self.slices,
             "floors": self.floors,
             "signature": self.signature,
@@ -142,12 +152,18 @@ class Score:
         return {
             "signature": self.signature,
             "results": [result.to_dict() for result in self.results],
-            **({"intervals": vars(self.how)} if self.how.resamples else {}),
+            **self._how(),
             "warnings": [
-                *(str(problem).removeprefix("warning: ") for problem in self.warnings),
+                *(problem.sentence for problem in self.warnings),
                 *self.unsliced,
             ],
         }
+
+    def _how(self) -> dict[str, Any]:
+        made = self.how.to_dict()
+        if made and any(result.n > MAX_ITEMS for result in self.results):
+            return {"intervals": {**made["intervals"], "normal_above": MAX_ITEMS}}
+        return made
 
     def platform_scores(self) -> dict[str, float]:
         """Return what the platforms read: all four keys, 0 where a score is undefined or missing.
@@ -230,7 +246,7 @@ def score_checked(
     """
     checked.raise_for_errors()
     problems = checked.problems
-    wanted = (*METRICS, *(metric for metric in metrics if metric not in METRICS))
+    wanted = and_usual(metrics)
     results = [_score_track(track, by, wanted, intervals, problems) for track in checked.tracks]
     warnings = [problem for problem in problems if problem.severity == "warning"]
     asked = () if tuple(by) == SLICES else by

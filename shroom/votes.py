@@ -12,7 +12,7 @@ from shroom import decode
 from shroom.check import track_of
 from shroom.columns import check_doubled
 from shroom.datapoint import Label
-from shroom.documents import Document, documents
+from shroom.documents import Document, documents_among_others
 from shroom.metrics.agreement import MISSING
 from shroom.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.rows import tabulate
@@ -77,11 +77,7 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
         Where there are no votes at all.
     """
     problems, warnings, found = Problems(), list[str](), list[Voted]()
-    beside = Problems()
-    listed = documents(source, beside)
-    for problem in beside:
-        if problem.code != "file-ignored":  # what else lies in a folder is no matter
-            problems.add(problem.code, problem.file, problem.expected, problem.found)
+    listed = documents_among_others(source, problems)
     chosen = latest([document for document in listed if document.member], problems).values()
     for document in listed:
         told = Name.parse(document.base) is not None
@@ -102,8 +98,7 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
             f"{printable(str(source))}: no item has the annotators' votes (a list of labels as "
             '"labels"), so there is no agreement to tell; name a labelled split, such as val'
         )
-    told_before = [str(problem).removeprefix("warning: ") for problem in problems]
-    return found, [*told_before, *map(printable, warnings)]
+    return found, [*(problem.sentence for problem in problems), *map(printable, warnings)]
 
 
 def _read(document: Document, problems: Problems) -> Voted | None:

@@ -235,6 +235,22 @@ def test_gold_rows_need_no_texts(tmp_path, missing):
     assert check(p, write_json(tmp_path / "g.json", truth)).ok
 
 
+@pytest.mark.parametrize("first_id", [None, 7])
+def test_gold_that_is_named_first_is_told(tmp_path, first_id):
+    said = write_json(tmp_path / "p.json", predictions(12, first_id=first_id))
+    truth = write_json(tmp_path / "g.json", gold(12, first_id=first_id))
+    assert codes(said, truth) == set()
+    swapped = check(truth, said)
+    assert swapped.ok
+    assert swapped.problems.codes == {"swapped"}
+    (line, _) = swapped.problems.lines()
+    assert str(truth) in line
+    assert str(said) in line
+    repeated = write_json(tmp_path / "r.json", gold(12, first_id=first_id))
+    assert codes(repeated, truth) == set()  # predictions may repeat the data
+    assert codes(truth, data=said) == set()  # and be told from what has no labels
+
+
 def test_large_files_are_mapped(tmp_path, monkeypatch):
     monkeypatch.setattr("shroom.documents._MAP_FROM", 1)
     p = write_json(tmp_path / "p.json", predictions(12))

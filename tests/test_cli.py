@@ -133,6 +133,9 @@ def test_constant_p(tmp_path, files, shroom):
     (track,) = json.loads(out)["results"]
     assert (code, track["rho"], track["rho_ci"]) == (0, None, None)
     assert "p-constant" in err
+    undefined = "–: undefined, where p or the gold is the same on all items"
+    assert undefined in shroom("score", constant, files[1])[1].splitlines()
+    assert undefined not in shroom("score", *files, "--by", "")[1]
     _, out, _ = shroom("score", constant, files[1], "--format", "codalab")
     assert yaml.safe_load(out) == {
         "agnostic_acc": track["accuracy"],

@@ -56,6 +56,30 @@ def test_json_has_what_is_promised(systems, shroom):
         assert ("mcnemar" in row) == (row["metric"] == "accuracy")
 
 
+def test_no_p_is_shown_as_nothing(tmp_path, shroom):
+    truth = gold(80)
+    right = write_json(tmp_path / "right" / AWARE, answers(truth, 0.0))
+    turned = [{**row, "label": "Hallucination"} for row in answers(truth, 1.0)]
+    wrong = write_json(tmp_path / "wrong" / AWARE, turned)
+    _, out, _ = shroom("compare", right, wrong, write_json(tmp_path / "g.json", truth), *FEW)
+    assert "<0.0001" in out
+    assert " 0.0000" not in out
+
+
+def test_warnings_are_counted_and_have_their_mends(systems, shroom):
+    path = systems[0][0] / AWARE
+    rows = [{**row, "note": float(i)} for i, row in enumerate(json.loads(path.read_text()))]
+    for row in rows:
+        row["label"] = "Hallucination" if row["p(Hallucination)"] < 0.5 else "Not Hallucination"
+    write_json(path, rows)
+    _, _, err = shroom("compare", *systems[0], systems[1], *FEW)
+    assert "  to mend [key-unknown]: " in err
+    _, _, alone = shroom("score", path, systems[1], "--no-ci")
+    assert [line for line in err.splitlines() if "good" in line] == [
+        line for line in alone.splitlines() if "good" in line
+    ]
+
+
 def test_scores_are_those_of_shroom_score(systems, shroom):
     rows = compared(shroom, *systems[0], systems[1])["comparisons"]
     for place in systems[0]:

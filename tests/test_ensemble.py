@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import zipfile
 
 import numpy as np
@@ -12,12 +13,13 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from shroom import ensemble
+from shroom.curves import clipped_log_odds
 from shroom.datapoint import Datapoint, Task
 from shroom.ensemble import Combined, Training, Weighted, mean, out_of_fold, rank, vote
 from shroom.ensembling import kernel_logistic
-from shroom.ensembling.columns import Columns, distinct, log_odds, measures, resolution
+from shroom.ensembling.columns import Columns, distinct, measures, resolution
 from shroom.ensembling.kernel_logistic import KernelLogistic
-from shroom.ensembling.members import groups, read, tasks
+from shroom.ensembling.members import groups, read
 from shroom.metrics.correlation import rho
 from shroom.problems import Problems, ShroomError
 
@@ -321,7 +323,7 @@ def test_log_odds_are_finite_and_rise(values):
     p = np.array(values)
     clip = resolution(p)
     assert 1e-6 <= clip <= 1e-2
-    found = log_odds(p, clip)
+    found = clipped_log_odds(p, clip)
     assert np.isfinite(found).all()
     order = np.argsort(p)
     assert (np.diff(found[order]) >= 0).all()
@@ -577,7 +579,32 @@ def test_different_tracks(shroom, files):
     aware, agnostic = (files("pred-a") / f"test.model-{t}.json" for t in ("aware", "agnostic"))
     code, _, err = shroom("ensemble", aware, agnostic, "-o", files("out"))
     assert code == 1
-    assert "[no-gold]" in err
+    assert "must have the same tracks" in err
+
+
+@pytest.mark.parametrize("order", [("pred-a", "pred-b"), ("pred-b", "pred-a")])
+def test_a_track_that_one_of_them_has_is_never_dropped(shroom, files, order):
+    (files("pred-a") / "test.model-agnostic.json").unlink()
+    code, _, err = shroom("ensemble", *map(files, order), "-o", files("out"))
+    assert code == 1
+    assert "must have the same tracks" in err
+    assert "gold" not in err
+    assert not files("out").exists()
+
+
+def test_an_empty_folder_is_told_once(shroom, files):
+    files("empty").mkdir()
+    code, _, err = shroom("ensemble", files("empty"), files("pred-a"), "-o", files("out"))
+    assert code == 1
+    assert err.count("[no-file]") == 2  # the problem, and how to mend it
+    assert "gold" not in err
+
+
+def test_a_named_pipe_is_refused_as_a_pipe(shroom, files):
+    os.mkfifo(files("pipe"))
+    code, _, err = shroom("ensemble", files("pipe"), files("pred-a"), "-o", files("out"))
+    assert code == 2
+    assert "none can be a pipe" in err
 
 
 @pytest.mark.parametrize("with_data", [True, False])
@@ -709,7 +736,7 @@ def test_six_nli_models_out_of_fold_on_val(shroom, tmp_path):
     gold = [one.against for one in trained]
     p = np.concatenate([one.p for one in gold])
     label = np.concatenate([one.label == 1 for one in gold])
-    data = Training(columns.of(trained), tasks(trained), p, label, groups(trained))
+    data = Training(columns.of(trained), columns.tasks(trained), p, label, groups(trained))
     said = out_of_fold(data, folds=5)
     agnostic, aware = slice(0, 499), slice(499, 1000)
     for part, accuracy, correlation in ((agnostic, 0.805, 0.74), (aware, 0.78, 0.71)):

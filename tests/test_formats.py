@@ -33,7 +33,8 @@ MEND = re.compile(r"  to mend \[[a-z0-9-]+\]: .+")
 ELSEWHERE = {
     *("file-unreadable", "too-large", "zip-members"),
     *("gold-skipped", "gold-unlabelled", "ref-value", "task-value", "text-string"),
-    "premise-missing",
+    *("premise-missing", "swapped"),
+    *("row-doubled", "row-dropped", "row-odd"),
     *("official", "rho-undefined", "splits-mixed", "track-missing"),
 }
 #: What --fix mends; of it, nothing may be left.

@@ -68,6 +68,36 @@ def test_predict_and_score_never_write_over_their_inputs(tmp_path, shroom):
     assert shroom("score", data.parent, data.parent, "-o", data.parent / "scores.txt")[0] == 0
 
 
+WRITERS = {
+    "report": ("report", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--items", "0"),
+    "items": ("items", "SUB", "GOLD", "-o", "OUT"),
+    "score": ("score", "SUB", "GOLD", "-o", "OUT"),
+    "compare": ("compare", "SUB", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--trials", "9"),
+    "agreement": ("agreement", "GOLD", "-o", "OUT", "--no-ci"),
+    "calibrate": ("calibrate", "SUB", "GOLD", "-o", "OUT", "--method", "none"),
+}
+
+
+@pytest.mark.parametrize("verb", WRITERS)
+@pytest.mark.parametrize("named_by", ["folder", "file"])
+def test_no_output_goes_over_an_input_or_into_the_file_of_an_input_folder(
+    tmp_path, shroom, verb, named_by
+):
+    file = "val.model-aware.json"
+    places = {
+        "SUB": write_json(tmp_path / "sub" / file, predictions(12)),
+        "GOLD": write_json(tmp_path / "gold" / file, gold(12)),
+    }
+    before = {name: path.read_bytes() for name, path in places.items()}
+    for target in ("GOLD",) if verb == "agreement" else ("SUB", "GOLD"):
+        inputs = {k: p if named_by == "file" else p.parent for k, p in places.items()}
+        words = {**inputs, "OUT": places[target]}
+        code, _, err = shroom(*(words.get(word, word) for word in WRITERS[verb]))
+        assert code == 1
+        assert "is an input" in err
+        assert {name: path.read_bytes() for name, path in places.items()} == before
+
+
 def test_a_link_is_followed(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old")
@@ -209,6 +239,16 @@ def test_a_tiny_score_is_a_number_for_yaml(tmp_path, shroom):
     p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
     _, out, _ = shroom("score", p, g, "--format", "codalab")
     assert yaml.safe_load(out)["agnostic_acc"] == 1e-05
+
+
+def test_what_is_no_number_is_told_for_what_it_stands_in(tmp_path, shroom):
+    truth = gold(12)
+    truth[3] |= {"src": float("nan"), "labels": float("nan")}
+    said = write_json(tmp_path / "p.json", predictions(12))
+    code, _, err = shroom("score", said, write_json(tmp_path / "g.json", truth), "--no-ci")
+    assert code == 0
+    assert "item 3: src: expected a text, got NaN [value-finite]" in err
+    assert "item 3: labels: expected a list of labels, got NaN [value-finite]" in err
 
 
 def test_fix_drops_what_is_no_number_from_texts(tmp_path, shroom):

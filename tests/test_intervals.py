@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import DATA, gold, write_json
+from conftest import DATA, gold, predictions, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up import AGNOSTIC, AWARE, answers, contest
@@ -98,6 +98,7 @@ def test_a_higher_confidence_widens(places, shroom, method):
 def test_the_confidence_is_named_in_the_text(places, shroom):
     assert "90% interval" in shroom("score", *places, "--confidence", "0.9")[1]
     assert "99.5% interval" in shroom("score", *places, "--confidence", "0.995")[1]
+    assert "99.99999% interval" in shroom("score", *places, "--confidence", "0.9999999")[1]
 
 
 @pytest.mark.parametrize(
@@ -134,6 +135,20 @@ def test_the_ends_of_confidence(places, shroom, confidence, method):
 def test_any_seed_will_do(places, shroom, seed):
     found = scored(shroom, *places, "--seed", seed, "--resamples", "20")
     assert found["intervals"]["seed"] == seed
+
+
+@pytest.mark.parametrize(
+    ("resamples", "confidence", "few"),
+    [(39, "0.95", True), (41, "0.95", False), (1000, "0.999", True), (1000, "0.99", False)],
+)
+def test_resamples_that_are_too_few_for_the_confidence_are_told(
+    places, shroom, resamples, confidence, few
+):
+    line = "score", *places, "--resamples", resamples, "--confidence", confidence
+    code, _, err = shroom(*line)
+    assert code == 0
+    assert ("take more --resamples" in err) == few
+    assert "take more" not in shroom(*line, "--no-ci")[2]
 
 
 def test_one_resample(places, shroom):
@@ -241,3 +256,12 @@ def test_real_intervals_hold_the_scores():
                 low, high = result.intervals[name]
                 assert low < value < high
                 assert high - low == pytest.approx(0.074 if name == "accuracy" else 0.1, abs=0.02)
+
+
+def test_json_says_where_intervals_are_normal(tmp_path):
+    rows, said = gold(5001), predictions(5001)
+    paths = write_json(tmp_path / "p.json", said), write_json(tmp_path / "g.json", rows)
+    found = score(*paths, intervals=Intervals(50)).to_dict()
+    assert found["intervals"]["normal_above"] == 5000
+    paths = write_json(tmp_path / "q.json", said[:50]), write_json(tmp_path / "h.json", rows[:50])
+    assert "normal_above" not in score(*paths, intervals=Intervals(50)).to_dict()["intervals"]

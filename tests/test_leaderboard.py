@@ -66,6 +66,14 @@ def test_json_has_what_is_promised(places, shroom):
             assert low <= row[name] <= high
 
 
+def test_one_item_has_no_intervals(tmp_path, shroom):
+    found = ranked(shroom, *contest(tmp_path, {"a": 0.1, "b": 0.2}, n=1))
+    rows = systems_of(found)
+    assert [row["rank"] for row in rows] == [1, 1]
+    for row in rows:
+        assert (row["rank_ci"], row["accuracy_ci"], row["rho_ci"]) == (None, None, None)
+
+
 def test_a_systems_interval_is_that_of_shroom_score(places):
     for method in ("percentile", "bca"):
         how = Intervals(300, seed=4, confidence=0.9, method=method)
@@ -234,6 +242,7 @@ def test_all_invalid_is_told_and_writes_nothing(places, tmp_path, shroom):
     code, out, err = shroom("leaderboard", *places, "-o", target, "--html", tmp_path / "x.html")
     assert code == 1
     assert "not ranked: good" in out
+    assert "Ranked by" not in out
     assert "nothing can be ranked" in err
     assert target.read_text() == "before"
     assert not (tmp_path / "x.html").exists()

@@ -321,7 +321,7 @@ def test_gold_without_texts(tmp_path):
     _, text = made([submission], held)
     outline = assert_good(text)
     assert "The gold has no texts to show." in outline.text
-    assert "tells no task, model or ref" in outline.text or "By agreement" in outline.text
+    assert "By agreement" in outline.text
 
 
 @pytest.mark.usefixtures("sketched")
@@ -344,6 +344,27 @@ def test_one_track_alone(two, shroom, tmp_path):
     text = assert_good(out.read_text()).text
     assert "model-aware" in text
     assert "model-agnostic" not in text
+
+
+@pytest.mark.usefixtures("sketched")
+def test_slices_by_texts(two, shroom, tmp_path):
+    out = tmp_path / "report.html"
+    options = ("--by", "length,lang", "--no-ci")
+    code, _, err = shroom("report", *two[0], two[1], "-o", out, *options)
+    assert code == 0
+    assert err.count("so there are no slices by lang") == 2  # once for each track's gold
+    text = assert_good(out.read_text()).text
+    assert "12 characters" in text
+    assert "By task" not in text
+    assert "no slices by lang" in text
+    assert "--by length,lang" in text
+
+
+@pytest.mark.usefixtures("sketched")
+def test_nothing_to_slice_by(two):
+    found, text = made(*two, by=())
+    assert found.tracks[0].systems[0].slices == {}
+    assert "nothing to slice by" in assert_good(text).text
 
 
 @pytest.mark.usefixtures("sketched")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from shroom.calibrators import METHODS
 from shroom.cli.options import INPUT, OUTPUT, deliver, refuse_two_pipes, say
 from shroom.problems import ShroomError, printable
 from shroom.writing import prepare, refuse_overwriting, write_files
@@ -47,7 +48,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 )
 @click.option(
     "--method",
-    type=click.Choice(["platt", "isotonic", "temperature", "none"]),
+    type=click.Choice(list(METHODS)),
     default="platt",
     show_default=True,
     help="The kind of curve; none leaves p alone.",

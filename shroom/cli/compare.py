@@ -11,6 +11,7 @@ from shroom.cli.options import (
     INPUT,
     METRICS_OPTION,
     OUTPUT,
+    TRIALS_OPTION,
     deliver,
     interval_options,
     refuse_two_pipes,
@@ -33,16 +34,17 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Tables, or one json object.",
+)
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @METRICS_OPTION
-@click.option(
-    "--trials",
-    type=click.IntRange(1, 10_000_000),
-    default=10_000,
-    show_default=True,
-    help="Of the randomisation test.",
-)
+@TRIALS_OPTION
 @interval_options(10_000)
 def command(
     *,
@@ -61,14 +63,14 @@ def command(
     the difference that could be detected with so many items.
     """
     from shroom.comparing import compare
-    from shroom.scoring import METRICS
+    from shroom.scoring import and_usual
 
     if len(submissions) < 2:
         raise click.UsageError("name at least two submissions, then the gold")
     refuse_two_pipes(*submissions, gold)
     if output:
         refuse_overwriting([output], [*submissions, gold])
-    wanted = (*METRICS, *(metric for metric in metrics if metric not in METRICS))
+    wanted = and_usual(metrics)
     found = compare(submissions, gold, metrics=wanted, intervals=intervals, trials=trials)
     if form == "json":
         text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
@@ -77,4 +79,4 @@ def command(
 
         text = render(found)
     deliver(text, output)
-    say(map(str, found.warnings))
+    say(found.warnings)

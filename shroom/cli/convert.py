@@ -16,7 +16,7 @@ from shroom.datasets import nli_outputs
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.detectors.nli import FORMULAS, p_from
 from shroom.detectors.thresholds import USUAL
-from shroom.documents import documents
+from shroom.documents import documents_among_others
 from shroom.predictions import check_made, name_for, text_of
 from shroom.problems import InvalidInput, Problems, ShroomError, show
 from shroom.submission import Name, latest
@@ -65,7 +65,7 @@ def command(
     del kind  # there is one
     problems = Problems()
     sources = nli_outputs.files(csv, model)
-    found = _documents(data, problems)
+    found = documents_among_others(data, problems)
     converted = [_converted(source, found, formula, problems) for source in sources]
     if problems.errors:
         raise InvalidInput(problems)
@@ -99,15 +99,6 @@ class _Converted:
             more[ENTAILMENT] = self.recorded.entailment[rows]
         ids = None if gold is None else gold.ids
         return text_of(predictions.label[rows], predictions.p[rows], ids, more)
-
-
-def _documents(data: str, problems: Problems) -> list[Document]:
-    beside = Problems()
-    found = documents(data, beside)
-    for problem in beside:
-        if problem.code != "file-ignored":  # what else lies there is no matter
-            problems.add(problem.code, problem.file, problem.expected, problem.found)
-    return found
 
 
 def _converted(

@@ -9,9 +9,10 @@ import click
 import numpy as np
 
 from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.documents import is_pipe
 from shroom.ensemble import FOLDS, METHODS, Training, Weighted, out_of_fold
 from shroom.ensembling.columns import Columns
-from shroom.ensembling.members import groups, read, refuse_seen, tasks
+from shroom.ensembling.members import groups, read, refuse_seen
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.predictions import check_made, name_for, text_of
@@ -100,7 +101,7 @@ def _refuse_misuse(
     data: str | None,
 ) -> None:
     """Raise a usage error for what does not go together."""
-    if "-" in (*preds, *train, train_gold, data):
+    if any(is_pipe(path) for path in (*preds, *train, train_gold, data) if path):
         raise click.UsageError("an ensemble reads its inputs more than once, so none can be a pipe")
     if method != LOGISTIC and (train or train_gold):
         raise click.UsageError(f"--train and --train-gold are for --method logistic, not {method}")
@@ -118,10 +119,9 @@ def _weighted(trained: list[Members], judged: list[Members]) -> list[Combined]:
     if doubled:
         say([f"note: {doubled} of the datapoints to judge are in the training gold, too"])
     columns = Columns(trained, judged)
-    known = columns.with_texts
     data = Training(
         columns.of(trained),
-        tasks(trained) if known else np.repeat("", sum(one.against.n for one in trained)),
+        columns.tasks(trained),
         np.concatenate([one.against.p for one in trained]),
         np.concatenate([one.against.label == 1 for one in trained]),
         groups(trained),
@@ -130,10 +130,7 @@ def _weighted(trained: list[Members], judged: list[Members]) -> list[Combined]:
     say(_figures(trained, out_of_fold(data)))
     fitted = Weighted.fit(data)
     say(_choices(fitted))
-    return [
-        fitted.predict(columns.of([one]), tasks([one]) if known else np.repeat("", one.against.n))
-        for one in judged
-    ]
+    return [fitted.predict(columns.of([one]), columns.tasks([one])) for one in judged]
 
 
 def _figures(trained: list[Members], said: Combined) -> list[str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, deliver, refuse_two_pipes, say
+from shroom.cli.options import INPUT, OUTPUT, TRACK_OPTION, deliver, refuse_two_pipes, say
 from shroom.problems import InvalidInput, ShroomError
-from shroom.submission import TRACKS
 from shroom.writing import refuse_overwriting
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ Examples:
 @click.option(
     "--top", type=click.IntRange(1), default=20, show_default=True, help="How many of a track."
 )
-@click.option("--track", type=click.Choice(TRACKS), help="This one alone.")
+@TRACK_OPTION
 @click.option(
     "--data", type=click.Path(exists=True), help="Where the texts are, if the gold has none."
 )
@@ -77,8 +75,7 @@ def command(
         raise click.UsageError("give one of --hardest, --unsolved and --differing")
     refuse_two_pipes(*submissions, gold)
     if output:
-        inputs = [path for path in (*submissions, gold, data) if path and Path(path).is_file()]
-        refuse_overwriting([output], inputs)
+        refuse_overwriting([output], [*submissions, gold, data])
     verdicts, problems = read(submissions, gold)
     system = dict(zip(submissions, names(submissions)))
     given = differing or (() if hardest is None else (hardest,))

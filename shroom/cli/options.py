@@ -9,6 +9,7 @@ import click
 
 from shroom.intervals import METHODS, Intervals
 from shroom.problems import ShroomError
+from shroom.slices import MORE_SLICES, SLICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,6 +79,40 @@ METRICS_OPTION = click.option(
 )
 
 
+TRACK_OPTION = click.option(
+    "--track", type=click.Choice(["model-agnostic", "model-aware"]), help="This one alone."
+)
+
+TRIALS_OPTION = click.option(
+    "--trials",
+    type=click.IntRange(1, 10_000_000),
+    default=10_000,
+    show_default=True,
+    help="Of the randomisation tests between systems.",
+)
+
+
+def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return what ``--by KEY,KEY`` slices by."""
+    del ctx, param
+    if value is None:
+        return SLICES
+    known = (*SLICES, *MORE_SLICES)
+    chosen = tuple(key.strip() for key in value.split(",") if key.strip())
+    for key in chosen:
+        if key not in known:
+            raise click.BadParameter(f"'{key}' is not one of {', '.join(known)}")
+    return chosen
+
+
+BY_OPTION = click.option(
+    "--by",
+    callback=slices_given,
+    help="Slice by task, model, ref and agreement, or fewer; or by length of hyp, script of src, "
+    "and lang of src where the gold tells it.",
+)
+
+
 def _number(ctx: click.Context, param: click.Parameter, value: float) -> float:
     del ctx
     if value != value:  # nan, which no range refuses
@@ -112,7 +147,13 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
             show_default=True,
             help="How many, each of all items with replacement.",
         ),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+        click.option(
+            "--seed",
+            type=click.IntRange(0),
+            default=0,
+            show_default=True,
+            help="Of the resamples, and of tests.",
+        ),
     ]
     if method:
         options.append(
@@ -132,6 +173,9 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
             given.pop("resamples", None)
             kind = given.pop("interval", METHODS[0])
             how = Intervals(count, given.pop("seed"), given.pop("confidence"), kind)
+            if 0 < count * (1 - how.confidence) < 2:
+                beyond = "fewer than one lies beyond either end of the intervals"
+                say([f"note: of {count} resamples {beyond}; take more --resamples"])
             return command(intervals=how, **given)
 
         for option in reversed(options):

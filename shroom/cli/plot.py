@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import INPUT, METRICS_OPTION, OUTPUT, interval_options, say
+from shroom.cli.options import (
+    INPUT,
+    METRICS_OPTION,
+    OUTPUT,
+    TRACK_OPTION,
+    TRIALS_OPTION,
+    interval_options,
+    say,
+)
 from shroom.cli.report import refuse_inputs
+from shroom.report.figures import FORMATS, file
+from shroom.report.plots import KINDS, panels
 from shroom.writing import write_atomically
 
 if TYPE_CHECKING:
     from shroom.intervals import Intervals
     from shroom.metrics.base import Metric
 
-KINDS = ("scores", "reliability", "threshold", "confusion", "scatter", "comparison", "ranks")
-FORMATS = ("svg", "pdf", "png")
 EXAMPLES = """\b
 Examples:
   shroom plot scores mine/ baseline/ gold/ -o scores.pdf
@@ -26,15 +34,13 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=click.Path(exists=True))
 @click.option(
     "-o", "--output", type=OUTPUT, required=True, help="The figure: a .svg, .pdf or .png file."
 )
-@click.option(
-    "--track", type=click.Choice(["model-agnostic", "model-aware"]), help="This one alone."
-)
+@TRACK_OPTION
 @click.option(
     "--width",
     type=click.FloatRange(4, 100),
@@ -46,13 +52,7 @@ Examples:
     "--dpi", type=click.IntRange(20, 1200), default=300, show_default=True, help="Of a png."
 )
 @METRICS_OPTION
-@click.option(
-    "--trials",
-    type=click.IntRange(1, 10_000_000),
-    default=10_000,
-    show_default=True,
-    help="Of the tests between systems.",
-)
+@TRIALS_OPTION
 @interval_options(1000)
 @click.pass_context
 def command(
@@ -82,8 +82,6 @@ def command(
     if form not in FORMATS:
         raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png", ctx)
     refuse_inputs(ctx, output, submissions, gold)
-    from shroom.report.figures import file
-    from shroom.report.plots import panels
     from shroom.reporting import report
 
     found = report(
@@ -97,7 +95,7 @@ def command(
     )
     drawn = panels(kind, found)
     write_atomically(output, file(drawn, form, width=width, dpi=dpi))
-    say(map(str, found.warnings))
+    say(found.warnings)
     say(
         f"shroom: {panel.title}, {panel.track}: left out: {panel.about}"
         for panel in drawn

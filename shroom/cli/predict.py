@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from shroom.check import check_documents
 from shroom.cli.options import INPUT, OUTPUT, SETTINGS, say
 from shroom.cli.progress import shown_progress
-from shroom.datapoint import Label
 from shroom.datasets.semeval2024 import DataFile, read_files
 from shroom.detectors.base import DEFAULT, REGISTRY, limits
-from shroom.documents import RUN_RECORD, Document
+from shroom.documents import RUN_RECORD
 from shroom.inference import RUN, Journal, Run
+from shroom.predictions import check_made, name_for, text_of
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.recipe import Recipe
 from shroom.record import run_record
@@ -34,9 +33,10 @@ from shroom.writing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from shroom.detectors.base import Detector
+    from shroom.documents import Document
 
 EXAMPLES = """\b
 Examples:
@@ -98,25 +98,24 @@ def command(
     if output is None:
         raise click.UsageError("where shall the predictions go? Name a file or a folder with -o")
     inputs = [data, model, recipe.path]
-    prepare(output, [_output_name(file, output) for file in files], inputs)
+    names = [name_for(Name.guess(file.base), output, file.base) for file in files]
+    prepare(output, names, inputs)
     refuse_overwriting([f"{output.rstrip('/')}.partial"], inputs)
     journal = Journal(f"{output.rstrip('/')}.partial", resume=resume) if output != "-" else None
     began = time.monotonic()
     made = {}
     try:
-        for file in files:
+        for name, file in zip(names, files):
             _warn(chosen, file)
             with shown_progress(file.base) as report:
                 run = Run(batch_tokens, device, report, note=lambda text: say([f"note: {text}"]))
-                rows = _predictions(chosen, file, replace(run, journal=journal))
-                text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
-            made[_output_name(file, output)] = text
+                made[name] = _predictions(chosen, file, replace(run, journal=journal))
     except KeyboardInterrupt:
         if journal and journal.known:
             say([f"{len(journal.known)} results are kept; to go on from them, add --resume"])
         raise
     seconds = time.monotonic() - began
-    _check(made)
+    check_made(made)
     write_files(output, made, inputs)
     if journal:
         journal.remove()
@@ -185,35 +184,17 @@ def _wanted(found: list[Document], splits: tuple[str, ...]) -> list[Document]:
     return [document for (split, _), document in wanted if split in splits]
 
 
-def _predictions(chosen: Detector, file: DataFile, run: Run) -> Iterable[dict[str, Any]]:
-    """Yield a row for each datapoint; the label goes by p as it is written."""
+def _predictions(chosen: Detector, file: DataFile, run: Run) -> str:
+    """Return the text of a submission; the label goes by p as it is written."""
     points = file.datapoints
     if getattr(chosen, "official", False):  # its label is the answer's, whatever p says
         p, flagged = chosen.decide(points, run)  # type: ignore[attr-defined]
     else:
         p = chosen.predict(points, run)
         flagged = np.round(p, 6) > limits(chosen, points)
-    for point, value, is_hallucination in zip(points, np.round(p, 6).tolist(), flagged):
-        label = Label.HALLUCINATION if is_hallucination else Label.NOT_HALLUCINATION
-        row = {"label": label.value, "p(Hallucination)": value}
-        yield row if point.id is None else {"id": point.id, **row}
-
-
-def _output_name(file: DataFile, output: str) -> str:
-    name = Name.guess(file.base)
-    if output == "-" or names_a_file(output):
-        return "predictions.json" if name is None else name.base
-    if name is not None and name.split in ("val", "test"):
-        return name.base
-    if name is not None:
-        raise ShroomError(
-            f"{output}: a submission holds val and test, and {file.base} is {name.split}; name a "
-            ".json file"
-        )
-    raise ShroomError(
-        f"{output}: a zip or a folder wants names like val.model-aware.json, and {file.base} does "
-        "not tell split and track; name a .json file"
-    )
+    with_ids = any(point.id is not None for point in points)
+    ids = np.array([point.id for point in points]) if with_ids else None
+    return text_of(np.asarray(flagged), np.round(p, 6), ids)
 
 
 def _check_premises(file: DataFile, problems: Problems) -> None:
@@ -236,12 +217,3 @@ def _check_ids(file: DataFile, problems: Problems) -> None:
             found, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
             problems.add("id-doubled", file.base, "an id of its own", found, **place)
         seen |= {point.id} if point.id is not None else set()
-
-
-def _check(made: dict[str, str]) -> None:
-    """Hold what is to be written against the same rules as any submission."""
-    problems = Problems()
-    documents = [Document(name, name, text.encode()) for name, text in made.items()]
-    checked = check_documents(documents, problems=problems)
-    if not checked.ok:
-        raise InvalidInput(problems)

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import INPUT, METRICS_OPTION, OUTPUT, deliver, interval_options, say
+from shroom.cli.options import (
+    BY_OPTION,
+    INPUT,
+    METRICS_OPTION,
+    OUTPUT,
+    TRACK_OPTION,
+    TRIALS_OPTION,
+    deliver,
+    interval_options,
+    say,
+)
 from shroom.problems import ShroomError
 from shroom.writing import refuse_overwriting
 
@@ -28,6 +38,7 @@ Examples:
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=click.Path(exists=True))
 @click.option("-o", "--output", type=OUTPUT, required=True, help="The page; - for stdout.")
+@BY_OPTION
 @METRICS_OPTION
 @click.option(
     "--items",
@@ -36,16 +47,8 @@ Examples:
     show_default=True,
     help="How many of the hardest items to show of each track.",
 )
-@click.option(
-    "--track", type=click.Choice(["model-agnostic", "model-aware"]), help="This one alone."
-)
-@click.option(
-    "--trials",
-    type=click.IntRange(1, 10_000_000),
-    default=10_000,
-    show_default=True,
-    help="Of the tests between systems.",
-)
+@TRACK_OPTION
+@TRIALS_OPTION
 @interval_options(1000)
 @click.pass_context
 def command(
@@ -54,6 +57,7 @@ def command(
     submissions: tuple[str, ...],
     gold: str,
     output: str,
+    by: tuple[str, ...],
     metrics: list[Metric],
     items: int,
     track: str | None,
@@ -73,6 +77,7 @@ def command(
     found = report(
         submissions,
         gold,
+        by=by,
         metrics=metrics,
         intervals=intervals,
         trials=trials,
@@ -80,17 +85,17 @@ def command(
         track=track,
     )
     deliver(page(found, command_line(ctx)), output)
-    say(map(str, found.warnings))
+    say(found.warnings)
+    say(f"shroom: {sentence}" for sentence in found.unsliced)
 
 
 def refuse_inputs(ctx: click.Context, output: str, submissions: tuple[str, ...], gold: str) -> None:
     """Refuse a second pipe, a pipe for the gold, and an output that would overwrite an input."""
     if submissions.count("-") > 1 or gold == "-":
         raise click.UsageError("only one submission can come from the pipe (-)", ctx)
-    inputs = [path for path in (*submissions, gold) if Path(path).is_file()]
-    refuse_overwriting([output] if output != "-" else [], inputs)
     if Path(output).is_dir():
         raise ShroomError(f"{output}: is a folder; name the file to write")
+    refuse_overwriting([output] if output != "-" else [], [*submissions, gold])
 
 
 def command_line(ctx: click.Context) -> str:
@@ -108,6 +113,6 @@ def command_line(ctx: click.Context) -> str:
 
 
 def _given(value: object) -> str:
-    if isinstance(value, list):
-        return ",".join(metric.name for metric in value)
+    if isinstance(value, (list, tuple)):
+        return ",".join(each if isinstance(each, str) else each.name for each in value)
     return f"{value}"

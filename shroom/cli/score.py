@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.options import (
+    BY_OPTION,
     INPUT,
     METRICS_OPTION,
     OUTPUT,
@@ -18,7 +19,7 @@ from shroom.cli.options import (
 )
 from shroom.intervals import Intervals
 from shroom.scoring import Score, score_checked
-from shroom.slices import MORE_SLICES, SLICES, needs_texts
+from shroom.slices import needs_texts
 from shroom.writing import refuse_overwriting
 
 if TYPE_CHECKING:
@@ -34,18 +35,6 @@ Examples:
 """
 
 
-def _slices(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    del ctx, param
-    if value is None:
-        return SLICES
-    chosen = tuple(key.strip() for key in value.split(",") if key.strip())
-    for key in chosen:
-        if key not in (*SLICES, *MORE_SLICES):
-            known = ", ".join((*SLICES, *MORE_SLICES))
-            raise click.BadParameter(f"'{key}' is not one of {known}")
-    return chosen
-
-
 @click.command(epilog=EXAMPLES)
 @click.argument("submission", type=INPUT)
 @click.argument("gold", type=INPUT)
@@ -58,12 +47,7 @@ def _slices(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     help="A table, one json object, or what the platforms read.",
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
-@click.option(
-    "--by",
-    callback=_slices,
-    help="Slice by task, model, ref and agreement, or fewer; or by length of hyp, script of src, "
-    "and lang of src where the gold tells it.",
-)
+@BY_OPTION
 @METRICS_OPTION
 @interval_options(1000)
 @click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.documents import Document, documents
+from shroom.documents import Document, documents_among_others
 from shroom.problems import InvalidInput, Problems, show
 from shroom.rows import id_in, number_in
 from shroom.table import TOLERANCE, P
@@ -66,12 +66,7 @@ def read_files(
     """Return the files of a source one by one, of those that ``choose`` keeps; see :func:`read`."""
     problems = Problems() if problems is None else problems
     files = []
-    beside = Problems()
-    found = choose(documents(source, beside))
-    for problem in beside:
-        if problem.code != "file-ignored":  # what else lies there is no matter
-            problems.add(problem.code, problem.file, problem.expected, problem.found)
-    for document in found:
+    for document in choose(documents_among_others(source, problems)):
         data = document.read(problems)
         if data is None:
             continue

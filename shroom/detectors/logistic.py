@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.curves import logistic_weights, sigmoid
 from shroom.datapoint import Task
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Logistic:
         design = np.hstack([rows, *[rows * (np.asarray(tasks) == task)[:, None] for task in TASKS]])
         penalty = np.full(design.shape[1], 1 / c)
         penalty[0] = 1e-9  # the common intercept is free
-        found = newton(design, p, penalty).reshape(1 + len(TASKS), -1)
+        found = logistic_weights(design, p, penalty).reshape(1 + len(TASKS), -1)
         return cls(mean, scale, dict(zip(TASKS, found[0] + found[1:])))
 
     def p(self, values: Values, tasks: Sequence[str] | Words) -> Values:
@@ -91,54 +92,6 @@ class Logistic:
             raise ValueError("a scale is not positive")
         weights = {task: numbers(content["weights"][task], k + 1) for task in TASKS}
         return cls(mean, scale, weights)
-
-
-def newton(design: Values, p: Values, penalty: Values) -> Values:
-    """Return the weights of least penalised cross-entropy with soft labels, by Newton's method.
-
-    Parameters
-    ----------
-    design : array, shape [n, k]
-        The rows.
-    p : array, shape [n]
-        The labels, in [0, 1].
-    penalty : array, shape [k]
-        Of each weight: the loss gains half of it times the weight's square.
-
-    Returns
-    -------
-    array, shape [k]
-        The loss is convex, so they are the only ones.
-    """
-
-    def loss(at: Values) -> float:
-        logits = design @ at
-        return float((np.logaddexp(0, logits) - p * logits).sum() + penalty @ at**2 / 2)
-
-    weights = np.zeros(design.shape[1])
-    for _ in range(100):
-        said = sigmoid(design @ weights)
-        slope = design.T @ (said - p) + penalty * weights
-        bend = (design * (said * (1 - said))[:, None]).T @ design + np.diag(penalty)
-        step = np.linalg.solve(bend, slope)
-        before = loss(weights)
-        while loss(weights - step) > before and np.abs(step).max() > 1e-12:
-            step /= 2
-        weights = weights - step
-        if np.abs(step).max() < 1e-10:
-            break
-    return weights
-
-
-def sigmoid(logits: Values) -> Values:
-    """Return the probabilities that log odds stand for.
-
-    Examples
-    --------
-    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0])).round(3).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -700, 700))))
 
 
 def numbers(values: Sequence[float], n: int) -> Values:

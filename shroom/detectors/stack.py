@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.curves import clipped_log_odds
 from shroom.datapoint import premises
 from shroom.detectors import settings
 from shroom.detectors.boosting import Boosting
@@ -36,6 +37,7 @@ from shroom.detectors.logistic import Logistic
 from shroom.detectors.thresholds import tuned
 from shroom.explain import held_against
 from shroom.inference import RUN
+from shroom.metrics.calibration import log_loss
 from shroom.problems import ShroomError, show
 from shroom.writing import write_atomically
 
@@ -131,7 +133,9 @@ class Stack:
         if not datapoints:
             return np.empty(0)
         state = self._fitted()
-        columns = [_logit(found.predict(datapoints, run)) for found in state.detectors]
+        columns = [
+            clipped_log_odds(found.predict(datapoints, run), _CLIP) for found in state.detectors
+        ]
         if state.features:
             columns.append(self._measures.of(datapoints, run))
         return np.asarray(state.combined.p(np.column_stack(columns), _tasks(datapoints)))
@@ -163,7 +167,7 @@ class Stack:
                 found, known = self._fixed(number, one)
                 columns.append(known.of(datapoints, run)[:, 0])
                 detectors.append(Kept(found, known))
-        values = [_logit(column) for column in columns]
+        values = [clipped_log_odds(column, _CLIP) for column in columns]
         if self.features:
             values.append(self._measures.of(datapoints, run))
         matrix, tasks = np.column_stack(values), _tasks(datapoints)
@@ -317,7 +321,7 @@ class Stack:
             for train, test in folds:
                 fitted = way(values[train], tasks[train], p[train])
                 unseen[test] = fitted.p(values[test], tasks[test])
-            results.append((_loss(unseen, p), unseen))
+            results.append((log_loss(unseen, p), unseen))
         best = min(range(len(ways)), key=lambda way: results[way][0])
         return ways[best], results[best][1]
 
@@ -386,17 +390,6 @@ class _State:
 
 def _tasks(datapoints: Sequence[Datapoint]) -> Words:
     return np.array([point.task.value for point in datapoints])
-
-
-def _logit(p: Values) -> Values:
-    inside = np.clip(p, _CLIP, 1 - _CLIP)
-    return np.asarray(np.log(inside / (1 - inside)))
-
-
-def _loss(p: Values, gold: Values) -> float:
-    """Return the cross-entropy of p with soft labels."""
-    inside = np.clip(p, 1e-12, 1 - 1e-12)
-    return float(-(gold * np.log(inside) + (1 - gold) * np.log(1 - inside)).mean())
 
 
 def _threshold(value: Any) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shroom.curves import clipped_log_odds
 from shroom.datapoint import premises
 from shroom.problems import ShroomError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from shroom.ensembling.members import Members
 
     Values = NDArray[np.float64]
+    Words = NDArray[np.str_]
 
 _WORD = re.compile(r"\w+")
 
@@ -63,6 +65,13 @@ class Columns:
         points = [point for one in members for point in one.datapoints or []]
         return np.hstack([values, measures(points)])
 
+    def tasks(self, members: Sequence[Members]) -> Words:
+        """Return the tasks of all tracks' datapoints; empty words where the texts are not known."""
+        if not self.with_texts:
+            return np.repeat("", sum(one.against.n for one in members))
+        words = [point.task.value for one in members for point in one.datapoints or []]
+        return np.array(words, np.str_)
+
     def _probabilities(self, members: Sequence[Members]) -> Values:
         tracks = []
         for one in members:
@@ -73,7 +82,7 @@ class Columns:
         return np.vstack(tracks)
 
     def _log_odds(self, said: Values) -> Values:
-        return np.column_stack([log_odds(p, clip) for p, clip in zip(said.T, self.clip)])
+        return np.column_stack([clipped_log_odds(p, clip) for p, clip in zip(said.T, self.clip)])
 
 
 def distinct(values: Values) -> list[int]:
@@ -109,18 +118,6 @@ def _measures(hyp: str, premise: str) -> tuple[float, float]:
     said, meant = set(_WORD.findall(hyp.lower())), set(_WORD.findall(premise.lower()))
     f1 = 2 * len(said & meant) / max(1, len(said) + len(meant))
     return f1, math.log((len(hyp) + 1) / (len(premise) + 1))
-
-
-def log_odds(p: Values, clip: float) -> Values:
-    """Return log(p / (1 - p)), p being kept within [clip, 1 - clip].
-
-    Examples
-    --------
-    >>> log_odds(np.array([0.0, 0.5, 1.0]), 0.01).round(3)
-    array([-4.595,  0.   ,  4.595])
-    """
-    kept = np.clip(p, clip, 1 - clip)
-    return np.asarray(np.log(kept / (1 - kept)))
 
 
 def resolution(p: Values) -> float:

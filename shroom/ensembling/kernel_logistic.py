@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.detectors.logistic import newton, sigmoid
+from shroom.curves import logistic_weights, sigmoid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,7 +93,7 @@ class KernelLogistic:
         design = made.design(values, tasks)
         penalty = np.full(design.shape[1], 1 / c)
         penalty[0] = 1e-9  # the common intercept is free
-        weights = newton(design, np.clip(p, _SURE, 1 - _SURE), penalty)
+        weights = logistic_weights(design, np.clip(p, _SURE, 1 - _SURE), penalty)
         return cls(bare.mean, scale, bare.tasks, landmarks, root, weights)
 
     def p(self, values: Values, tasks: Words) -> Values:

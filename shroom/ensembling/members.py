@@ -113,11 +113,15 @@ def read(
         Where they have different tracks.
     """
     against = sources[0] if gold is None and data is None else data
-    tracks, found = [], []
-    for source in sources:
-        found.append(documents(source, problems))
-        checked = check_documents(found[-1], gold, data=against, problems=problems)
+    found = [documents(source, problems) for source in sources]
+    if problems.errors:
+        raise InvalidInput(problems)
+    tracks = []
+    for listed in found:
+        checked = check_documents(listed, gold, data=against, problems=problems)
         tracks.append({track.gold.file: track for track in checked.tracks if track.gold})
+    if gold is None and data is None:
+        _refuse_more_tracks(sources[0], problems)
     if problems.errors:
         raise InvalidInput(problems)
     for source, own in zip(sources, tracks):
@@ -139,6 +143,16 @@ def read(
         for file, track in tracks[0].items()
         if track.gold is not None
     ]
+
+
+def _refuse_more_tracks(first: Source, problems: Problems) -> None:
+    """Refuse a track that the first submission, which the others are held against, is without."""
+    lacking = [problem for problem in problems if problem.code in ("no-gold", "gold-skipped")]
+    if lacking and problems.errors == problems.count("no-gold"):
+        raise ShroomError(
+            f"{lacking[0].file}: is of a track that {first} does not have; each submission must "
+            "have the same tracks"
+        )
 
 
 def _listed(tracks: dict[str, Track]) -> str:
@@ -231,12 +245,3 @@ def groups(members: Sequence[Members]) -> NDArray[np.intp]:
             keys = [_texts(point) for point in one.datapoints]
         found += [number.setdefault(key, len(number)) for key in keys]
     return np.array(found, np.intp)
-
-
-def tasks(members: Sequence[Members]) -> NDArray[np.str_]:
-    """Return the tasks of all tracks' datapoints; empty words where they are not known."""
-    words = [
-        [point.task.value for point in one.datapoints] if one.datapoints else [""] * one.against.n
-        for one in members
-    ]
-    return np.array([word for own in words for word in own], np.str_)

@@ -76,6 +76,24 @@ def levels(x: NDArray[Any]) -> NDArray[np.int64]:
     return places
 
 
+def twice_ranks(level: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return twice each item's average rank, less one: whole numbers from 1.
+
+    Parameters
+    ----------
+    level : array of int, shape [n]
+        Of :func:`levels`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> twice_ranks(np.array([1, 0, 2, 1])).tolist()
+    [4, 1, 7, 4]
+    """
+    counts = np.bincount(level)
+    return np.asarray((2 * np.cumsum(counts) - counts)[level])
+
+
 def influence(x: NDArray[Any], y: NDArray[Any]) -> Floats:
     """Return how much each item moves rho: its derivative by the item's weight.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.base import Exchange, Metric
-from shroom.metrics.correlation import levels
+from shroom.metrics.correlation import levels, twice_ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,14 +123,8 @@ def _ordered(
 def _ranked(*columns: NDArray[Any]) -> NDArray[np.int64]:
     """Return as :func:`_ordered`, with ranks for levels: they mean the same in all systems."""
     statistics = _ordered(*columns)
-    statistics[:, 0] = _twice_ranks(statistics[:, 0])
+    statistics[:, 0] = twice_ranks(statistics[:, 0])
     return statistics
-
-
-def _twice_ranks(level: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return twice the average rank of each item, less one: whole numbers."""
-    counts = np.bincount(level)
-    return np.asarray((2 * np.cumsum(counts) - counts)[level])
 
 
 def _by_level(statistics: NDArray[np.int64], weights: Floats) -> tuple[Floats, Floats]:
@@ -176,7 +170,7 @@ def _auroc_influence(statistics: NDArray[np.int64]) -> Floats:
 def _rank_terms(statistics: NDArray[np.int64]) -> Floats:
     """Return each item's deviation from the mean rank, twice, by class, and its class."""
     level, truth = statistics.T
-    deviation = _twice_ranks(level) - len(level)
+    deviation = twice_ranks(level) - len(level)
     terms = (truth * deviation, (1 - truth) * deviation, truth)
     return np.column_stack(terms).astype(np.float64)
 

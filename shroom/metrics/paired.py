@@ -169,8 +169,9 @@ def mcnemar(correct: NDArray[Any], other: NDArray[Any]) -> tuple[float, int, int
 def holm(p: NDArray[Any] | Sequence[float]) -> Floats:
     """Return p-values corrected for how many there are, by Holm's method.
 
-    Where none of the differences is real, the chance that any corrected p is at most 0.05 is at
-    most 0.05. Undefined p-values (``nan``) stay so, and do not count.
+    The chance that any pair without a real difference gets a corrected p of at most 0.05 is at
+    most 0.05, whichever of the others are real. Undefined p-values (``nan``) stay so, and do not
+    count.
 
     References
     ----------

@@ -100,11 +100,11 @@ def joint_bootstrap(
         (metric, [statistics for _, statistics in group])
         for metric, group in groupby(scored, key=lambda each: each[0])
     ]
-    chunks = [
+    parts = [
         np.concatenate([metric.scores(systems, weights) for metric, systems in jobs])
         for weights in resamples(n, count, seed)
     ]
-    return np.concatenate(chunks, axis=1)
+    return np.concatenate(parts, axis=1)
 
 
 def percentile_interval(scores: NDArray[Any], confidence: float = 0.95) -> Interval | None:

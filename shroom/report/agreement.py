@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shroom.problems import printable
-from shroom.report.text import align, interval, number
+from shroom.report.text import align, confidence, interval, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ label as p: rho of the gold's label used as p, the ceiling of a p that is 0 or 1
 def render(found: Agreement) -> str:
     """Return the figures as text: agreement, the human ceiling, and what is undefined."""
     how = found.intervals
-    ci = f"{100 * how.confidence:g}% interval"
+    ci = confidence(how)
     agreement: list[tuple[str, ...] | None] = [
         ("", "n", "annotators", "alpha", ci, "kappa", "pairwise", "unanimous")
     ]

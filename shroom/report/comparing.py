@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shroom.problems import printable
-from shroom.report.text import align, interval, number
+from shroom.report.text import WHY_UNDEFINED, align, confidence, interval, kind, number, p_value
 
 if TYPE_CHECKING:
     from shroom.comparing import Comparison, Comparisons
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 def render(found: Comparisons) -> str:
     """Return comparisons as text: for each track and metric, every pair of systems."""
-    confidence = f"{100 * found.how.confidence:g}% interval"
     lines = []
     tables: dict[tuple[str, str, str], list[Comparison]] = {}
     for each in found.comparisons:
@@ -24,9 +23,10 @@ def render(found: Comparisons) -> str:
         first = comparisons[0]
         lines.append(f"{split} {track}".strip() + f", {metric}, n = {first.n}")
         exact = first.mcnemar is not None
-        heads = ("a", "b", metric + " a", metric + " b", "a - b", confidence, "p", "p adjusted")
+        heads = ("a", "b", metric + " a", metric + " b", "a - b")
+        tests = (confidence(found.how), "p", "p adjusted")
         more = ("McNemar", "adjusted") if exact else ()
-        rows: list[Row | None] = [(*heads, *more, "detectable", ""), None]
+        rows: list[Row | None] = [(*heads, *tests, *more, "detectable", ""), None]
         rows += [_row(each) for each in comparisons]
         lines += [*align(rows, left=2), ""]
     lines.append(
@@ -35,17 +35,17 @@ def render(found: Comparisons) -> str:
     )
     if found.how.resamples:
         lines.append(
-            f"intervals: paired bootstrap, {found.how.method}, {found.how.resamples} resamples, "
+            f"intervals: paired bootstrap, {kind(found.how)}, {found.how.resamples} resamples, "
             f"seed {found.how.seed}; detectable: the difference found in 4 of 5 cases"
         )
     if any(each.difference is None for each in found.comparisons):
-        lines.append("–: undefined, where p or the gold is the same on all items")
+        lines.append(WHY_UNDEFINED)
     lines.append(found.signature)
     return "\n".join(lines) + "\n"
 
 
 def _row(each: Comparison) -> Row:
-    exact = () if each.mcnemar is None else (_p(each.mcnemar.p), _p(each.mcnemar.p_adjusted))
+    exact = each.mcnemar and (each.mcnemar.p, each.mcnemar.p_adjusted)
     return (
         printable(each.a),
         printable(each.b),
@@ -53,13 +53,9 @@ def _row(each: Comparison) -> Row:
         number(each.b_score),
         "–" if each.difference is None else f"{each.difference:+.3f}",
         interval(each.ci),
-        _p(each.p),
-        _p(each.p_adjusted),
-        *exact,
+        p_value(each.p),
+        p_value(each.p_adjusted),
+        *map(p_value, exact or ()),
         number(each.detectable_difference),
         "*" if each.is_real else "",
     )
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"

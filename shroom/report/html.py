@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.problems import printable
 from shroom.report.marks import scale, whisker
 from shroom.report.style import document
-from shroom.report.text import interval, intervals_line, number
+from shroom.report.text import confidence, interval, intervals_line, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def scores_page(score: Score) -> str:
     """Return the page of a submission that was scored."""
-    heads = f"{100 * score.how.confidence:g}% interval" if score.how.resamples else ""
+    heads = confidence(score.how) if score.how.resamples else ""
     tracks = [_track(result, heads, place) for place, result in enumerate(score.results)]
     how = f"<p>{escape(intervals_line(score).capitalize())}.</p>" if score.how.resamples else ""
     warnings = ""
@@ -49,20 +49,19 @@ def problems_page(problems: Problems) -> str:
     return _page("Problems", lead + table + _problem_table(problems, "Every problem"))
 
 
-def _track(result: TrackScore, confidence: str, place: int) -> str:
+def _track(result: TrackScore, of_intervals: str, place: int) -> str:
     """Return a track's section: its scores whole, of trivial systems, and in slices."""
     names = list(result.scores)
     spans = {name: _span(result, name) for name in names}
     heads = ["<th scope=col></th>", "<th scope=col class=n>n</th>"]
     for name in names:
         heads.append(f"<th scope=col class=n>{name}</th>")
-        if confidence:
+        if of_intervals:
             low, high = spans[name]
-            heads.append(f"<th scope=col class=n>{confidence}</th>")
+            heads.append(f"<th scope=col class=n>{of_intervals}</th>")
             heads.append(f"<th scope=col>{low:.3g} to {high:.3g}</th>")
-    whole = {**result.scores, **{f"{name}_ci": ci for name, ci in result.intervals.items()}}
-    shown = spans if confidence else dict.fromkeys(names)
-    bodies = [f"<tbody class=whole>{_row('all items', result.n, whole, shown)}</tbody>"]
+    shown = spans if of_intervals else dict.fromkeys(names)
+    bodies = [f"<tbody class=whole>{_row('all items', result.n, result.whole, shown)}</tbody>"]
     floors = "".join(
         _row(f"{'ceiling' if name == 'gold label as p' else 'floor'}: {name}", "", scores, shown)
         for name, scores in result.floors.items()
@@ -107,8 +106,7 @@ def _row(
 
 def _problem_table(problems: Iterable[Problem], caption: str) -> str:
     rows = "".join(
-        f"<tr><td class=said>{escape(str(problem).removeprefix('warning: '))}</td>"
-        f"<td>{escape(problem.mend)}</td></tr>"
+        f"<tr><td class=said>{escape(problem.sentence)}</td><td>{escape(problem.mend)}</td></tr>"
         for problem in problems
     )
     heads = ("<th scope=col>problem</th>", "<th scope=col>how to mend it</th>")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING
 
 from shroom.problems import printable
-from shroom.report.text import align, interval, number
+from shroom.report.cells import as_csv as csv_of
+from shroom.report.text import align, confidence, interval, kind, number
 
 if TYPE_CHECKING:
     from shroom.leaderboard import Leaderboard, Row
@@ -17,8 +16,8 @@ COLUMNS = ("rank", "rank_ci", "group", "system", "accuracy", "accuracy_ci", "rho
 
 def heads(board: Leaderboard) -> tuple[str, ...]:
     """Return the heads of the columns of :func:`cells`."""
-    confidence = f"{100 * board.how.confidence:g}% interval"
-    return ("rank", "ranks", "group", "system", "accuracy", confidence, "rho", confidence)
+    ci = confidence(board.how)
+    return ("rank", "ranks", "group", "system", "accuracy", ci, "rho", ci)
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -49,7 +48,7 @@ def how(board: Leaderboard) -> str:
     text = f"Ranked by {board.metric}, ties by {other}. "
     if board.how.resamples:
         text += (
-            f"Intervals: {board.how.method}, {board.how.resamples} bootstrap resamples of the "
+            f"Intervals: {kind(board.how)}, {board.how.resamples} bootstrap resamples of the "
             f"items, the same for all systems, seed {board.how.seed}. "
         )
     if any(row.kind == "system" and row.rho is None for row in board.rows):
@@ -72,7 +71,9 @@ def text(board: Leaderboard) -> str:
         lines += [f"  {line}" for line in entry.problems]
     if board.invalid:
         lines.append("")
-    return "\n".join([*lines, how(board), board.signature]) + "\n"
+    if board.rows:
+        lines += [how(board), board.signature]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def markdown(board: Leaderboard) -> str:
@@ -89,36 +90,26 @@ def markdown(board: Leaderboard) -> str:
             lines.append(f"- {_escaped(entry.system)}")
             lines += [f"    - {_escaped(line.strip())}" for line in entry.problems]
         lines.append("")
-    return "\n".join([*lines, how(board), "", f"`{board.signature}`"]) + "\n"
+    if board.rows:
+        lines += [how(board), "", f"`{board.signature}`"]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def as_csv(board: Leaderboard) -> str:
     """Return all rows as csv: floats in full, intervals as two columns, undefined as nothing."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     names = [
         name
         for column in COLUMNS
         for name in ([f"{column}_low", f"{column}_high"] if column.endswith("_ci") else [column])
     ]
-    writer.writerow(["track", "kind", *names])
+    rows: list[list[object]] = [["track", "kind", *names]]
     for row in board.rows:
         values: list[object] = [row.track, row.kind]
         for column in COLUMNS:
             value = getattr(row, column)
-            if column.endswith("_ci"):
-                values += value or (None, None)
-            else:
-                values.append(_plain(value))
-        writer.writerow(["" if value is None else value for value in values])
-    return stream.getvalue()
-
-
-def _plain(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
-        return f"'{value}"
-    return value
+            values += (value or (None, None)) if column.endswith("_ci") else [value]
+        rows.append(values)
+    return csv_of(rows)
 
 
 def _name_first(row: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.report.leaderboard import how, tracks
 from shroom.report.marks import scale
 from shroom.report.templating import rendered
+from shroom.report.text import confidence
 
 if TYPE_CHECKING:
     from shroom.leaderboard import Leaderboard, Row
@@ -26,7 +27,7 @@ def page(board: Leaderboard) -> str:
         "leaderboard.html.jinja",
         f"SHROOM leaderboard {board.split}".rstrip(),
         board=board,
-        confidence=f"{100 * board.how.confidence:g}% interval" if board.how.resamples else "",
+        confidence=confidence(board.how) if board.how.resamples else "",
         how=how(board),
         tracks=[
             _track(board, name, rows, f"track-{place + 1}")

@@ -10,6 +10,7 @@ from shroom.problems import printable
 from shroom.report.marks import scale
 from shroom.report.plots import KINDS
 from shroom.report.templating import rendered, require
+from shroom.report.text import confidence, kind
 from shroom.version import __version__
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def page(report: Report, command: str) -> str:
         "report.html.jinja",
         f"SHROOM report: {printable(', '.join(report.systems))}",
         command=command,
-        confidence=f"{100 * how.confidence:g}% intervals" if how.resamples else "",
+        confidence=f"{confidence(how)}s" if how.resamples else "",
         gold=", ".join(golds),
         how=how_made(report),
         metrics=report.metrics,
@@ -63,7 +64,7 @@ def page(report: Report, command: str) -> str:
         split=" and ".join(splits),
         tracks=[_track(track, f"track-{place + 1}") for place, track in enumerate(report.tracks)],
         version=__version__,
-        warnings=[str(problem).removeprefix("warning: ") for problem in report.warnings],
+        warnings=[*(problem.sentence for problem in report.warnings), *report.unsliced],
     )
 
 
@@ -71,10 +72,9 @@ def how_made(report: Report) -> str:
     """Return how the figures came about, in a few sentences."""
     how, parts = report.how, []
     if how.resamples:
-        kind = "BCa" if how.method == "bca" else how.method
         parts.append(
-            f"Intervals: {kind}, {how.resamples} bootstrap resamples of all items, the same for "
-            f"all systems, seed {how.seed}."
+            f"Intervals: {kind(how)}, {how.resamples} bootstrap resamples of all items, the same "
+            f"for all systems, seed {how.seed}."
         )
     if any(track.comparisons for track in report.tracks):
         parts.append(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.problems import ShroomError, printable
 from shroom.report.marks import whisker
 from shroom.report.style import document
-from shroom.report.text import interval, number
+from shroom.report.text import interval, number, p_value
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -61,7 +61,7 @@ def _environment() -> Environment:
         number=number,
         printable=printable,
         short=_short,
-        small=_small,
+        p_value=p_value,
         span=_span,
         whisker=lambda *given: Markup(whisker(*given)),  # noqa: S704 - it is made of numbers
     )
@@ -76,10 +76,6 @@ def _lines(text: str) -> str:
 def _short(value: float) -> str:
     """Return p with the digits that tell it apart."""
     return f"{value:.4g}"
-
-
-def _small(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
 
 
 def _span(ends: tuple[float, float]) -> str:

@@ -8,13 +8,16 @@ from shroom.intervals import MAX_ITEMS
 from shroom.problems import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from shroom.intervals import Intervals
     from shroom.scoring import Score, TrackScore
 
     Row = tuple[str, ...]
 
 _UNDEFINED = "–"
+#: What the sign stands for.
+WHY_UNDEFINED = f"{_UNDEFINED}: undefined, where p or the gold is the same on all items"
 
 
 def render(score: Score) -> str:
@@ -25,31 +28,48 @@ def render(score: Score) -> str:
     lines = [*align(rows), "", score.signature]
     if score.how.resamples:
         lines.append(intervals_line(score))
+    if any(None in part for result in score.results for part in _all_scores(result)):
+        lines.append(WHY_UNDEFINED)
     return "\n".join(lines) + "\n"
+
+
+def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
+    """Yield a track's scores, whole and in slices; floors tell themselves why they have none."""
+    for part in (result.scores, *(p for key in result.slices.values() for p in key.values())):
+        yield [part[name] for name in result.scores]
 
 
 def intervals_line(score: Score) -> str:
     """Return how the intervals were made, in one line."""
     how = score.how
-    kind = "BCa" if how.method == "bca" else how.method
-    line = f"intervals: {kind}, {how.resamples} bootstrap resamples of all items, seed {how.seed}"
+    line = (
+        f"intervals: {kind(how)}, {how.resamples} bootstrap resamples of all items, seed {how.seed}"
+    )
     if any(result.n > MAX_ITEMS for result in score.results):
         line += f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
     return line
 
 
+def kind(how: Intervals) -> str:
+    """Return the name of the kind of intervals."""
+    return "BCa" if how.method == "bca" else how.method
+
+
+def confidence(how: Intervals) -> str:
+    """Return the head of a column of intervals."""
+    return f"{100 * how.confidence:.12g}% interval"
+
+
 def header(score: Score) -> Row:
     """Return the heads of the columns of :func:`track_rows`."""
-    confidence = f"{100 * score.how.confidence:g}% interval"
     names = list(score.results[0].scores) if score.results else []
-    return ("", "n", *(cell for name in names for cell in (name, confidence)))
+    return ("", "n", *(cell for name in names for cell in (name, confidence(score.how))))
 
 
 def track_rows(result: TrackScore) -> list[Row]:
     """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
     names = list(result.scores)
-    whole = {**result.scores, **{f"{name}_ci": ci for name, ci in result.intervals.items()}}
-    rows = [(f"{result.split} {result.track}".strip(), str(result.n), *_cells(names, whole))]
+    rows = [(f"{result.split} {result.track}".strip(), str(result.n), *_cells(names, result.whole))]
     rows.extend(
         (f"  floor: {name}", "", *_cells(names, floor)) for name, floor in result.floors.items()
     )
@@ -91,6 +111,19 @@ def interval(bounds: Sequence[float] | None) -> str:
     ('[0.742, 0.816]', '')
     """
     return "" if bounds is None else f"[{bounds[0]:.3f}, {bounds[1]:.3f}]"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value with the digits that people read; none is 0.
+
+    Examples
+    --------
+    >>> p_value(0.0354), p_value(1e-7), p_value(None)
+    ('0.0354', '<0.0001', '–')
+    """
+    if value is None:
+        return _UNDEFINED
+    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
 def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
