@@ -62,6 +62,7 @@ bench: models  ## measure speed and memory beside peers (minutes)
 	$(BIN)/python benchmarks/resampling.py
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/comparing.py
+	$(BIN)/python benchmarks/spans.py
 	$(BIN)/python benchmarks/predicting.py
 
 bundle: setup  ## build the competition bundle into bundle/

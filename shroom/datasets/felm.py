@@ -1,0 +1,149 @@
+"""FELM: answers of ChatGPT in five domains, cut into segments that people judged for errors.
+
+One JSON object a line. A response has ``segmented_response``, its text in segments, and a label for
+each: *true is factual*, the opposite of SHROOM's polarity. Here "wrong" is what is not factual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom import decode
+from shroom.datapoint import Datapoint, Label, Reference, Task
+from shroom.datasets.collection import Collection
+from shroom.datasets.felm_rows import DOMAINS, Response, Rows
+from shroom.documents import documents_among_others
+from shroom.problems import InvalidInput, Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.documents import Source
+
+__all__ = ["DOMAINS", "Premise", "Response", "Segments", "datapoints", "read"]
+
+NAME = "felm"
+LICENCE = "CC BY-NC-SA 4.0"
+ABOUT = "segments of ChatGPT's answers in five domains, factual or not"
+SOURCE = "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of Large Language Models"
+
+
+class Premise(str, Enum):
+    """What a segment is held against."""
+
+    PROMPT = "prompt"  #: what ChatGPT was asked
+    REFERENCES = "references"  #: the prompt, and the passages of references where there are any
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """The segments of all responses as columns, m segments of n responses.
+
+    Attributes
+    ----------
+    response : array of int, shape [m]
+        The place of each segment's response among the records, rising.
+    wrong : array of bool, shape [m]
+        What people said: whether it is not factual.
+    domain : array of str, shape [n]
+        Of each response.
+    """
+
+    response: NDArray[np.intp]
+    wrong: NDArray[np.bool_]
+    domain: NDArray[np.str_]
+
+    @classmethod
+    def of(cls, records: Sequence[Response]) -> Segments:
+        """Return the columns of the records."""
+        sizes = [len(record.labels) for record in records]
+        return cls(
+            np.repeat(np.arange(len(records)), sizes),
+            np.array([not label for record in records for label in record.labels], bool),
+            np.array([record.domain for record in records], np.str_),
+        )
+
+
+def read(*paths: Source, problems: Problems | None = None) -> Collection[Response]:
+    """Return the responses in files, folders or zips.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        JSON Lines, also gzipped.
+    problems : Problems, optional
+        Gets the warnings, each with its place.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors: a file that is not of this form, or an index
+        that is given twice.
+
+    Examples
+    --------
+    >>> read("no/such/file.jsonl")
+    Traceback (most recent call last):
+    shroom.problems.InvalidInput: no/such/file.jsonl: expected a file, got No such ... [...]
+      to mend [file-unreadable]: check the path and its permissions
+    """
+    problems = Problems() if problems is None else problems
+    rows, files, found = Rows(problems), [], []
+    for document in (each for path in paths for each in documents_among_others(path, problems)):
+        data = document.read(problems)
+        if data is None:
+            continue
+        items = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
+        found += rows.records(items or [], document.file)
+        files.append(document.file)
+    if problems.errors:
+        raise InvalidInput(problems)
+    records = [record for record in found if record is not None]
+    return Collection(NAME, tuple(files), records, len(found) - len(records), problems)
+
+
+def datapoints(
+    records: Sequence[Response], premise: Premise = Premise.REFERENCES
+) -> list[Datapoint]:
+    r"""Return each segment as a datapoint, in order: as many as there are labels.
+
+    Parameters
+    ----------
+    records : sequence of Response
+        The responses.
+    premise : Premise
+        What to hold the segments against.
+
+    Examples
+    --------
+    >>> record = Response("0", "wk", "", "How tall is Everest?", "8849 m.", ("8849 m.",), (True,),
+    ...                   ("",), (None,), ("https://…",), ("It is 8849 m high.",))
+    >>> (point,) = datapoints([record])
+    >>> point.src, point.hyp, point.p
+    ('How tall is Everest?\n\nIt is 8849 m high.', '8849 m.', 0.0)
+    """
+    found = []
+    for record in records:
+        passages = record.ref_contents if premise is Premise.REFERENCES else ()
+        src = "\n\n".join((record.prompt, *passages))
+        for segment, factual in zip(record.segmented_response, record.labels):
+            label = Label.NOT_HALLUCINATION if factual else Label.HALLUCINATION
+            # The source carries the meaning; of SHROOM's tasks that is text simplification.
+            found.append(
+                Datapoint(
+                    hyp=segment,
+                    src=src,
+                    tgt="",
+                    task=Task.TS,
+                    ref=Reference.SRC,
+                    label=label,
+                    p=float(not factual),
+                )
+            )
+    return found

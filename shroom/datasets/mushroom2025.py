@@ -1,0 +1,120 @@
+"""Mu-SHROOM, SemEval-2025 Task 3: answers of language models with marked spans of characters.
+
+JSON Lines, a file for each language and split. Places count the code points of
+``model_output_text``, as Python does. Train has neither labels nor, in some languages, ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shroom.datapoint import Datapoint, Label, Reference, Task
+from shroom.datasets.collection import Collection
+from shroom.datasets.mushroom2025_records import HardSpan, Record, SoftSpan, hard_of, soft_of
+from shroom.datasets.mushroom2025_rows import Rows, documents_of
+from shroom.problems import InvalidInput, Problems, ShroomError, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shroom.documents import Source
+
+__all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "share_marked"]
+
+NAME = "mushroom2025"
+LICENCE = "none stated"
+ABOUT = "answers of language models in 14 languages, hallucinated spans marked by annotators"
+SOURCE = (
+    "R. Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on "
+    "Hallucinations and Related Observable Overgeneration Mistakes"
+)
+
+#: What the p of a datapoint may be: the share of its characters that are marked, or whether any is.
+CHOICES = ("share", "any")
+
+
+def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]:
+    """Return the records of files, folders or zips, whether they are labelled or not.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        JSON Lines, also gzipped.
+    problems : Problems, optional
+        Gets everything that is odd; a new one by default, which the collection keeps.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors: a file that cannot be read, or a doubled id.
+    """
+    problems = Problems() if problems is None else problems
+    files, records, dropped = [], [], 0
+    seen: dict[str, str] = {}
+    for file, items in documents_of(paths, problems):
+        files.append(file)
+        rows = Rows(file, problems, seen)
+        found = [rows.record(index, item) for index, item in enumerate(items)]
+        rows.finish(len(items))
+        records += [record for record in found if record is not None]
+        dropped += sum(record is None for record in found)
+    if problems.errors:
+        raise InvalidInput(problems)
+    return Collection(NAME, tuple(files), records, dropped, problems)
+
+
+def datapoints(records: Iterable[Record], p: str = "share") -> list[Datapoint]:
+    """Return the records as datapoints: the answer as hypothesis, the question as source.
+
+    Their task is TS, which has the common weights of all tasks and whose source carries the
+    meaning. Note that a question does not tell what is true: detectors that compare the two texts
+    see only whether the answer is about it.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        Labelled or not.
+    p : {"share", "any"}
+        The share of the answer's characters that are marked by more than half of the annotators,
+        or 1 where any is. The label is ``Hallucination`` where p > 0.5.
+
+    Raises
+    ------
+    ShroomError
+        For another word as ``p``.
+
+    Examples
+    --------
+    >>> record = Record("val-en-1", "EN", "Who?", "Ann Lee.", hard_labels=(HardSpan(0, 3),))
+    >>> datapoints([record])[0].p, datapoints([record], p="any")[0].p
+    (0.375, 1.0)
+    """
+    if p not in CHOICES:
+        raise ShroomError(f"p of Mu-SHROOM is {' or '.join(CHOICES)}, not {show(p)}")
+    return [_datapoint(record, p) for record in records]
+
+
+def _datapoint(record: Record, choice: str) -> Datapoint:
+    p = None
+    if record.is_labelled:
+        p = share_marked(record)
+        p = float(p > 0) if choice == "any" else p
+    labels = {None: None, True: Label.HALLUCINATION, False: Label.NOT_HALLUCINATION}
+    return Datapoint(
+        hyp=record.model_output_text,
+        src=record.model_input,
+        tgt="",
+        task=Task.TS,
+        ref=Reference.SRC,
+        model=record.model_id,
+        label=labels[None if p is None else p > 0.5],
+        p=p,
+    )
+
+
+def share_marked(record: Record) -> float:
+    """Return the share of a record's characters that are hard-labelled; 0 for an empty answer."""
+    length = len(record.model_output_text)
+    marked = hard_of(soft_of(record.hard))  # merged, so that no character counts twice
+    inside = sum(max(0, min(end, length) - start) for start, end in marked)
+    return inside / length if length else 0.0

@@ -1,0 +1,191 @@
+"""Predictions for Mu-SHROOM, and how they are aligned with the gold.
+
+JSON Lines of ``{"id": …, "soft_labels": [{"start", "end", "prob"}], "hard_labels": [[start,
+end]]}``, with either or both kinds of labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shroom import decode
+from shroom.datasets.mushroom2025_fields import Fields
+from shroom.datasets.mushroom2025_records import (
+    KEYS,
+    HardSpan,
+    Record,
+    SoftSpan,
+    hard_of,
+    soft_of,
+)
+from shroom.datasets.mushroom2025_rows import documents_of
+from shroom.metrics.span_cells import Spans
+from shroom.metrics.spans import Marks
+from shroom.problems import InvalidInput, Problems, show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.datasets.collection import Collection
+    from shroom.documents import Source
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a system marks in one answer.
+
+    Attributes
+    ----------
+    id : str
+        The answer's.
+    soft, hard : tuple of spans
+        Either is made of the other where it was missing.
+    soft_given, hard_given : bool
+        Whether it was not.
+    fields : Fields
+        Where it is from, for messages.
+    """
+
+    id: str
+    soft: tuple[SoftSpan, ...]
+    hard: tuple[HardSpan, ...]
+    soft_given: bool
+    hard_given: bool
+    fields: Fields
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Both sides of a comparison, about the same answers in the order of the gold.
+
+    Attributes
+    ----------
+    records : list of Record
+        The gold.
+    gold, predicted : Marks
+        What each side marks, for :func:`shroom.metrics.spans.scored`.
+    """
+
+    records: list[Record]
+    gold: Marks
+    predicted: Marks
+
+
+def marks(rows: Sequence[Record] | Sequence[Prediction], lengths: Sequence[int]) -> Marks:
+    """Return the spans of records or predictions as arrays."""
+    hard = Spans.of([row.hard for row in rows], lengths)
+    return Marks(hard, Spans.of([row.soft for row in rows], lengths))
+
+
+def align(gold: Collection[Record], *paths: Source, problems: Problems | None = None) -> Aligned:
+    """Return predictions beside the gold, row by row, whatever their order.
+
+    Parameters
+    ----------
+    gold : Collection of Record
+        As :func:`shroom.datasets.mushroom2025.read` gives it; every record needs an id and labels.
+    *paths : path or "-"
+        The predictions: files, folders or zips.
+    problems : Problems, optional
+        Gets the warnings.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors: missing, doubled or unknown ids, no labels of
+        either kind, malformed spans, probabilities outside [0, 1], soft spans beyond the text.
+    """
+    problems = Problems() if problems is None else problems
+    _check_gold(gold, problems)
+    found = read(*paths, problems=problems)
+    by_id = {prediction.id: prediction for prediction in found}
+    records = [record for record in gold.records if record.id is not None]
+    named = ", ".join(gold.files)
+    missing = [record.id for record in records if record.id not in by_id]
+    if missing:
+        first = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+        where = ", ".join(map(str, paths))
+        expected, told = f"all {len(records)} ids of {named}", f"{len(missing)} missing: {first}"
+        problems.add("ids-missing", where, expected, told, key="id")
+    lengths = {record.id: len(record.model_output_text) for record in records}
+    for prediction in found:
+        if prediction.id in lengths:
+            _check_ends(prediction, lengths[prediction.id])
+        else:
+            expected = f"an id of {named}"
+            prediction.fields.report("id-unknown", "id", expected, show(prediction.id))
+    if problems.errors:
+        raise InvalidInput(problems)
+    sizes = list(lengths.values())
+    rows = [by_id[name] for name in lengths if name is not None]
+    return Aligned(records, marks(records, sizes), marks(rows, sizes))
+
+
+def read(*paths: Source, problems: Problems) -> list[Prediction]:
+    """Return the predictions of files, folders or zips, with all their problems reported."""
+    found = []
+    seen: dict[str, str] = {}
+    for file, items in documents_of(paths, problems):
+        unknown: dict[str, list[int]] = {}
+        for index, item in enumerate(items):
+            if isinstance(item, dict):
+                fields = Fields(item, index, file, problems, strict=True)
+                prediction = _prediction(fields, seen)
+                if prediction is not None:
+                    found.append(prediction)
+                for key in item.keys() - set(KEYS):
+                    unknown.setdefault(key, []).append(index)
+            elif item is not decode.BROKEN:
+                problems.add("item-object", file, "an object", show(item), index=index)
+        for key, rows in sorted(unknown.items()):
+            rest = f" here and in {len(rows) - 1} more" if len(rows) > 1 else ""
+            problems.add("key-unknown", file, "the known keys", show(key) + rest, index=rows[0])
+    return found
+
+
+def _prediction(fields: Fields, seen: dict[str, str]) -> Prediction | None:
+    item, said = fields.item, fields.id
+    soft = fields.soft(item.get("soft_labels"), "soft_labels")
+    hard = fields.hard(item.get("hard_labels"), "hard_labels")
+    if item.get("soft_labels") is None and item.get("hard_labels") is None:
+        found = f"keys {show(list(item))}"
+        fields.report("key-missing", None, "soft_labels, hard_labels or both", found)
+    if said is None:
+        told = show(item["id"]) if "id" in item else "none"
+        fields.report("id-missing", "id", "the id of an answer, a string", told)
+        return None
+    if said in seen:
+        fields.report("id-doubled", "id", "each id once", f"{said}, as in {seen[said]}")
+        return None
+    seen[said] = f"{fields.file}: item {fields.index}"
+    return Prediction(
+        said,
+        soft_of(hard or ()) if soft is None else soft,
+        hard_of(soft or ()) if hard is None else hard,
+        soft is not None,
+        hard is not None,
+        fields,
+    )
+
+
+def _check_ends(prediction: Prediction, length: int) -> None:
+    """Report what lies beyond the text, of the labels that were given."""
+    if prediction.soft_given:
+        # The organisers' program stops at these.
+        prediction.fields.past_end(prediction.soft, "soft_labels", length, "label-value")
+    if prediction.hard_given:
+        # It takes those, and so they count in the union.
+        prediction.fields.past_end(prediction.hard, "hard_labels", length, "row-odd")
+
+
+def _check_gold(gold: Collection[Record], problems: Problems) -> None:
+    file = ", ".join(gold.files)
+    expected: dict[str, Any] = {
+        "id-missing": ("an id in every row", [r for r in gold.records if r.id is None]),
+        "gold-unlabelled": ("labels in every row", [r for r in gold.records if not r.is_labelled]),
+    }
+    for code, (what, rows) in expected.items():
+        if rows:
+            found = f"{len(rows)} of {len(gold.records)} without"
+            problems.add(code, file, what, found)

@@ -1,0 +1,127 @@
+"""One answer of Mu-SHROOM, and the spans that are marked in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+KEYS = (
+    "id",
+    "lang",
+    "model_input",
+    "model_output_text",
+    "model_id",
+    "soft_labels",
+    "hard_labels",
+    "model_output_tokens",
+    "model_output_logits",
+    "wikipedia_url",
+    "annotations",
+)
+
+
+class HardSpan(NamedTuple):
+    """Characters that are marked, from ``start`` up to but not including ``end``."""
+
+    start: int
+    end: int
+
+
+class SoftSpan(NamedTuple):
+    """Characters that are marked with a probability, up to but not including ``end``."""
+
+    start: int
+    end: int
+    prob: float
+
+
+def hard_of(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
+    """Return what is marked by more than half, touching and overlapping spans as one.
+
+    Examples
+    --------
+    >>> hard_of([SoftSpan(4, 6, 0.6), SoftSpan(0, 4, 1.0), SoftSpan(8, 9, 0.5)])
+    (HardSpan(start=0, end=6),)
+    """
+    merged: list[HardSpan] = []
+    for start, end, prob in sorted(soft):
+        if prob <= 0.5 or start >= end:
+            continue
+        if merged and start <= merged[-1].end:
+            merged[-1] = HardSpan(merged[-1].start, max(end, merged[-1].end))
+        else:
+            merged.append(HardSpan(start, end))
+    return tuple(merged)
+
+
+def soft_of(hard: Sequence[HardSpan]) -> tuple[SoftSpan, ...]:
+    """Return marked spans with the probability 1.
+
+    Examples
+    --------
+    >>> soft_of([HardSpan(0, 6)])
+    (SoftSpan(start=0, end=6, prob=1.0),)
+    """
+    return tuple(SoftSpan(start, end, 1.0) for start, end in hard)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One answer of a language model.
+
+    Attributes
+    ----------
+    id : str or None
+        ``{split}-{language}-{number}``; ``None`` in parts of train.
+    lang : str
+        The language's code in upper case, such as ``DE``.
+    model_input, model_output_text : str
+        The question and the answer. The answer may be empty.
+    model_id : str
+        The model's name on the hub.
+    soft_labels : tuple of SoftSpan or None
+        What share of the annotators marked which characters; ``None`` where it is not told.
+    hard_labels : tuple of HardSpan or None
+        What more than half of them marked; ``None`` where it is not told.
+    model_output_tokens : tuple of str
+        The tokens that the model wrote, in its tokenizer's spelling.
+    model_output_logits : tuple of float
+        Their logits; in some rows not as many as tokens.
+    wikipedia_url : str
+        The page that the annotators were given.
+    annotations : dict of tuple of HardSpan
+        By annotator, what each marked.
+    other : dict
+        Whatever else stood in the row.
+    """
+
+    id: str | None
+    lang: str
+    model_input: str
+    model_output_text: str
+    model_id: str = ""
+    soft_labels: tuple[SoftSpan, ...] | None = None
+    hard_labels: tuple[HardSpan, ...] | None = None
+    model_output_tokens: tuple[str, ...] = ()
+    model_output_logits: tuple[float, ...] = ()
+    wikipedia_url: str = ""
+    annotations: Mapping[str, tuple[HardSpan, ...]] = field(default_factory=dict)
+    other: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the row has labels of either kind."""
+        return self.soft_labels is not None or self.hard_labels is not None
+
+    @property
+    def hard(self) -> tuple[HardSpan, ...]:
+        """The hard labels, made of the soft ones where they are missing."""
+        return hard_of(self.soft_labels or ()) if self.hard_labels is None else self.hard_labels
+
+    @property
+    def soft(self) -> tuple[SoftSpan, ...]:
+        """The soft labels, made of the hard ones where they are missing."""
+        return soft_of(self.hard_labels or ()) if self.soft_labels is None else self.soft_labels

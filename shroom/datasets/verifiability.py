@@ -1,0 +1,171 @@
+"""Verifiability in generative search engines: whether what they cite supports what they say.
+
+Two forms, told apart row by row: responses with full human annotations (:class:`Response`), and
+pairs of a claim and the text of its reference (:class:`Pair`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Union
+
+from shroom import decode
+from shroom.datapoint import Datapoint, Label, Reference, Task
+from shroom.datasets.collection import Collection
+from shroom.datasets.verifiability_records import Pair, Response
+from shroom.datasets.verifiability_rows import ATTRIBUTABLE, Rows
+from shroom.documents import documents_among_others
+from shroom.problems import InvalidInput, Problems, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shroom.documents import Source
+
+__all__ = ["Pair", "Record", "Response", "datapoints", "read", "without_premise"]
+
+NAME = "verifiability"
+LICENCE = "MIT (human evaluation); none stated (Stanford-GenSearch pairs of AttributionBench)"
+ABOUT = "statements of generative search engines, supported by their citations or not"
+SOURCE = (
+    "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines; "
+    "Li et al. (2024), AttributionBench: How Hard is Automatic Attribution Evaluation?"
+)
+
+Record = Union[Response, Pair]
+
+
+def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]:
+    """Return the responses and pairs in files, folders or zips.
+
+    Query sets that lie beside them in a folder are left out, with a warning for each file; see
+    :mod:`shroom.datasets.queries`.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        JSON Lines or JSON lists, also gzipped.
+    problems : Problems, optional
+        Gets the warnings, each with its place.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors, such as a line that is not JSON.
+
+    Examples
+    --------
+    >>> read("no/such/file.jsonl")
+    Traceback (most recent call last):
+    shroom.problems.InvalidInput: no/such/file.jsonl: expected a file, got No such ... [...]
+      to mend [file-unreadable]: check the path and its permissions
+    """
+    problems = Problems() if problems is None else problems
+    rows, files, found = Rows(problems), [], []
+    for document in (each for path in paths for each in documents_among_others(path, problems)):
+        data = document.read(problems)
+        if data is None:
+            continue
+        text, lines = bytes(data), document.is_lines(data)
+        items = decode.items(text, document.file, problems, lines=lines) or []
+        if document.member and _is_query_set(items):
+            said = f"a query set of {len(items)} rows"
+            problems.add("file-ignored", document.file, "responses or pairs", said)
+            continue
+        _report_doubled_keys(text, document.file, problems, lines=lines)
+        found += rows.records(items, document.file)
+        files.append(document.file)
+    rows.report()
+    if problems.errors:
+        raise InvalidInput(problems)
+    records = [record for record in found if record is not None]
+    return Collection(NAME, tuple(files), records, len(found) - len(records), problems)
+
+
+def datapoints(records: Iterable[Record]) -> list[Datapoint]:
+    """Return statements against what their sources say, in order.
+
+    Of a response, each judged citation that has evidence is a datapoint: the statement against that
+    evidence, with p 0 where the support is complete, 0.5 where it is partial and 1 where there is
+    none. Of a pair, the claim against its reference: p 0 where it is attributable, else 1. What has
+    no text to be held against is left out; :func:`without_premise` counts it.
+
+    Examples
+    --------
+    >>> pair = Pair("How high?", "It is high.", "It is high.", "It is high.", ("8849 m.",),
+    ...             ("https://…",), (), "attributable", "Stanford-GenSearch", "1")
+    >>> (point,) = datapoints([pair])
+    >>> point.src, point.hyp, point.p
+    ('8849 m.', 'It is high.', 0.0)
+    """
+    return [
+        _datapoint(premise, hypothesis, p, model)
+        for premise, hypothesis, p, model in _judged(records)
+        if premise.strip()
+    ]
+
+
+def without_premise(records: Iterable[Record]) -> int:
+    """Return how many verdicts are no datapoints, since nothing was copied from the cited page."""
+    return sum(not premise.strip() for premise, *_ in _judged(records))
+
+
+def _judged(records: Iterable[Record]) -> Iterable[tuple[str, str, float, str]]:
+    """Yield (premise, hypothesis, p, model) of each verdict."""
+    for record in records:
+        if isinstance(record, Pair):
+            p = float(record.attribution_label != ATTRIBUTABLE)
+            yield "\n\n".join(record.references), record.claim, p, ""
+            continue
+        for statement in record.statements:
+            for judgement in statement.citation_annotations or ():
+                if judgement.citation_supports is not None:
+                    p = 1 - judgement.citation_supports.degree
+                    yield judgement.evidence or "", statement.text, p, record.system_name
+
+
+def _datapoint(premise: str, hypothesis: str, p: float, model: str) -> Datapoint:
+    # The source carries the meaning; of SHROOM's tasks that is text simplification.
+    return Datapoint(
+        hyp=hypothesis,
+        src=premise,
+        tgt="",
+        task=Task.TS,
+        ref=Reference.SRC,
+        model=model,
+        label=Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION,
+        p=p,
+    )
+
+
+def _is_query_set(items: Sequence[Any]) -> bool:
+    return bool(items) and all(
+        isinstance(item, dict)
+        and ("prompt_text" in item or "query" in item)
+        and not item.keys() & {"annotation", "attribution_label", "response"}
+        for item in items
+    )
+
+
+def _report_doubled_keys(data: bytes, file: str, problems: Problems, *, lines: bool) -> None:
+    """Report keys that one object has twice: of two equal statements, JSON keeps the last."""
+    doubled: set[str] = set()
+
+    def pairs(found: list[tuple[str, Any]]) -> None:
+        if len(dict(found)) < len(found):
+            counts = Counter(key for key, _ in found)
+            doubled.update(key for key, times in counts.items() if times > 1)
+
+    text = data.decode("utf-8-sig", errors="replace")
+    rows = [row for row in text.split("\n") if row.strip()] if lines else [text]
+    for index, row in enumerate(rows):
+        doubled.clear()
+        try:
+            json.loads(row, object_pairs_hook=pairs)
+        except (ValueError, RecursionError):  # which decode has told of
+            continue
+        for key in sorted(doubled):
+            place = {"index": index} if lines else {}
+            expected = "a key once in an object (the last is used)"
+            problems.add("row-odd", file, expected, "it again", key=show(key), **place)

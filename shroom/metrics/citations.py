@@ -1,0 +1,206 @@
+"""Metrics of citations: whether what statements cite supports them, and whether it is needed.
+
+The unit of resampling is the response, since its statements and citations belong together. Each
+response has six statistics; see :func:`statistics`.
+
+References
+----------
+N. F. Liu, T. Zhang and P. Liang (2023), "Evaluating Verifiability in Generative Search Engines",
+Findings of EMNLP, sections 2.2 to 2.4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.base import Metric
+
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Floats = NDArray[np.float64]
+    Of = Callable[[Array], Floats]  # sums or statistics [..., 4] -> values [...]
+
+#: The verdicts on one citation, as numbers.
+COMPLETE, PARTIAL, NONE = 1.0, 0.5, 0.0
+
+_WORTHY, _SUPPORTED, _JUDGED, _PRECISE, _FLUENCY, _UTILITY = range(6)
+_COUNTS = 4
+_PAPER = "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines"
+
+
+def statistics(*columns: Array) -> Floats:
+    """Return what each response contributes: an array of shape [n, 6].
+
+    Parameters
+    ----------
+    *columns : array, shape [n]
+        In this order: the count of verification-worthy statements, of those that their citations
+        support, of judged citations, of those that count as precise, the fluency and the perceived
+        utility (1 to 5; ``nan`` where it is not given). The first four are those of :func:`counts`.
+    """
+    return np.column_stack([np.asarray(column, np.float64) for column in columns])
+
+
+def counts(
+    response: Array, worthy: Array, supported: Array, statement: Array, support: Array, n: int
+) -> NDArray[np.int64]:
+    """Return the four counts of each response: shape [n, 4], columns as in :func:`statistics`.
+
+    Parameters
+    ----------
+    response : array of int, shape [statements]
+        The response that each statement is from, in [0, n).
+    worthy : array of bool, shape [statements]
+        Whether the statement is worth verifying.
+    supported : array of bool, shape [statements]
+        Whether the union of its citations fully supports it; false where it has none.
+    statement : array of int, shape [citations]
+        The statement that each judged citation belongs to, in [0, statements).
+    support : array of float, shape [citations]
+        1 for complete, 0.5 for partial and 0 for no support.
+    n : int
+        How many responses there are; some may have no statement.
+
+    Notes
+    -----
+    A partial citation is precise only where the union supports the statement and no single citation
+    does: there it is part of what is needed.
+
+    Examples
+    --------
+    The first worked example of the paper: each of three statements has one citation that supports
+    it alone, so that neither of the partial ones counts.
+
+    >>> import numpy as np
+    >>> supported = worthy = np.array([True, True, True])
+    >>> statement = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    >>> support = np.array([1, 0, 0.5, 1, 0, 0, 1, 0.5])
+    >>> counts(np.array([0, 0, 0]), worthy, supported, statement, support, 1).tolist()
+    [[3, 3, 8, 3]]
+    """
+    response, statement = np.asarray(response, np.intp), np.asarray(statement, np.intp)
+    worthy, supported = np.asarray(worthy, bool), np.asarray(supported, bool)
+    complete = np.asarray(support) == COMPLETE
+    alone = np.zeros(len(response), bool)
+    alone[statement[complete]] = True
+    needed = (np.asarray(support) == PARTIAL) & (supported & ~alone)[statement]
+    cited = response[statement]
+    columns = (response[worthy], response[worthy & supported], cited, cited[complete | needed])
+    return np.stack([np.bincount(column, minlength=n) for column in columns], axis=1)
+
+
+def _recall(of: Array) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(of[..., _SUPPORTED] / of[..., _WORTHY])
+
+
+def _precision(of: Array) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(of[..., _PRECISE] / of[..., _JUDGED])
+
+
+def _f1(of: Array) -> Floats:
+    recall, precision = _recall(of), _precision(of)
+    with np.errstate(invalid="ignore"):
+        harmonic = 2 * recall * precision / (recall + precision)
+    return np.where(recall + precision == 0, 0.0, harmonic)
+
+
+def _fluency(of: Array) -> Floats:
+    return np.asarray(of[..., _FLUENCY])
+
+
+def _utility(of: Array) -> Floats:
+    return np.asarray(of[..., _UTILITY])
+
+
+def _pooled(name: str, value: Of, about: str, formula: str) -> Metric:
+    """Return the metric of the counts of all responses together."""
+
+    def score(rows: Array, weights: Floats) -> Floats:
+        return value(weights @ rows[:, :_COUNTS])
+
+    return Metric(
+        name, statistics, score, (0.0, 1.0), about=about, formula=formula, reference=_PAPER
+    )
+
+
+def _mean(
+    name: str, value: Of, about: str, formula: str, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Metric:
+    """Return the metric that is the mean of the responses that have a value."""
+
+    def score(rows: Array, weights: Floats) -> Floats:
+        values = value(rows)
+        defined = ~np.isnan(values)
+        drawn = weights[:, defined]
+        with np.errstate(invalid="ignore"):
+            return np.asarray((drawn @ values[defined]) / drawn.sum(axis=1))
+
+    return Metric(name, statistics, score, bounds, about=about, formula=formula, reference=_PAPER)
+
+
+RECALL = _pooled(
+    "citation_recall",
+    _recall,
+    "the share of verification-worthy statements that their citations fully support",
+    "supported / worthy",
+)
+PRECISION = _pooled(
+    "citation_precision",
+    _precision,
+    "the share of citations that support their statement, or are needed to",
+    "(T_fs + T_ps) / N",
+)
+F1 = _pooled(
+    "citation_f1",
+    _f1,
+    "the harmonic mean of citation recall and precision",
+    "2 · recall · precision / (recall + precision), 0 where both are 0",
+)
+MEAN_RECALL = _mean(
+    "mean_citation_recall",
+    _recall,
+    "citation recall of each response, then the mean",
+    "mean of supported / worthy, over responses with a worthy statement",
+)
+MEAN_PRECISION = _mean(
+    "mean_citation_precision",
+    _precision,
+    "citation precision of each response, then the mean",
+    "mean of (T_fs + T_ps) / N, over responses with a judged citation",
+)
+MEAN_F1 = _mean(
+    "mean_citation_f1",
+    _f1,
+    "citation F1 of each response, then the mean",
+    "mean of F1, over responses with a worthy statement and a judged citation",
+)
+FLUENCY = _mean(
+    "fluency", _fluency, "how fluent annotators found the response", "mean Likert, 1 to 5", (1, 5)
+)
+UTILITY = _mean(
+    "perceived_utility",
+    _utility,
+    "how useful annotators found the response",
+    "mean Likert, 1 to 5",
+    (1, 5),
+)
+
+#: All of them, in the order in which tables show them.
+CITATION_METRICS = (
+    RECALL,
+    PRECISION,
+    F1,
+    MEAN_RECALL,
+    MEAN_PRECISION,
+    MEAN_F1,
+    FLUENCY,
+    UTILITY,
+)

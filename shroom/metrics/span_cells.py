@@ -1,0 +1,179 @@
+"""Spans of characters as arrays, and the cells that they cut their texts into.
+
+Texts are cut where any span of either side begins or ends. Within such a cell nothing changes, so
+it counts with its length, and the characters themselves are never visited: the work grows with
+the number of spans. The cells of all texts lie in one array, text after text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+#: No text is longer, so that a place in all texts together is a whole number of 64 bits.
+MAX_END = 1 << 31
+#: Probabilities that are equal to so many digits make a constant.
+DIGITS = 8
+#: How far the texts lie apart on the one line of all their characters.
+_STRIDE = MAX_END + 1
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The spans of n texts, one after the other.
+
+    Attributes
+    ----------
+    lengths : array of int, shape [n]
+        How many characters each text has.
+    text : array of int, shape [m]
+        Which text each span marks, in [0, n).
+    start, end : array of int, shape [m]
+        The first character of the span, and the one after its last. Where ``start >= end`` it
+        marks nothing.
+    prob : array, shape [m]
+        How probable it is that the span is marked; 1 for spans without a probability.
+
+    Raises
+    ------
+    ValueError
+        For places below 0 or beyond ``MAX_END``.
+    """
+
+    lengths: Ints
+    text: Ints
+    start: Ints
+    end: Ints
+    prob: Floats
+
+    def __post_init__(self) -> None:
+        for places in (self.start, self.end):
+            if len(places) and not 0 <= places.min() <= places.max() <= MAX_END:
+                raise ValueError(f"expected spans within [0, {MAX_END}]")
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[Sequence[float]]], lengths: Iterable[int]) -> Spans:
+        """Return the spans of texts as arrays.
+
+        Parameters
+        ----------
+        texts : sequence of n sequences of (start, end) or (start, end, prob)
+            The spans of each text. Of overlapping ones the last gives the probability.
+        lengths : n integers
+            How many characters each text has.
+
+        Examples
+        --------
+        >>> spans = Spans.of([[(0, 4, 0.5), (6, 9, 1.0)], []], lengths=[9, 3])
+        >>> spans.text.tolist(), spans.end.tolist(), spans.prob.tolist()
+        ([0, 0], [4, 9], [0.5, 1.0])
+        """
+        flat = list(chain.from_iterable(texts))
+        counts = np.fromiter(map(len, texts), np.int64, len(texts))
+        start, end = (np.array([span[i] for span in flat], np.int64) for i in (0, 1))
+        prob = np.array([span[2] if len(span) > 2 else 1.0 for span in flat], np.float64)
+        sizes = np.array(list(lengths), np.int64)
+        return cls(sizes, np.repeat(np.arange(len(texts)), counts), start, end, prob)
+
+    def within(self) -> Spans:
+        """Return the parts of the spans that lie in their texts, without empty ones."""
+        end = np.minimum(self.end, self.lengths[self.text])
+        kept = self.start < end
+        text, start, prob = self.text[kept], self.start[kept], self.prob[kept]
+        return Spans(self.lengths, text, start, end[kept], prob)
+
+
+class Cells:
+    """The texts of some sides, cut wherever a span begins or ends.
+
+    Parameters
+    ----------
+    *sides : Spans
+        Of the same n texts. What none of them reaches is in no cell.
+
+    Attributes
+    ----------
+    text : array of int, shape [c]
+        The text of each cell.
+    length : array of int, shape [c]
+        How many characters it has; 0 for the gaps between texts.
+    """
+
+    def __init__(self, *sides: Spans) -> None:
+        lengths = sides[0].lengths
+        if any(not np.array_equal(lengths, side.lengths) for side in sides):
+            raise ValueError("expected spans of the same texts on both sides")
+        self.n = len(lengths)
+        self.bounds = np.unique(np.concatenate([_places(s, e) for s in sides for e in (0, 1)]))
+        text = self.bounds // _STRIDE
+        self.text = text[:-1]
+        self.length = np.where(text[1:] == self.text, np.diff(self.bounds), 0)
+
+    def spans(self, side: Spans) -> tuple[Ints, Ints]:
+        """Return the first cell of each span and the one after its last."""
+        first, last = (np.searchsorted(self.bounds, _places(side, end)) for end in (0, 1))
+        return first, np.maximum(first, last)
+
+    def marked(self, side: Spans) -> NDArray[np.bool_]:
+        """Return which cells lie in a span."""
+        size = len(self.bounds)
+        opened, closed = (np.bincount(places, minlength=size) for places in self.spans(side))
+        return np.asarray(np.cumsum(opened - closed)[: len(self.text)] > 0)
+
+    def painted(self, side: Spans) -> Floats:
+        """Return each cell's probability: 0, or that of the last span over it."""
+        values = np.zeros(len(self.text))
+        first, last = self.spans(side)
+        if np.all(first[1:] >= last[:-1]):  # in order and apart, as nearly always
+            widths = last - first
+            starts = np.cumsum(widths) - widths
+            covered = np.arange(widths.sum()) + np.repeat(first - starts, widths)
+            values[covered] = np.repeat(side.prob, widths)
+            return values
+        # One by one, since numpy does not promise which of repeated indices wins.
+        for start, end, prob in zip(first.tolist(), last.tolist(), side.prob.tolist()):
+            values[start:end] = prob
+        return values
+
+    def sums(self, values: NDArray[Any]) -> Floats:
+        """Return the sum over the characters of each text."""
+        return np.asarray(np.bincount(self.text, self.length * values, self.n), np.float64)
+
+    def varied(self, values: Floats) -> NDArray[np.bool_]:
+        """Return whether the values of each text differ, rounded as Python rounds."""
+        distinct, inverse = np.unique(values, return_inverse=True)
+        rounded = np.array([round(value, DIGITS) for value in distinct.tolist()])[inverse]
+        least, greatest = np.full(self.n, np.inf), np.full(self.n, -np.inf)
+        text, real = self.text[self.length > 0], rounded[self.length > 0]
+        np.minimum.at(least, text, real)
+        np.maximum.at(greatest, text, real)
+        return least < greatest
+
+    def rank_deviations(self, values: Floats) -> Floats:
+        """Return twice each cell's deviation from the mean rank of its text: a whole number."""
+        order = np.lexsort((values, self.text))
+        text, ranked, length = self.text[order], values[order], self.length[order]
+        rises = np.ones(len(order), bool)
+        rises[1:] = (text[1:] != text[:-1]) | (ranked[1:] != ranked[:-1])
+        level = np.cumsum(rises) - 1
+        tied = np.bincount(level, length)
+        total = np.bincount(text, length, self.n)
+        before = np.cumsum(tied) - tied - (np.cumsum(total) - total)[text[rises]]
+        deviations = np.empty(len(order))
+        deviations[order] = (2 * before + tied - total[text[rises]])[level]
+        return deviations
+
+
+def _places(side: Spans, end: int) -> Ints:
+    return np.asarray(side.text * _STRIDE + (side.end if end else side.start))
