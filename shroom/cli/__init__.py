@@ -28,6 +28,7 @@ VERBS = {
     "predict": "Run a detector and write its submission.",
     "fit": "Fit a detector on labelled data.",
     "detectors": "List the detectors, and which of them are ready here.",
+    "corrupt": "Turn faithful items into inconsistent ones, with the edits recorded.",
     "explain": "Show which words of a hypothesis drive p.",
     "bundle": "Build the competition bundle for Codabench and CodaLab.",
 }

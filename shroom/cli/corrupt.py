@@ -1,0 +1,202 @@
+"""``shroom corrupt``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.corrupt.corrupting import MAX_P, balanced, corruptions, is_faithful
+from shroom.corrupt.names import Rules
+from shroom.corrupt.reading import read
+from shroom.corrupt.registry import METHODS
+from shroom.corrupt.spacy_pipeline import recogniser
+from shroom.datapoint import Label
+from shroom.problems import Problems, ShroomError
+from shroom.report.text import align
+from shroom.table import P
+from shroom.writing import prepare, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.corrupt.corrupting import Corruption
+    from shroom.datapoint import Datapoint
+    from shroom.datasets.semeval2024 import DataFile
+
+EXAMPLES = """\b
+Examples:
+  shroom corrupt val.model-agnostic.json -o corrupted.json
+  shroom corrupt val.model-agnostic.json -o hard.json --method number --method negation --balanced
+  shroom corrupt pairs.csv -o corrupted.jsonl --assume-faithful --seed 7
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("data", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="A .json or .jsonl file, or -.")
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(list(METHODS)),
+    multiple=True,
+    help="How; may be repeated.  [default: all]",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--balanced/--all",
+    "even",
+    default=False,
+    help="One corruption of each item that has some, beside it; or every one of every item.",
+)
+@click.option(
+    "--max-p",
+    type=click.FloatRange(0, 1),
+    default=MAX_P,
+    show_default=True,
+    help="Items with a greater p are not taken as faithful.",
+)
+@click.option("--assume-faithful", is_flag=True, help="Take unlabelled items as faithful.")
+@click.option("--rules", is_flag=True, help="Find names by rules, even where spaCy is installed.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(
+    *,
+    data: str,
+    output: str,
+    methods: tuple[str, ...],
+    seed: int,
+    even: bool,
+    max_p: float,
+    assume_faithful: bool,
+    rules: bool,
+    form: str,
+) -> None:
+    """Turn faithful items of DATA into inconsistent ones, and write both, labelled.
+
+    DATA is SHROOM's (a file, a folder, a zip), or JSON Lines or CSV with the columns premise and
+    hypothesis. The output has each faithful item, and after it what was made of it, with the
+    method and the edit.
+    """
+    if math.isnan(max_p):
+        raise click.BadParameter("nan is no p", param_hint="--max-p")
+    if form == "json" and output == "-":
+        raise click.UsageError("the data and the summary cannot both go to stdout; name a file")
+    prepare(output, ["corrupted.json"], [data])
+    problems = Problems()
+    files = read(data, problems)
+    say(problems)
+    points, places = _faithful(files, data, max_p=max_p, assume_faithful=assume_faithful)
+    chosen = methods or tuple(METHODS)
+    finder = Rules() if rules else recogniser()
+    found = corruptions(points, chosen, seed, recogniser=finder)
+    if not found:
+        raise ShroomError(
+            f"{data}: none of its {len(points)} faithful items can be corrupted by "
+            f"{' or '.join(dict.fromkeys(chosen))}; choose other methods, or name more data"
+        )
+    if even:
+        found = balanced(found, points, seed)
+    rows = _rows(points, places, found, even=even)
+    text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
+    write_files(output, {"corrupted.json": text}, [data])
+    kept = len(rows) - len(found)
+    say([f"wrote {kept} faithful and {len(found)} inconsistent items to {output}"])
+    _summarise(
+        found,
+        chosen,
+        form,
+        items=sum(len(file.datapoints) for file in files),
+        faithful=len(points),
+        kept=kept,
+        seed=seed,
+        names=finder.about,
+        to_stdout=output == "-",
+    )
+
+
+def _faithful(
+    files: list[DataFile], data: str, *, max_p: float, assume_faithful: bool
+) -> tuple[list[Datapoint], list[dict[str, Any]]]:
+    """Return the faithful datapoints, and where each is from."""
+    points, places, unlabelled, total = [], [], 0, 0
+    for file in files:
+        for index, point in enumerate(file.datapoints):
+            total += 1
+            unlabelled += point.p is None and point.label is None
+            if is_faithful(point, max_p=max_p, assume_faithful=assume_faithful):
+                points.append(point)
+                places.append({"file": file.base, "index": index, "id": point.id})
+    if not points:
+        way_out = (
+            f"{unlabelled} have no label; to take them as faithful, add --assume-faithful"
+            if unlabelled and not assume_faithful
+            else "name data with hypotheses that their premises support, or raise --max-p"
+        )
+        raise ShroomError(f"{data}: none of its {total} items is known to be faithful: {way_out}")
+    return points, places
+
+
+def _rows(
+    points: list[Datapoint],
+    places: list[dict[str, Any]],
+    found: Sequence[Corruption],
+    *,
+    even: bool,
+) -> list[dict[str, Any]]:
+    """Return the faithful items, each followed by what was made of it."""
+    made: dict[int, list[Corruption]] = {}
+    for one in found:
+        made.setdefault(one.of, []).append(one)
+    rows = []
+    for place, point in enumerate(points):
+        if even and place not in made:
+            continue
+        of = {"of": places[place]}
+        rows.append(_row(point, 0.0, {"method": None, "edit": None, **of}))
+        for one in made.get(place, []):
+            how = {"method": one.method, "edit": one.edit.to_dict(), **of}
+            rows.append(_row(one.datapoint, 1.0, how))
+    return rows
+
+
+def _row(point: Datapoint, p: float, corruption: dict[str, Any]) -> dict[str, Any]:
+    """Return a datapoint as SHROOM's files have it; without an id, which two could not share."""
+    p = p if point.p is None else point.p
+    row: dict[str, Any] = {"hyp": point.hyp, "src": point.src, "tgt": point.tgt}
+    if point.ref is not None:
+        row["ref"] = point.ref.value
+    row |= {"task": point.task.value, "model": point.model}
+    if point.labels:
+        row["labels"] = [label.value for label in point.labels]
+    label = point.label or (Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION)
+    return {**row, "label": label.value, P: p, "corruption": corruption}
+
+
+def _summarise(
+    found: Sequence[Corruption],
+    chosen: Sequence[str],
+    form: str,
+    *,
+    to_stdout: bool,
+    **about: Any,
+) -> None:
+    """Tell how many items each method has corrupted, and what the draws depend on."""
+    count = Counter(one.method for one in found)
+    by_method = {name: count[name] for name in dict.fromkeys(chosen)}
+    if form == "json":
+        result = {**about, "inconsistent": len(found), "by_method": by_method}
+        click.echo(json.dumps(result, indent=2))
+        return
+    rows: list[tuple[str, ...] | None] = [("method", "made"), None]
+    rows += [(name, str(n)) for name, n in by_method.items()]
+    rows += [None, ("all", str(len(found)))]
+    lines = [
+        *align(rows),
+        "",
+        "seed {seed}, names by {names}, {faithful} of {items} items faithful".format(**about),
+    ]
+    click.echo("\n".join(lines), err=to_stdout)

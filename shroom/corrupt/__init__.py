@@ -1,0 +1,1 @@
+"""Faithful pairs of premise and hypothesis turned into inconsistent ones, each edit recorded."""

@@ -1,0 +1,112 @@
+"""The word lists that ship with the kit: small, plain files, a line for each entry."""
+
+from __future__ import annotations
+
+import functools
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDER = Path(__file__).parent / "words"
+
+
+class Unit(NamedTuple):
+    """What a unit measures, and how many of the dimension's base it is."""
+
+    dimension: str
+    factor: Fraction
+
+
+def lines(name: str) -> list[str]:
+    """Return the lines of a list, without comments and blank lines."""
+    text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    return [line.strip() for line in text.split("\n") if line.strip() and line[0] != "#"]
+
+
+@functools.cache
+def words(name: str) -> frozenset[str]:
+    """Return a list of words, several of which may stand on a line.
+
+    Examples
+    --------
+    >>> "perhaps" in words("hedges")
+    True
+    """
+    return frozenset(word for line in lines(name) for word in line.split())
+
+
+@functools.cache
+def antonyms() -> dict[str, tuple[str, ...]]:
+    """Return the antonyms of each word that has some.
+
+    Examples
+    --------
+    >>> antonyms()["cheap"]
+    ('expensive',)
+    """
+    found: dict[str, list[str]] = {}
+    for line in lines("antonyms"):
+        left, sign, right = line.split()
+        found.setdefault(left, []).append(right)
+        if sign == "=":
+            found.setdefault(right, []).append(left)
+    return {word: tuple(others) for word, others in found.items()}
+
+
+@functools.cache
+def auxiliaries() -> dict[str, str]:
+    """Return each negated auxiliary that is one word, with the auxiliary itself.
+
+    Examples
+    --------
+    >>> auxiliaries()["won't"]
+    'will'
+    """
+    rows = [line.split() for line in lines("auxiliaries")]
+    return {negated: plain for plain, *others in rows for negated in others}
+
+
+@functools.cache
+def numbers(kind: str) -> dict[str, int]:
+    """Return the number words of a kind: ``cardinal``, ``scale``, ``ordinal`` or ``other``.
+
+    Examples
+    --------
+    >>> numbers("scale")["million"]
+    1000000
+    """
+    rows = [line.split() for line in lines("numbers")]
+    return {word: int(value) for of, word, value in rows if of == kind}
+
+
+@functools.cache
+def units() -> dict[str, Unit]:
+    """Return the units by each of their spellings.
+
+    Examples
+    --------
+    >>> units()["km"].factor / units()["metres"].factor
+    Fraction(1000, 1)
+    """
+    found = {}
+    for line in lines("units"):
+        dimension, factor, *spellings = line.split()
+        found.update(dict.fromkeys(spellings, Unit(dimension, Fraction(factor))))
+    return found
+
+
+@functools.cache
+def names() -> dict[str, list[tuple[str, ...]]]:
+    """Return the known names by kind, those together that name the same or a part of it.
+
+    Examples
+    --------
+    >>> names()["day"][0]
+    ('Monday',)
+    """
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for line in lines("names"):
+        kind, _, listed = line.partition(":")
+        groups = (tuple(part.strip() for part in group.split("/")) for group in listed.split(";"))
+        found.setdefault(kind, []).extend(groups)
+    return found
