@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from shroom.calibrators import METHODS
-from shroom.cli.options import INPUT, OUTPUT, deliver, refuse_two_pipes, say
+from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, refuse_two_pipes, say
 from shroom.problems import ShroomError, printable
 from shroom.writing import prepare, refuse_overwriting, write_files
 
@@ -69,14 +69,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @click.option(
     "--in-sample", is_flag=True, help="Score on the very gold that was fitted on, and say so."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Tables, or one json object.",
-)
+@format_option("text", "json", about="Tables, or one json object.")
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.check import Checked, check
-from shroom.cli.options import INPUT, OUTPUT, refuse_two_pipes, say
+from shroom.cli.options import INPUT, OUTPUT, format_option, refuse_two_pipes, say
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ Examples:
 @click.option("--fix", "out", type=OUTPUT, help="Write the submission with its mechanics mended.")
 @click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
+@format_option("text", "json", about="A line for each problem, or one json object.")
 def command(
     *,
     submission: str,

@@ -13,6 +13,7 @@ from shroom.cli.options import (
     OUTPUT,
     TRIALS_OPTION,
     deliver,
+    format_option,
     interval_options,
     refuse_two_pipes,
     say,
@@ -34,14 +35,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Tables, or one json object.",
-)
+@format_option("text", "json", about="Tables, or one json object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @METRICS_OPTION
 @TRIALS_OPTION

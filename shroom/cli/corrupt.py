@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.cli.options import INPUT, OUTPUT, format_option, say
 from shroom.corrupt.corrupting import MAX_P, balanced, corruptions, is_faithful
 from shroom.corrupt.names import Rules
 from shroom.corrupt.reading import read
@@ -62,7 +62,7 @@ Examples:
 )
 @click.option("--assume-faithful", is_flag=True, help="Take unlabelled items as faithful.")
 @click.option("--rules", is_flag=True, help="Find names by rules, even where spaCy is installed.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@format_option("text", "json", about="The summary as text, or as one json object.")
 def command(
     *,
     data: str,

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from shroom.cli.options import deliver
+from shroom.cli.options import deliver, format_option
 from shroom.detectors.base import DEFAULT, REGISTRY, Entry
 
 EXAMPLES = """\b
@@ -17,7 +17,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@format_option("text", "json", about="A table, or one json object.")
 def command(*, form: str) -> None:
     """List the detectors: what each does, what it needs, and whether it is ready here."""
     if form == "json":

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, TRACK_OPTION, deliver, refuse_two_pipes, say
+from shroom.cli.options import (
+    INPUT,
+    OUTPUT,
+    TRACK_OPTION,
+    deliver,
+    format_option,
+    refuse_two_pipes,
+    say,
+)
 from shroom.problems import InvalidInput, ShroomError
 from shroom.writing import refuse_overwriting
 
@@ -42,13 +50,8 @@ Examples:
 @click.option(
     "--data", type=click.Path(exists=True), help="Where the texts are, if the gold has none."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "csv"]),
-    default="text",
-    show_default=True,
-    help="For people, one json object, or a row for each item and system.",
+@format_option(
+    "text", "json", "csv", about="For people, one json object, or a row for each item and system."
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 def command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, deliver, interval_options, say
+from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, interval_options, say
 from shroom.problems import ShroomError, printable
 from shroom.writing import refuse_overwriting
 
@@ -27,13 +27,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.argument("gold", type=INPUT)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "csv", "markdown"]),
-    default="text",
-    show_default=True,
-)
+@format_option("text", "json", "csv", "markdown", about="How to show it.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Write a page of its own as well.")
 @click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import deliver
+from shroom.cli.options import deliver, format_option
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -25,14 +25,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("name", required=False)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Lines, or json: one object, or a list of all.",
-)
+@format_option("text", "json", about="Lines, or json: one object, or a list of all.")
 def command(*, name: str | None, form: str) -> None:
     """List the metrics with their range and direction, or tell all about the one of NAME."""
     from shroom.metrics.registry import FIGURES, METRICS, describe

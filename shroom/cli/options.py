@@ -24,6 +24,18 @@ INPUT = click.Path(exists=True, allow_dash=True)
 OUTPUT = click.Path()
 
 
+def format_option(*forms: str, about: str) -> Callable[[F], F]:
+    """Return the option ``--format``, which a verb gets as ``form``; the first is usual."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help=about,
+    )
+
+
 def settings_given(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Any]:

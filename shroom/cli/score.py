@@ -13,6 +13,7 @@ from shroom.cli.options import (
     METRICS_OPTION,
     OUTPUT,
     deliver,
+    format_option,
     interval_options,
     refuse_two_pipes,
     say,
@@ -38,13 +39,8 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submission", type=INPUT)
 @click.argument("gold", type=INPUT)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "codalab"]),
-    default="text",
-    show_default=True,
-    help="A table, one json object, or what the platforms read.",
+@format_option(
+    "text", "json", "codalab", about="A table, one json object, or what the platforms read."
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @BY_OPTION
