@@ -7,9 +7,15 @@ used, and each of the latter is among the problems, with its place.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from shroom import decode
+from shroom.documents import documents_among_others
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from shroom.documents import Document, Source
     from shroom.problems import Problems
 
 R = TypeVar("R")
@@ -44,3 +50,24 @@ class Collection(Generic[R]):
     def rows(self) -> int:
         """How many rows the files have."""
         return len(self.records) + self.dropped
+
+
+def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Document, list[Any]]]:
+    """Yield each file that can be read and what its lines hold; the rest is among the problems.
+
+    Parameters
+    ----------
+    paths : iterable of path or "-"
+        Files, folders or zips of JSON Lines or JSON lists, also gzipped.
+    problems : Problems
+        Gets what hinders the reading.
+    """
+    for path in paths:
+        for document in documents_among_others(path, problems):
+            data = document.read(problems)
+            if data is None:
+                continue
+            lines = document.is_lines(data)
+            items = decode.items(bytes(data), document.file, problems, lines=lines)
+            if items is not None:
+                yield document, items

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.dreamcatcher_records import (
     ALL_RIGHT,
     ALL_WRONG,
@@ -26,7 +25,6 @@ from shroom.datasets.dreamcatcher_records import (
     to_dict,
 )
 from shroom.datasets.dreamcatcher_rows import RowReader
-from shroom.documents import documents_among_others
 from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
@@ -66,13 +64,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
     problems = Problems(limit=None) if problems is None else problems
     records: list[Record] = []
     files, dropped = [], 0
-    for document in (d for path in paths for d in documents_among_others(path, problems)):
-        data = document.read(problems)
-        if data is None:
-            continue
-        rows = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
-        if rows is None:
-            continue
+    for document, rows in items_of(paths, problems):
         files.append(document.file)
         reader = RowReader(document.file, problems)
         found = [reader.record(index, row) for index, row in enumerate(rows)]

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.felm_rows import DOMAINS, Response, Rows
-from shroom.documents import documents_among_others
 from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
@@ -95,12 +93,8 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Respons
     """
     problems = Problems() if problems is None else problems
     rows, files, found = Rows(problems), [], []
-    for document in (each for path in paths for each in documents_among_others(path, problems)):
-        data = document.read(problems)
-        if data is None:
-            continue
-        items = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
-        found += rows.records(items or [], document.file)
+    for document, items in items_of(paths, problems):
+        found += rows.records(items, document.file)
         files.append(document.file)
     if problems.errors:
         raise InvalidInput(problems)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.mushroom2025_records import HardSpan, Record, SoftSpan, hard_of, soft_of
-from shroom.datasets.mushroom2025_rows import Rows, documents_of
+from shroom.datasets.mushroom2025_rows import Rows
 from shroom.problems import InvalidInput, Problems, ShroomError, show
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
     problems = Problems() if problems is None else problems
     files, records, dropped = [], [], 0
     seen: dict[str, str] = {}
-    for file, items in documents_of(paths, problems):
+    for document, items in items_of(paths, problems):
+        file = document.file
         files.append(file)
         rows = Rows(file, problems, seen)
         found = [rows.record(index, item) for index, item in enumerate(items)]

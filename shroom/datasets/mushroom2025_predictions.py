@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom import decode
+from shroom.datasets.collection import items_of
 from shroom.datasets.mushroom2025_fields import Fields
 from shroom.datasets.mushroom2025_records import (
     KEYS,
@@ -19,7 +20,6 @@ from shroom.datasets.mushroom2025_records import (
     hard_of,
     soft_of,
 )
-from shroom.datasets.mushroom2025_rows import documents_of
 from shroom.metrics.span_cells import Spans
 from shroom.metrics.spans import Marks
 from shroom.problems import InvalidInput, Problems, show
@@ -126,7 +126,8 @@ def read(*paths: Source, problems: Problems) -> list[Prediction]:
     """Return the predictions of files, folders or zips, with all their problems reported."""
     found = []
     seen: dict[str, str] = {}
-    for file, items in documents_of(paths, problems):
+    for document, items in items_of(paths, problems):
+        file = document.file
         unknown: dict[str, list[int]] = {}
         for index, item in enumerate(items):
             if isinstance(item, dict):

@@ -8,27 +8,10 @@ from typing import TYPE_CHECKING, Any
 from shroom import decode
 from shroom.datasets.mushroom2025_fields import Fields
 from shroom.datasets.mushroom2025_records import KEYS, HardSpan, Record
-from shroom.documents import documents_among_others
 from shroom.problems import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from shroom.documents import Source
     from shroom.problems import Problems
-
-
-def documents_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each file that can be read and what its lines hold; the rest is among the problems."""
-    for path in paths:
-        for document in documents_among_others(path, problems):
-            data = document.read(problems)
-            if data is None:
-                continue
-            lines = document.is_lines(data)
-            items = decode.items(bytes(data), document.file, problems, lines=lines)
-            if items is not None:
-                yield document.file, items
 
 
 class Rows:

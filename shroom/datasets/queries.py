@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom import decode
-from shroom.datasets.collection import Collection
-from shroom.documents import documents_among_others
+from shroom.datasets.collection import Collection, items_of
 from shroom.problems import InvalidInput, Problems, show
 
 if TYPE_CHECKING:
@@ -93,15 +92,9 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Query]:
     problems = Problems() if problems is None else problems
     first: dict[str, str] = {}
     files, records, dropped = [], [], 0
-    for document in (each for path in paths for each in documents_among_others(path, problems)):
-        data = document.read(problems)
-        if data is None:
-            continue
-        lines = document.is_lines(data)
+    for document, items in items_of(paths, problems):
         files.append(document.file)
-        for index, item in enumerate(
-            decode.items(bytes(data), document.file, problems, lines=lines) or []
-        ):
+        for index, item in enumerate(items):
             query = _query(item, index, document.file, problems)
             if query is None:
                 dropped += 1
