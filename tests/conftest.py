@@ -61,6 +61,22 @@ def shroom(capfd):
     return call
 
 
+@pytest.fixture
+def serve():
+    """Start servers that answer as a function of the request says, and stop them in the end."""
+    from chat_server import Server
+
+    started = []
+
+    def start(answer):
+        started.append(Server(answer))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()
+
+
 def write_json(path: Path, rows: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(rows), encoding="utf-8")

@@ -7,12 +7,12 @@ import subprocess
 import sys
 import threading
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny_models
+from chat_server import chat
 from conftest import DATA, ROOT, write_json
 
 from shroom.datapoint import Datapoint, Label, Reference, Task
@@ -36,90 +36,10 @@ def points(n):
     return [point(hyp=f"hypothesis {i}", tgt=f"target {i}") for i in range(n)]
 
 
-def chat(text="Yes", top=None, *, usage=None):
-    """Return an answer of a chat, with log-probabilities where ``top`` has some."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}}
-    if top:
-        listed = [{"token": token, "logprob": logprob} for token, logprob in top]
-        choice["logprobs"] = {"content": [{**listed[0], "top_logprobs": listed}]}
-    return {"choices": [choice], **({"usage": usage} if usage else {})}
-
-
 def completion(text=" Yes", tokens=(" Yes",), logprobs=(-0.1,), top=None):
     """Return an answer of the older kind."""
     listed = {"tokens": list(tokens), "token_logprobs": list(logprobs), "top_logprobs": top}
     return {"choices": [{"text": text, "logprobs": listed}]}
-
-
-class Quiet(ThreadingHTTPServer):
-    """A server that takes many connections at once, and says nothing of those that break."""
-
-    daemon_threads = True
-    request_queue_size = 64
-
-    def handle_error(self, *_):
-        pass
-
-
-class Server:
-    """An HTTP server on the loopback; ``answer`` makes of a request what is sent back.
-
-    It gives a dict, or a tuple of status, headers and content; an exception closes the connection.
-    """
-
-    def __init__(self, answer):
-        self.answer = answer
-        self.bodies, self.headers, self.paths = [], [], []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                content = self.rfile.read(int(self.headers["Content-Length"]))
-                with outer.lock:
-                    outer.paths.append(self.path)
-                    outer.headers.append(dict(self.headers))
-                    outer.bodies.append(json.loads(content))
-                    number = len(outer.bodies) - 1
-                try:
-                    given = outer.answer(outer.bodies[number], number)
-                except ConnectionAbortedError:
-                    self.close_connection = True
-                    return
-                status, headers, body = given if isinstance(given, tuple) else (200, {}, given)
-                body = body if isinstance(body, bytes) else json.dumps(body).encode()
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.lock = threading.Lock()
-        self.http = Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    def close(self):
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
-
-
-@pytest.fixture
-def serve():
-    """Start servers, and stop them in the end."""
-    started = []
-
-    def start(answer):
-        started.append(Server(answer))
-        return started[-1]
-
-    yield start
-    for server in started:
-        server.close()
 
 
 @pytest.fixture

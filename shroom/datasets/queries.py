@@ -6,20 +6,20 @@ the seeds that they were generated from, have ``query``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shroom import decode
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import Collection, items_of, json_lines, unwritten
+from shroom.datasets.data_set import DataSet
 from shroom.problems import InvalidInput, Problems, show
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from shroom.documents import Source
 
 NAME = "queries"
-LICENCE = "MIT"
-ABOUT = "questions for generative search engines: AllSouls exam prompts, and debate questions"
-SOURCE = "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines"
 
 _SHORTEST = 15
 
@@ -36,6 +36,8 @@ class Query:
         The exam, and the prompt's number in it; AllSouls only.
     original_query, source : str or None
         What a seed was made from, and where that is from; rarely given.
+    other : dict
+        Whatever else stood in the row, and what stood there in another form.
     """
 
     text: str
@@ -43,16 +45,18 @@ class Query:
     prompt_id: str | None = None
     original_query: str | None = None
     source: str | None = None
+    other: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def is_exam(self) -> bool:
         """Whether it is of AllSouls."""
         return self.exam_name is not None
 
-    def to_dict(self) -> dict[str, str]:
-        """Return the row in the source's form."""
-        rest = {key: value for key, value in vars(self).items() if key != "text" and value}
-        return {"prompt_text" if self.is_exam else "query": self.text, **rest}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row in the source's form, as it stood."""
+        keys = ("exam_name", "prompt_id", "original_query", "source")
+        rest = {key: getattr(self, key) for key in keys if getattr(self, key)}
+        return {"prompt_text" if self.is_exam else "query": self.text, **rest, **self.other}
 
 
 def is_debate_question(text: str) -> bool:
@@ -92,6 +96,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Query]:
     problems = Problems() if problems is None else problems
     first: dict[str, str] = {}
     files, records, dropped = [], [], 0
+    sizes: list[int] = []
     for document, items in items_of(paths, problems):
         files.append(document.file)
         for index, item in enumerate(items):
@@ -101,9 +106,10 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Query]:
                 continue
             _check(query, index, document.file, problems, first)
             records.append(query)
+        sizes.append(len(records) - sum(sizes))
     if problems.errors:
         raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems)
+    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
 
 
 def _query(item: Any, index: int, file: str, problems: Problems) -> Query | None:
@@ -119,7 +125,7 @@ def _query(item: Any, index: int, file: str, problems: Problems) -> Query | None
         expected = "a text" if key in item else 'the key "prompt_text" or "query"'
         problems.add("row-dropped", file, expected, found, index=index, key=key)
         return None
-    rest: dict[str, str | None] = {}
+    rest: dict[str, Any] = {}
     for name in ("exam_name", "prompt_id", "original_query", "source"):
         value = item.get(name)
         needed = key == "prompt_text" and name in ("exam_name", "prompt_id")
@@ -128,7 +134,8 @@ def _query(item: Any, index: int, file: str, problems: Problems) -> Query | None
             problems.add(
                 "row-odd", file, "a text (read as none)", show(value), index=index, key=name
             )
-    return Query(text, **rest)
+    query = Query(text, **rest)
+    return replace(query, other=unwritten(item, query.to_dict()))
 
 
 def _check(query: Query, index: int, file: str, problems: Problems, first: dict[str, str]) -> None:
@@ -139,3 +146,19 @@ def _check(query: Query, index: int, file: str, problems: Problems, first: dict[
     if not query.is_exam and not is_debate_question(query.text):
         expected = f'a question with "should", over {_SHORTEST} characters, that ends in "?"'
         problems.add("row-odd", file, expected, show(query.text), index=index, key="query")
+
+
+def write(records: Iterable[Query]) -> str:
+    """Return queries as JSON Lines in the source's form."""
+    return json_lines(record.to_dict() for record in records)
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="MIT",
+    about="questions for generative search engines: AllSouls exam prompts, and debate questions",
+    source=("Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines"),
+    read=read,
+    write=write,
+)

@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from shroom.problems import ShroomError, show
+from shroom.endpoint.answer import BLANKS, OPEN, THOUGHT, no_answer, text_of, without_thought
+from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 #: The least share of the first token's probability that yes and no must have to be an answer.
 LEAST_MASS = 0.001
-#: How vocabularies write blanks and line ends at the start of a token.
-_BLANKS = "Ġ▁Ċĉ"
-_THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
-_OPEN = re.compile(rf"[\s{_BLANKS}]*<think(?:ing)?>")
 _ANSWER = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
@@ -71,7 +68,7 @@ def meaning(token: str) -> str | None:
     >>> [meaning(token) for token in (" Yes", "▁no", "NO.", "not", "")]
     ['yes', 'no', 'no', None, None]
     """
-    word = token.strip().strip(_BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]").lower()
+    word = token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]").lower()
     return word if word in ("yes", "no") else None
 
 
@@ -85,7 +82,7 @@ def said(text: str) -> str | None:
     >>> said("**No**, because it is not."), said("<think>No?</think> Yes"), said("Nothing.")
     ('no', 'yes', None)
     """
-    found = _ANSWER.match(_THOUGHT.sub("", text))
+    found = _ANSWER.match(without_thought(text))
     return found[1].lower() if found else None
 
 
@@ -202,27 +199,34 @@ def reply_of(response: Any) -> Reply:
     ShroomError
         Where it is no answer.
     """
+    text, steps = text_of(response), steps_of(response)
+    verdict = next((step for step in steps if meaning(step.token)), None)
+    return Reply(text, steps[0] if steps else None, verdict, usage_of(response))
+
+
+def steps_of(response: Any) -> list[Step]:
+    """Return the tokens of an answer itself, without a thought before it; none if not given.
+
+    Raises
+    ------
+    ShroomError
+        Where it is no answer.
+    """
     try:
         choice = response["choices"][0]
-        text = (choice.get("message") or {}).get("content", choice.get("text")) or ""
         steps = _after_thought(_steps(choice.get("logprobs") or {}))
-        if not str(text).strip() and _thinks_apart(choice):
-            steps = []
+        return [] if not text_of(response).strip() and _thinks_apart(choice) else steps
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise ShroomError(
-            f"the endpoint sent something that is no answer: {show(response)}"
-        ) from error
-    verdict = next((step for step in steps if meaning(step.token)), None)
-    return Reply(str(text), steps[0] if steps else None, verdict, _usage(response))
+        raise no_answer(response) from error
 
 
 def _after_thought(steps: list[Step]) -> list[Step]:
     """Return the tokens of the answer itself: none where the thought before it has no end."""
-    thought = _THOUGHT.match("".join(step.token for step in steps))
+    thought = THOUGHT.match("".join(step.token for step in steps))
     if thought:
         starts = accumulate((len(step.token) for step in steps), initial=0)
         steps = [step for step, start in zip(steps, starts) if start >= thought.end()]
-    return [] if _OPEN.match("".join(step.token for step in steps)) else steps
+    return [] if OPEN.match("".join(step.token for step in steps)) else steps
 
 
 def _thinks_apart(choice: dict[str, Any]) -> bool:
@@ -259,7 +263,8 @@ def _logprob(value: Any) -> float:
     return max(number, -1e4)  # servers write minus infinity in several ways, of which json has none
 
 
-def _usage(response: dict[str, Any]) -> tuple[int, int] | None:
+def usage_of(response: dict[str, Any]) -> tuple[int, int] | None:
+    """Return how many tokens went in and came out, where the server counts them."""
     usage = response.get("usage") or {}
     try:
         return int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import concurrent.futures as futures
 from collections import deque
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shroom.detectors.judge.answers import Reply, reply_of
-from shroom.detectors.judge.budget import tokens_in
+from shroom.detectors.judge.budget import Estimate, tokens_in
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from shroom.detectors.judge.budget import Budget, Reservation
     from shroom.detectors.judge.cache import Cache
-    from shroom.detectors.judge.endpoint import Endpoint
+    from shroom.endpoint.client import Endpoint
     from shroom.inference import Run
+
+
+class TooDear(ShroomError):  # noqa: N818 - it names what is the matter
+    """The budget does not suffice."""
 
 
 class Question(NamedTuple):
@@ -41,23 +46,71 @@ def ask(
     concurrency: int,
     run: Run,
 ) -> list[Reply]:
-    """Return the reply to each question, in their order.
-
-    Threads do nothing but wait for the server; the cache, the budget and the progress are minded
-    by the caller's thread. Where something stops the run, be it an error, the budget or Ctrl-C,
-    what is under way is waited for and kept, since it is paid for; a second Ctrl-C does not wait.
+    """Return the reply to each question, in their order; see :func:`answered`.
 
     Raises
     ------
     ShroomError
         Where the server refuses or is not there, or the budget does not suffice.
     """
+    found: dict[str, Reply] = {}
+    with closing(
+        answered(questions, endpoint, cache, budget, concurrency=concurrency, run=run)
+    ) as replies:
+        for key, reply in replies:
+            if isinstance(reply, ShroomError):
+                raise reply
+            found[key] = reply
+    return [found[question.key] for question in questions]
+
+
+def answered(
+    questions: Sequence[Question],
+    endpoint: Endpoint,
+    cache: Cache,
+    budget: Budget,
+    *,
+    concurrency: int,
+    run: Run,
+    read: Callable[[Any], Reply] = reply_of,
+) -> Generator[tuple[str, Reply | ShroomError]]:
+    """Yield the key of each distinct question with the reply, or why there is none.
+
+    What the cache knows comes first, the others as they are answered. Threads do nothing but wait
+    for the server; the cache, the budget and the progress are minded by the caller's thread. Where
+    something stops the run, be it the budget, Ctrl-C or the end of the caller's interest, what is
+    under way is waited for and kept, since it is paid for; a second Ctrl-C does not wait.
+
+    Parameters
+    ----------
+    read : callable
+        Makes a reply of what the server has sent; its :class:`ShroomError` is a question's own.
+
+    Raises
+    ------
+    TooDear
+        Where the budget does not suffice.
+    """
     with cache.open():
         distinct = {question.key: question for question in questions}
         waiting = deque(q for key, q in distinct.items() if key not in cache.known)
+        yield from [(key, cache.known[key]) for key in distinct if key in cache.known]
         if waiting:
-            _Rounds(endpoint, cache, budget, waiting, len(distinct), run).go(concurrency)
-        return [cache.known[question.key] for question in questions]
+            rounds = _Rounds(endpoint, cache, budget, waiting, len(distinct), run, read)
+            yield from rounds.go(concurrency)
+
+
+def estimate(questions: Sequence[Question], cache: Cache, budget: Budget) -> Estimate:
+    """Return what asking would take: what the cache knows is free."""
+    distinct = {question.key: question for question in questions}
+    known = cache.read().known
+    waiting = [question for key, question in distinct.items() if key not in known]
+    into = sum(question.tokens[0] for question in waiting)
+    out = sum(question.tokens[1] for question in waiting)
+    priced = None not in (budget.price_in, budget.price_out)
+    cost = budget.cost((into, out)) if priced else None
+    first = questions[0].prompt if questions else ""
+    return Estimate(len(waiting), len(distinct) - len(waiting), into, out, cost, first)
 
 
 class _Rounds:
@@ -71,14 +124,16 @@ class _Rounds:
         waiting: deque[Question],
         total: int,
         run: Run,
+        read: Callable[[Any], Reply],
     ) -> None:
         self.endpoint, self.cache, self.budget = endpoint, cache, budget
         self.waiting, self.total, self.run = waiting, total, run
+        self.read = read
         self.done = total - len(waiting)
         self.sent: dict[futures.Future[Reply], tuple[Question, Reservation]] = {}
 
-    def go(self, concurrency: int) -> None:
-        """Send what waits, ``concurrency`` at a time."""
+    def go(self, concurrency: int) -> Iterator[tuple[str, Reply | ShroomError]]:
+        """Send what waits, ``concurrency`` at a time, and yield what comes of it."""
         self.endpoint.stopped.clear()
         with futures.ThreadPoolExecutor(concurrency) as pool:
             try:
@@ -86,7 +141,7 @@ class _Rounds:
                     self._send(pool, concurrency)
                     finished, _ = futures.wait(self.sent, return_when=futures.FIRST_COMPLETED)
                     for future in finished:
-                        self._take(future)
+                        yield self._taken(future)
                         self.run.report(self.done, self.total)
             except BaseException:
                 self.endpoint.stopped.set()
@@ -102,29 +157,33 @@ class _Rounds:
             question = self.waiting.popleft()
             self.sent[pool.submit(self._reply, question.body)] = question, reserved
         if not self.sent:  # what was under way may have come out cheaper than was reserved
-            raise ShroomError(self._too_dear())
+            raise TooDear(self._too_dear())
 
     def _reply(self, body: dict[str, Any]) -> Reply:
-        return reply_of(self.endpoint.ask(body))
+        return self.read(self.endpoint.ask(body))
 
-    def _take(self, future: futures.Future[Reply]) -> None:
-        """Keep the reply of a request that has ended."""
+    def _taken(self, future: futures.Future[Reply]) -> tuple[str, Reply | ShroomError]:
+        """Keep the reply of a request that has ended; return it, or why there is none."""
         question, reserved = self.sent.pop(future)
         try:
             reply = future.result()
+        except ShroomError as error:
+            self.budget.release(reserved)
+            return question.key, error
         except BaseException:
             self.budget.release(reserved)
             raise
         self.budget.settle(reserved, reply.tokens)
         self.cache.add(question.key, reply)
         self.done += 1
+        return question.key, reply
 
     def _keep_the_rest(self) -> None:
         """Keep the replies to what is still under way."""
         futures.wait(self.sent)
         for future in list(self.sent):
             if future.exception() is None:
-                self._take(future)
+                self._taken(future)
 
     def _too_dear(self) -> str:
         kept = f"kept in {self.cache.path}" if self.cache.path else "lost, for there is no cache"

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.detectors.judge import checks
 from shroom.detectors.judge.answers import Reply, Step
 from shroom.problems import ShroomError
 
@@ -21,6 +22,22 @@ def default_folder() -> Path:
     # An empty or relative value counts as none, as the XDG base directory specification has it.
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (named if named.is_absolute() else Path.home() / ".cache") / "shroom" / "judge"
+
+
+def folder_of(setting: Any) -> Path | None:
+    """Return the folder that a setting names, or ``None`` for no cache.
+
+    Examples
+    --------
+    >>> folder_of(False), folder_of("here")
+    (None, PosixPath('here'))
+    """
+    if str(setting).lower() == "false":
+        return None
+    if setting is None or str(setting).lower() == "true":
+        return default_folder()
+    named = str(setting) if isinstance(setting, Path) else checks.text("cache", setting)
+    return Path(named).expanduser()
 
 
 def key_of(*about: Any) -> str:

@@ -13,13 +13,13 @@ from shroom.datapoint import Rule
 from shroom.detectors import settings
 from shroom.detectors.judge import checks
 from shroom.detectors.judge.budget import Budget, Estimate
-from shroom.detectors.judge.cache import default_folder
-from shroom.detectors.judge.endpoint import Endpoint
+from shroom.detectors.judge.cache import folder_of
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.prompting import Context, Prompter
 from shroom.detectors.judge.prompts import templates
 from shroom.detectors.judge.remote import Remote
 from shroom.detectors.judge.shots import Shots
+from shroom.endpoint.client import Endpoint
 from shroom.inference import RUN
 from shroom.problems import ShroomError
 
@@ -198,7 +198,7 @@ class Judge:
             seed=self.seed,
             official=self.official,
             budget=self.budget,
-            folder=_cache_folder(cache),
+            folder=folder_of(cache),
             concurrency=checks.whole("concurrency", concurrency, 1, 256),
         )
 
@@ -338,13 +338,3 @@ class Judge:
             raise ShroomError(
                 "samples is for endpoints; a model on this machine gives its probabilities"
             )
-
-
-def _cache_folder(cache: Any) -> Path | None:
-    """Return the folder that a setting names, or ``None`` for no cache."""
-    if str(cache).lower() == "false":
-        return None
-    if cache is None or str(cache).lower() == "true":
-        return default_folder()
-    named = str(cache) if isinstance(cache, Path) else checks.text("cache", cache)
-    return Path(named).expanduser()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.detectors.judge.prompting import Prompt
     from shroom.inference import Run
 
 #: The most tokens of a prompt, whatever the model reads.
@@ -27,6 +26,19 @@ _LONGEST = 8192
 _NOTHING = -1e4
 #: Below this share of the first token, yes and no are hardly what a model was going to say.
 _LOW = 0.01
+
+
+class Cuttable(Protocol):
+    """A prompt with a part that is cut where the whole is too long."""
+
+    @property
+    def context(self) -> str:
+        """That part."""
+        ...
+
+    def text(self, length: int) -> str:
+        """Return the prompt with so many characters of it."""
+        ...
 
 
 class Local:
@@ -41,11 +53,20 @@ class Local:
         by default the former where there is a template.
     official : bool
         Whether p is that of the organisers' baseline.
+    cut : str
+        What messages call the part of a prompt that is cut where it is too long.
     """
 
     def __init__(
-        self, name: str, revision: str | None, mode: str | None, *, official: bool
+        self,
+        name: str,
+        revision: str | None,
+        mode: str | None,
+        *,
+        official: bool = False,
+        cut: str = "contexts",
     ) -> None:
+        self.cut = cut
         self.name, self.revision, self.mode, self.official = name, revision, mode, official
         self._tokenizer: Any = None
         self._model: Any = None
@@ -55,7 +76,7 @@ class Local:
         """What tells the model from others; see :func:`shroom.hub.identity`."""
         return hub.identity(self.name, self.revision)
 
-    def verdicts(self, prompts: Sequence[Prompt], run: Run) -> list[Verdict]:
+    def verdicts(self, prompts: Sequence[Cuttable], run: Run) -> list[Verdict]:
         """Return the verdict on each prompt."""
         self._load(run.device)
         texts = self._fitted(prompts, run)
@@ -73,24 +94,24 @@ class Local:
         p = 1 / (1 + np.exp(np.clip(yes - no, -700, 700)))
         return [Verdict(*each) for each in zip(p.tolist(), said)]
 
-    def estimate(self, prompts: Sequence[Prompt]) -> Estimate:
+    def estimate(self, prompts: Sequence[Cuttable]) -> Estimate:
         """Return what the prompts would take: time alone."""
         texts = list(dict.fromkeys(map(str, prompts)))
         into = sum(map(tokens_in, texts))
         return Estimate(len(texts), 0, into, len(texts), 0.0, texts[0] if texts else "")
 
-    def _fitted(self, prompts: Sequence[Prompt], run: Run) -> list[str]:
+    def _fitted(self, prompts: Sequence[Cuttable], run: Run) -> list[str]:
         """Return the prompts as the model is given them, contexts being cut where they must be."""
         made = [self._shortened(prompt) for prompt in prompts]
         cut = sum(shorter for _, shorter in made)
         if cut:
             run.note(
-                f"{cut} contexts were cut, so that the prompt fits into the {self.most} tokens "
+                f"{cut} {self.cut} were cut, so that the prompt fits into the {self.most} tokens "
                 "that the model reads"
             )
         return [text for text, _ in made]
 
-    def _shortened(self, prompt: Prompt) -> tuple[str, bool]:
+    def _shortened(self, prompt: Cuttable) -> tuple[str, bool]:
         """Return a prompt with as much of its context as fits, and whether that is not all."""
         length = whole = len(prompt.context)
         while True:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shroom.datapoint import Task
 from shroom.problems import ShroomError, nearest
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 FOLDER = Path(__file__).parent / "templates"
 #: What a template may have in braces.
 PLACES = ("context", "sentence", "task", "examples")
+#: What it must have.
+NEEDED = ("context", "sentence")
 #: The templates that the kit has: a file for all tasks, or a folder with one for each.
 BUILT_IN = {
     "support": FOLDER / "support",
@@ -39,8 +45,19 @@ class Template:
     parts: tuple[tuple[str, str | None], ...]
 
     @classmethod
-    def parse(cls, text: str, file: str) -> Template:
+    def parse(
+        cls,
+        text: str,
+        file: str,
+        places: Sequence[str] = PLACES,
+        needed: Sequence[str] = NEEDED,
+    ) -> Template:
         """Return the template of a text; ``file`` is how messages name it.
+
+        Parameters
+        ----------
+        places, needed : sequence of str
+            What it may have in braces, and what it must.
 
         Raises
         ------
@@ -50,16 +67,16 @@ class Template:
         parts = []
         try:
             for literal, place, form, conversion in string.Formatter().parse(text):
-                if place is not None and (place not in PLACES or form or conversion):
-                    raise ShroomError(_unknown(place, file))
+                if place is not None and (place not in places or form or conversion):
+                    raise ShroomError(_unknown(place, file, places))
                 parts.append((literal, place))
         except ValueError as error:
             raise ShroomError(
-                f"{file}: {error}; a template has its places in braces, such as {{context}}, and "
-                "writes a brace itself twice: {{ and }}"
+                f"{file}: {error}; a template has its places in braces, such as {{{places[0]}}}, "
+                "and writes a brace itself twice: {{ and }}"
             ) from error
         template = cls(tuple(parts))
-        for place in ("context", "sentence"):
+        for place in needed:
             if not template.has(place):
                 raise ShroomError(f"{file}: the template has no {{{place}}}; it needs one")
         return template
@@ -93,16 +110,17 @@ def templates(name: str) -> dict[Task, Template]:
     """
     path = BUILT_IN.get(name, Path(name))
     if path.is_dir():
-        return {task: _read(path / f"{task.value}.txt") for task in Task}
+        return {task: read(path / f"{task.value}.txt") for task in Task}
     if not path.exists():
         raise ShroomError(
             f"template {name}: there is no such file or folder;{nearest(name, BUILT_IN)} the kit "
             f"has: {', '.join(BUILT_IN)}"
         )
-    return dict.fromkeys(Task, _read(path))
+    return dict.fromkeys(Task, read(path))
 
 
-def _read(path: Path) -> Template:
+def read(path: Path, places: Sequence[str] = PLACES, needed: Sequence[str] = NEEDED) -> Template:
+    """Return the template of a file; see :meth:`Template.parse`."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -113,10 +131,10 @@ def _read(path: Path) -> Template:
     except (OSError, ValueError) as error:
         raise ShroomError(f"{path}: cannot be read as text in UTF-8: {error}") from error
     # A file ends with a line end; a prompt that waits for the answer does not.
-    return Template.parse(text.rstrip("\r\n"), str(path))
+    return Template.parse(text.rstrip("\r\n"), str(path), places, needed)
 
 
-def _unknown(place: str, file: str) -> str:
-    known = ", ".join(f"{{{name}}}" for name in PLACES)
-    hint = nearest(place, PLACES)
+def _unknown(place: str, file: str, places: Sequence[str]) -> str:
+    known = ", ".join(f"{{{name}}}" for name in places)
+    hint = nearest(place, places)
     return f"{file}: {{{place}}} is no place that can be filled;{hint} there are: {known}"

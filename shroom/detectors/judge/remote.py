@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.detectors.judge import answers
 from shroom.detectors.judge.answers import Verdict
-from shroom.detectors.judge.asking import Question, ask
-from shroom.detectors.judge.budget import Budget, Estimate
+from shroom.detectors.judge.asking import Question, ask, estimate
 from shroom.detectors.judge.cache import Cache, key_of
 
 if TYPE_CHECKING:
@@ -15,8 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shroom.detectors.judge.answers import Reply
-    from shroom.detectors.judge.endpoint import Endpoint
+    from shroom.detectors.judge.budget import Budget, Estimate
     from shroom.detectors.judge.prompting import Prompt
+    from shroom.endpoint.client import Endpoint
     from shroom.inference import Run
 
 #: How answers are read, by number: what was read otherwise, and kept, is asked for again.
@@ -92,15 +92,7 @@ class Remote:
 
     def estimate(self, prompts: Sequence[Prompt]) -> Estimate:
         """Return what asking about the prompts would take."""
-        distinct = {question.key: question for question in self._questions(prompts)}
-        known = self._cache().read().known
-        waiting = [question for key, question in distinct.items() if key not in known]
-        into = sum(question.tokens[0] for question in waiting)
-        out = sum(question.tokens[1] for question in waiting)
-        priced = None not in (self.budget.price_in, self.budget.price_out)
-        cost = self.budget.cost((into, out)) if priced else None
-        first = str(prompts[0]) if prompts else ""
-        return Estimate(len(waiting), len(distinct) - len(waiting), into, out, cost, first)
+        return estimate(self._questions(prompts), self._cache(), self.budget)
 
     def _tell(self, replies: Sequence[Reply], before: int, run: Run) -> None:
         url = self.endpoint.url

@@ -14,7 +14,8 @@ from time import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from shroom.detectors.judge.concessions import CONCESSIONS
+from shroom.endpoint.concessions import CONCESSIONS
+from shroom.endpoint.pace import Pace
 from shroom.problems import ShroomError, printable, show
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class Endpoint:
         Seconds that a server may be silent.
     retries : int
         How often a request is tried again after what may pass: 429, 5xx, a timeout, a reset.
+    per_minute : float, optional
+        The most requests in a minute, those that are tried again among them.
+    shorter : str
+        How the user makes a request shorter, told where a server refuses it as too long.
     pause : callable, optional
         Waits for so many seconds; by default until the run is stopped, at most.
 
@@ -63,12 +68,16 @@ class Endpoint:
         key_env: str = "OPENAI_API_KEY",
         timeout: float = 60.0,
         retries: int = 5,
+        per_minute: float | None = None,
+        shorter: str = "lower context_chars",
         pause: Callable[[float], object] | None = None,
     ) -> None:
         self.url = _base(url) + ("/chat/completions" if mode == "chat" else "/completions")
         self.key_env, self.timeout, self.retries = key_env, timeout, retries
+        self.shorter = shorter
         self.stopped = threading.Event()
         self._pause = pause or self.stopped.wait
+        self._pace = Pace(per_minute)
         self._concessions: list[str] = []
         local = urlsplit(self.url).hostname in _LOOPBACK
         proxies = [urllib.request.ProxyHandler({})] if local else []
@@ -98,6 +107,10 @@ class Endpoint:
         failures = 0
         while True:
             sent = self._adapted(body)
+            if wait := self._pace.wait():
+                self._pause(wait)
+                if self.stopped.is_set():
+                    raise Interrupted
             try:
                 return self._send(sent)
             except _Refused as refused:
@@ -108,7 +121,7 @@ class Endpoint:
                 if failures > self.retries:
                     raise ShroomError(
                         f"{self.url}: {trouble.what}; tried {failures} times; what is answered is "
-                        "cached, so run again later, perhaps with a lower concurrency or a longer "
+                        "kept, so run again later, perhaps with a lower concurrency or a longer "
                         "timeout"
                     ) from trouble
                 self._wait(failures, trouble)
@@ -120,7 +133,7 @@ class Endpoint:
         if seconds > MOST_PATIENCE:
             raise ShroomError(
                 f"{self.url}: {trouble.what}, and asks to wait for {seconds:.0f} seconds; what is "
-                "answered is cached, so run again then"
+                "answered is kept, so run again then"
             )
         self._pause(seconds)
         if self.stopped.is_set():
@@ -195,7 +208,7 @@ class Endpoint:
             401: f"; put the key into the environment variable {self.key_env}",
             403: f"; put the key into the environment variable {self.key_env}",
             404: "; check the model's name, and that the endpoint ends in /v1",
-            413: "; lower context_chars",
+            413: f"; {self.shorter}",
         }
         return f"{self.url}: {refused.what}{hints.get(refused.code, '')}"
 

@@ -1,0 +1,249 @@
+"""``shroom queries``."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shroom.cli.options import INPUT, OUTPUT, format_option, refuse_two_pipes, say
+from shroom.cli.progress import shown_progress
+from shroom.datasets import queries
+from shroom.problems import Problems, ShroomError
+from shroom.querying.describing import describe
+from shroom.querying.generating import Settings, generate
+from shroom.querying.log import Log
+from shroom.querying.prompting import Prompts
+from shroom.querying.screening import Screen
+from shroom.report.text import align
+from shroom.writing import refuse_overwriting, write_atomically
+
+if TYPE_CHECKING:
+    from shroom.endpoint.client import Endpoint
+    from shroom.querying.describing import Likeness
+    from shroom.querying.generating import Generation
+
+EXAMPLES = """\b
+Examples:
+  shroom queries generate --seeds seeds.jsonl -n 100 --endpoint URL -o new.jsonl
+  shroom queries generate --seeds seeds.jsonl -n 200 --endpoint URL -o new.jsonl --resume
+  shroom queries describe new.jsonl --seeds seeds.jsonl
+"""
+
+
+def _number(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    del ctx
+    if math.isnan(value):  # which no range refuses
+        raise click.BadParameter("nan is no number", param=param)
+    return value
+
+
+THRESHOLD = click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1, min_open=True),
+    callback=_number,
+    default=Settings.threshold,
+    show_default=True,
+    help="The ROUGE-L F from which a query is a near-duplicate.",
+)
+
+
+@click.group(epilog=EXAMPLES)
+def command() -> None:
+    """Make new debate queries from examples, or describe a set of them."""
+
+
+@command.command("generate", epilog=EXAMPLES)
+@click.option("--seeds", type=INPUT, required=True, help="Queries that the examples are from.")
+@click.option("-n", "count", type=click.IntRange(1), required=True, help="How many new ones.")
+@click.option("--endpoint", "url", required=True, help="Such as http://localhost:8080/v1.")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="A .jsonl file.")
+@click.option("--model", help="The name that the endpoint knows.  [default: the server's own]")
+@click.option(
+    "--examples",
+    type=click.IntRange(1),
+    default=Settings.examples,
+    show_default=True,
+    help="How many seeds each prompt shows.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=Settings.seed,
+    show_default=True,
+    help="Of the draws of examples, and of the server's.",
+)
+@THRESHOLD
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 2),
+    callback=_number,
+    default=Settings.temperature,
+    show_default=True,
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    default=Settings.max_tokens,
+    show_default=True,
+    help="The longest answer; models that think want more.",
+)
+@click.option(
+    "--patience",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Stop when so many calls in a row gave nothing new.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.001, 86_400),
+    callback=_number,
+    default=60,
+    show_default=True,
+    help="Seconds that the server may be silent.",
+)
+@click.option(
+    "--retries",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    help="Of a call, after what may pass.",
+)
+@click.option(
+    "--api-key-env",
+    default="OPENAI_API_KEY",
+    show_default=True,
+    help="The environment variable that holds the key.",
+)
+@click.option("--resume", is_flag=True, help="Go on from where an earlier run has come to.")
+@click.option("--dry-run", is_flag=True, help="Show the first prompt and the calls, and stop.")
+def _generate(
+    *,
+    seeds: str,
+    count: int,
+    url: str,
+    output: str,
+    patience: int,
+    timeout: float,
+    retries: int,
+    api_key_env: str,
+    resume: bool,
+    dry_run: bool,
+    **given: Any,
+) -> None:
+    """Make new debate queries from examples, through an OpenAI-compatible endpoint.
+
+    Each call shows the model some of the seeds. The first line of its answer is kept if it is a
+    debate question, and no near-duplicate of a seed or of one that was kept. Every call is logged
+    in OUTPUT.log, from which --resume goes on.
+    """
+    from shroom.endpoint.client import Endpoint
+
+    settings = Settings(**given)
+    path = f"{output}.log"
+    if not output.endswith(".jsonl") or Path(output).is_dir():
+        raise ShroomError(f"{output}: is no name for JSON Lines; name a file that ends in .jsonl")
+    refuse_overwriting([output, path], [seeds])
+    endpoint = Endpoint(
+        url, key_env=api_key_env, timeout=timeout, retries=retries, shorter="lower --examples"
+    )
+    prompts = Prompts(_texts([seeds]), examples=settings.examples, seed=settings.seed)
+    log = Log(path, {**settings.to_dict(), "seeds": prompts.digest}, resume=resume)
+    if dry_run:
+        _rehearse(count, prompts, settings.threshold, log.read() if resume else log)
+        return
+    found = _run(count, prompts, settings, endpoint, log, patience)
+    _tell(found, count, output, path, patience)
+
+
+def _texts(paths: list[str]) -> list[str]:
+    problems = Problems()
+    found = queries.read(*paths, problems=problems)
+    say(problems)
+    return [query.text for query in found.records]
+
+
+def _rehearse(count: int, prompts: Prompts, threshold: float, log: Log) -> None:
+    """Print the next prompt, and how many calls there will be at least."""
+    screen = Screen(prompts.seeds, threshold=threshold)
+    kept = sum(screen.judge(answer).why is None for answer in log.answers)
+    known = len(log.answers)
+    click.echo(f"{prompts.of(known)}\n")
+    logged = f", beside {known} that the log has" if known else ""
+    least = max(0, count - kept)
+    click.echo(f"at least {least} calls{logged}: one for each query, and for each that is dropped")
+
+
+def _run(
+    count: int,
+    prompts: Prompts,
+    settings: Settings,
+    endpoint: Endpoint,
+    log: Log,
+    patience: int,
+) -> Generation:
+    with log.open(), shown_progress("queries") as report:
+        try:
+            found = generate(
+                count,
+                prompts=prompts,
+                settings=settings,
+                endpoint=endpoint,
+                log=log,
+                patience=patience,
+                report=lambda made, calls: report(made, count, f"{calls} calls"),
+            )
+        except (KeyboardInterrupt, ShroomError):
+            if log.answers:
+                say([f"{len(log.answers)} answers are kept in {log.path}; to go on, add --resume"])
+            raise
+    for name in endpoint.concessions:
+        say([f"note: {endpoint.url} does not take {name}: it was asked without"])
+    return found
+
+
+def _tell(found: Generation, count: int, output: str, log: str, patience: int) -> None:
+    """Write the queries, and tell what became of the calls."""
+    made = len(found.queries)
+    if made:
+        write_atomically(output, queries.write(map(queries.Query, found.queries)))
+        say([f"wrote {made} queries to {output}"])
+    dropped = ", ".join(f"{n} {why}" for why, n in found.dropped.items())
+    say([f"{found.calls} calls: {made} kept; dropped: {dropped}; each is in {log}"])
+    if not found.complete:
+        raise ShroomError(
+            f"the endpoint gave nothing new in {patience} calls in a row, so there are {made} of "
+            f"{count} queries; for more, add --resume with a greater --patience, or name another "
+            "output and give more seeds, a higher --temperature or a higher --threshold"
+        )
+
+
+@command.command("describe", epilog=EXAMPLES)
+@click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="PATH...")
+@click.option("--seeds", type=INPUT, help="Queries that these were made from.")
+@THRESHOLD
+@format_option("text", "json", about="Text, or one json object.")
+def _describe(*, paths: tuple[str, ...], seeds: str | None, threshold: float, form: str) -> None:
+    """Count queries, debate questions, and near-duplicates among them and of the seeds."""
+    refuse_two_pipes(*paths, seeds)
+    found = describe(_texts(list(paths)), _texts([seeds]) if seeds else None, threshold)
+    click.echo(json.dumps(found.to_dict(), indent=2) if form == "json" else _table(found))
+
+
+def _table(found: Likeness) -> str:
+    counts = {
+        "queries": found.queries,
+        "debate questions": found.debate,
+        "doubled": found.doubled,
+        "near-duplicates of any other": found.near_other,
+        "near-duplicates of an earlier one": found.near_earlier,
+        "near-duplicates of a seed": found.near_seed,
+        "left without near-duplicates": found.left,
+    }
+    rows = [(name, str(n)) for name, n in counts.items() if n is not None]
+    told = f"near-duplicates: ROUGE-L F of at least {found.threshold:.12g}"
+    return "\n".join([*align(rows), "", told])

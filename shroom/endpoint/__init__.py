@@ -1,0 +1,1 @@
+"""An OpenAI-compatible API: requests and their troubles (``client``), and ``answer``, the text."""
