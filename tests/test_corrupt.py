@@ -21,7 +21,7 @@ from shroom.corrupt.pool import Pool, Ring
 from shroom.corrupt.quantities import in_words, quantities, spelt
 from shroom.corrupt.reading import read
 from shroom.corrupt.registry import METHODS, method
-from shroom.corrupt.wordlists import antonyms, names, units
+from shroom.corrupt.wordlists import antonyms, names, phrases, units, with_article
 from shroom.datapoint import Datapoint, Label, Task
 from shroom.datasets.semeval2024 import read as read_shroom
 from shroom.problems import InvalidInput, ShroomError
@@ -162,6 +162,10 @@ def test_numbers_keep_their_manner(name):
         "Version 3.5.2 is out.",
         "http://a.b/12/x",
         "agent 007",
+        "A thing.[3]",
+        "A thing [1, 2].",
+        "3. A thing",
+        "2.",
         "a dozen",
         "²",
         "١٢",
@@ -198,6 +202,7 @@ def test_no_number_of_the_texts_comes_in(hyp, src):
         ("Fewer than 100 cats came.", -1),
         ("Up to 100 cats came.", -1),
         ("No more than 100 cats came.", -1),
+        ("It won't take more than 100 cats.", -1),
     ],
 )
 def test_bounds_move_only_to_where_the_statement_is_another(hyp, side):
@@ -205,6 +210,16 @@ def test_bounds_move_only_to_where_the_statement_is_another(hyp, side):
     made = [quantities(tokens(text))[0].value for text in edits("number", hyp)]
     assert made
     assert all((new - old.value) * side > 0 for new in made)
+
+
+@pytest.mark.parametrize(
+    ("hyp", "last"),
+    [("It was in the 19th century.", 21), ("In the twentieth century.", 21), ("In 2019.", 2025)],
+)
+def test_no_number_lies_in_the_future(hyp, last):
+    made = [quantities(tokens(text))[0].value for text in edits("number", hyp)]
+    assert made
+    assert max(made) <= last
 
 
 def test_about_wants_a_great_change():
@@ -232,6 +247,8 @@ NEGATED = [
     ("To sing loudly.", "Not to sing loudly."),
     ("(rare) To sing.", "(rare) Not to sing."),
     ("THE DOOR IS OPEN.", "THE DOOR IS NOT OPEN."),
+    ("It would have gone.", "It would not have gone."),
+    ("It rained, but the door is open.", "It rained, but the door is not open."),
 ]
 
 
@@ -256,6 +273,14 @@ def test_negation(hyp, made):
         "",
         "not",
         "n't",
+        "I'm not sure, but it rains.",
+        "I don't know, but it rained.",
+        "It is red, but it rained.",
+        "I am sorry.",
+        "It can only rain.",
+        "To see it, go there.",
+        "They sang She Will Be There.",
+        "I can't praise it enough.",
     ],
 )
 def test_what_negation_leaves_alone(hyp):
@@ -264,7 +289,7 @@ def test_what_negation_leaves_alone(hyp):
 
 ANTONYMS = [
     ("A hot day in June.", "A cold day in June."),
-    ("It was an old and brown house.", "It was a young and brown house."),
+    ("It was an old and brown house.", "It was a new and brown house."),
     ("HOT!", "COLD!"),
     ("Hot tea.", "Cold tea."),
     ("He always sings.", "He never sings."),
@@ -283,6 +308,11 @@ def test_antonyms(hyp, made):
         ("Some are rich.", ""),
         ("The Hot Club.", ""),
         ("It is hot.", "It is not cold."),
+        ("How long is it?", ""),
+        ("It lasts as long as it lasts.", ""),
+        ("It is five years old.", ""),
+        ("He began to sing.", ""),
+        ("We failed to see it.", ""),
         ("Hot and cold.", ""),
         ("(informal) A thing.", ""),
     ],
@@ -296,8 +326,95 @@ def test_names_change_for_their_kind():
         assert text.split()[-1][:-1] in {group[0] for group in names()["city"]}
         assert not {"Paris.", "Rome.", "London."} & set(text.split())
     assert edits("entity", "He was in England.", "He was there.")
-    others = [point("We met Zorbo Quux there.", "There.")]
-    assert "I saw Zorbo Quux." in edits("entity", "I saw Ulf Brax.", "So.", others=others)
+    others = [point("We met Zorbo there.", "There.")]
+    assert "I saw Zorbo." in edits("entity", "I saw Ulf.", "So.", others=others)
+
+
+def test_names_keep_what_they_need_of_an_article():
+    free = edits("entity", "She left the United States.")
+    assert free
+    taken = {text.removeprefix("She left ").rstrip(".") for text in free}
+    assert all(name.startswith("the ") == (name[4:] in with_article()) for name in taken)
+    assert not any(name in with_article() for name in taken)
+    started = edits("entity", "The Netherlands won.")
+    assert any(not text.startswith("The ") for text in started)
+    bare = edits("entity", "She left for France.")
+    assert not any(text[13:].rstrip(".") in with_article() for text in bare)
+    attributive = edits("entity", "She saw US ships.")
+    assert {text[8:-7] for text in attributive} <= with_article()
+
+
+OTHERS = [
+    point("We saw the Zorbo there.", "So they say."),
+    point("We met Quux there.", "So they say."),
+    point("We saw zibbel and Zibbel.", "So they say."),
+    point("We met Tom Frobb there.", "So they say."),
+    point("It is in Klomstad now.", "So they say."),
+    point("We chose the Grand Party.", "So they say."),
+    point("We chose the Klomps.", "So they say."),
+]
+
+
+@pytest.mark.parametrize(
+    ("hyp", "made"),
+    [
+        ("I like the Brax.", {"I like the Zorbo."}),
+        ("I like Brax.", {"I like Quux."}),
+        ("I like Ann Brax.", {"I like Tom Frobb."}),
+        ("I like the Brax Party.", {"I like the Grand Party."}),
+        ("I like the Brax Bank.", set()),
+        ("I like zibbel and Zibbel.", set()),
+    ],
+)
+def test_names_of_no_known_kind_give_way_to_like_ones(hyp, made):
+    found = edits("entity", hyp, "So.", others=OTHERS)
+    assert {text for text in found if "Ann" not in hyp or "Frobb" in text} == made
+
+
+def test_what_stands_after_in_is_a_place_and_after_a_title_a_surname():
+    made = edits("entity", "It is in Braxburg.", "So.", others=OTHERS)
+    assert "It is in Klomstad." in made
+    assert "It is in Quux." not in made
+    surnames = {group[0] for group in names()["surname"]}
+    made = edits("entity", "We saw Mrs. Braxel.", "So.", others=OTHERS)
+    assert {text.split()[-1][:-1] for text in made} <= surnames
+
+
+def test_a_line_begins_as_a_sentence_does():
+    assert edits("entity", "Somewhat sandy.", src="a kind of soil", tgt="Somewhat sandy.") == []
+    assert edits("entity", "sandy soil\nSomewhat wet", src="So.") == []
+
+
+ENGLISH = {
+    "Tom saw two ships.": True,
+    "Sandy soil.": True,
+    "We saw La Rambla and the Plaza del Sol in Spain.": True,
+    "2 + 2 = 4": True,
+    "To die.": True,
+    "The war is over.": True,
+    "": True,
+    "Die Katze ist nicht alt.": False,
+    "Er war fast ein Mann mit Hut.": False,
+    "Le chat n'est pas grand et il dort.": False,
+    "El gato no es muy grande.": False,
+    "Il gatto non è alto.": False,
+    "De kat is niet oud.": False,
+    "Katten är inte stor.": False,
+    "Kissa ei ole vanha.": False,
+    "Кошка не старая.": False,
+    "猫は 1990 年に生まれた。": False,
+    "बिल्ली 12 साल की है।": False,
+    "القط ليس كبيرا 1990": False,
+}
+
+
+@pytest.mark.parametrize("hyp", ENGLISH)
+def test_rules_of_english_are_for_english(hyp):
+    one = point(hyp, "Tom was in Paris in 1980 for 3 days.")
+    other = point("Grüne Äpfel schmecken sauer heute früh.", "Apfel.")
+    assert Item(one).is_english is ENGLISH[hyp]
+    made = {made.method for made in corruptions([one, other], recogniser=Rules()) if made.of == 0}
+    assert ENGLISH[hyp] or made <= {"pairing"}
 
 
 @pytest.mark.parametrize(
@@ -379,6 +496,8 @@ def test_methods_have_names():
 
 
 def test_word_lists():
+    assert all(len(phrase) > 1 for phrase in phrases())
+    assert with_article() <= {name for groups in names().values() for g in groups for name in g}
     assert all(word not in others for word, others in antonyms().items())
     assert units()["km"].factor == 1000
     assert units()["mile"].factor == Fraction(1609344, 1000)
@@ -410,7 +529,7 @@ class Pieces:
 
 @pytest.mark.parametrize("installed", [["de_core_news_sm"], ["en_core_web_sm"]])
 def test_spacy_is_used_where_it_has_english(monkeypatch, installed):
-    util = types.SimpleNamespace(get_installed_pipelines=lambda: installed)
+    util = types.SimpleNamespace(get_installed_models=lambda: installed)
     made = types.SimpleNamespace(util=util, load=lambda _: Pieces)
     monkeypatch.setitem(sys.modules, "spacy", made)
     spacy_pipeline.recogniser.cache_clear()
@@ -424,6 +543,32 @@ def test_spacy_is_used_where_it_has_english(monkeypatch, installed):
     assert found.names(text, "") == [(4, 11, "Ann Lee", "PERSON")]
     (edit,) = found.negated_verbs(text)
     assert edit.apply(text) == "The Ann Lee's dog does not sing in 1990"
+
+
+def test_spacy_gets_what_it_takes():
+    seen = []
+
+    def parse(text):
+        text.encode()  # as spaCy does, which stops at half of a surrogate pair
+        assert len(text) <= 1_000_000
+        seen.append(text)
+        return Pieces("The Ann Lee's dog sings in 1990")
+
+    found = spacy_pipeline.Pipeline("made up", parse)
+    for text in ("a \ud800 b", "", "\x00", "x" * 1_000_001):
+        found.names(text, "")
+    assert seen[0] == "a \ufffd b"
+
+
+def test_a_pipeline_that_does_not_load_is_passed_over(monkeypatch):
+    def load(name):
+        raise OSError(f"[E053] Could not read {name}")
+
+    util = types.SimpleNamespace(get_installed_models=lambda: ["en_old"])
+    monkeypatch.setitem(sys.modules, "spacy", types.SimpleNamespace(util=util, load=load))
+    spacy_pipeline.recogniser.cache_clear()
+    assert spacy_pipeline.recogniser().about == "rules"
+    spacy_pipeline.recogniser.cache_clear()
 
 
 @pytest.fixture
@@ -465,6 +610,15 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
         assert (row["label"] == "Hallucination") == (row["corruption"]["method"] is not None)
     corrupt(data, "-o", tmp_path / "again.json", "--rules")
     assert (tmp_path / "again.json").read_bytes() == out.read_bytes()
+
+
+def test_other_languages_are_told(corrupt, tmp_path):
+    german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
+    data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
+    code, _, err = corrupt(data, "-o", out, "--rules")
+    assert code == 0
+    assert "note: 2 of 8 faithful items seem not to be English; all methods but pairing" in err
+    assert "note" not in corrupt(data, "-o", out, "--rules", "--method", "pairing")[2]
 
 
 def test_balanced(corrupt, tmp_path):
@@ -560,8 +714,8 @@ def test_unlabelled_data_on_request(corrupt, tmp_path):
 
 
 REAL = {
-    "val.model-agnostic.json": (203, [203, 26, 2, 69, 35]),
-    "val.model-aware.v2.json": (206, [206, 65, 32, 89, 60]),
+    "val.model-agnostic.json": (203, [203, 24, 2, 66, 29]),
+    "val.model-aware.v2.json": (206, [206, 49, 32, 86, 48]),
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.options import INPUT, OUTPUT, format_option, say
+from shroom.corrupt.base import Item
 from shroom.corrupt.corrupting import MAX_P, balanced, corruptions, is_faithful
 from shroom.corrupt.names import Rules
 from shroom.corrupt.reading import read
@@ -79,7 +80,7 @@ def command(
 
     DATA is SHROOM's (a file, a folder, a zip), or JSON Lines or CSV with the columns premise and
     hypothesis. The output has each faithful item, and after it what was made of it, with the
-    method and the edit.
+    method and the edit. Texts that seem not to be English are left to pairing.
     """
     if math.isnan(max_p):
         raise click.BadParameter("nan is no p", param_hint="--max-p")
@@ -91,6 +92,10 @@ def command(
     say(problems)
     points, places = _faithful(files, data, max_p=max_p, assume_faithful=assume_faithful)
     chosen = methods or tuple(METHODS)
+    foreign = sum(not Item(point).is_english for point in points)
+    if foreign and any(METHODS[name].of_english for name in chosen):
+        left = "all methods but pairing leave them alone"
+        say([f"note: {foreign} of {len(points)} faithful items seem not to be English; {left}"])
     finder = Rules() if rules else recogniser()
     found = corruptions(points, chosen, seed, recogniser=finder)
     if not found:

@@ -8,7 +8,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from shroom.corrupt.wordlists import words
+from shroom.corrupt.wordlists import numbers, words
 from shroom.words import spans
 
 if TYPE_CHECKING:
@@ -74,9 +74,13 @@ def _replaced(text: str, start: int, old: str, new: str) -> str:
 
 #: How a word begins that wants "an" before it.
 _VOWEL = re.compile(
-    r"(?!eu|one\b|once|uni(?!m)|us[aeiu]|ut[ei])[aeiou]|hour|hono|hones|heir|8|1[18]\b",
+    r"(?!eu|one\b|once|uni(?!m)|us[aeiu]|ut[ei]|u\.|u[kns]\b)[aeiou]|hour|hono|hones|heir|8|1[18]\b",
     re.IGNORECASE,
 )
+
+
+#: More words than that are hardly English without any of its commonest ones.
+_FEW = 6
 
 
 class Token(NamedTuple):
@@ -187,6 +191,21 @@ class Item:
         """What the hypothesis may be held against, one by one, for comparing."""
         return [normalised(text) for text in (self.point.src, self.point.tgt) if text.strip()]
 
+    @cached_property
+    def is_english(self) -> bool:
+        """Whether the hypothesis seems to be English: in Latin letters, and in no other language.
+
+        Told by the commonest words of English and of others; a few words with none of either, such
+        as a definition has, are taken as English.
+        """
+        letters = [char for char in self.hyp if char.isalpha()]
+        latin = sum(char < "\u0250" for char in letters)
+        lows = [token.low for token in self.tokens if token.text[0].isalpha()]
+        telling = (words("function_words") | numbers("cardinal").keys()) - words("shared_words")
+        own = sum(low in telling for low in lows)
+        other = sum(low in words("foreign_words") for low in lows)
+        return 2 * latin >= len(letters) and other <= own and (own > 0 or len(lows) <= _FEW)
+
     @property
     def key(self) -> tuple[str, ...]:
         """What tells it from other items."""
@@ -209,10 +228,13 @@ class Method(Protocol):
         Its name in the registry.
     about : str
         What it does, in one line.
+    of_english : bool
+        Whether its rules are those of English, so that other texts are left alone.
     """
 
     name: str
     about: str
+    of_english: bool
 
     def edits(self, item: Item, pool: Pool) -> list[Edit]:
         """Return the edits that it can make of a hypothesis; one of them is drawn."""

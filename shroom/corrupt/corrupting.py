@@ -159,6 +159,8 @@ def pairs(
 
 def _drawn(one: Method, item: Item, pool: Pool) -> Edit | None:
     """Return the edit that the seed draws, of those that really make another text."""
+    if one.of_english and not item.is_english:
+        return None
     fitting = [edit for edit in one.edits(item, pool) if _changes(edit, item, pool)]
     if not fitting:
         return None

@@ -39,10 +39,11 @@ class Rules:
         capitals = [token for token in found if token.text[0].isupper() and token.text != "I"]
         letters = [token for token in found if token.text[0].isalpha()]
         titled = len(letters) > 3 and len(capitals) > _MAX_CAPITALS * len(letters)
-        elsewhere = _inside(found) | _inside(tokens(context))
+        elsewhere = _inside(found, text) | _inside(tokens(context), context)
         runs: list[list[Token]] = []
         for place, token in enumerate(found):
-            if not _is_name(found, place, elsewhere, titled=titled):
+            begins = _begins(found, place, text)
+            if not _is_name(found, place, elsewhere, begins=begins, titled=titled):
                 continue
             alone = kind_of(token.text) in _ALONE
             last = runs[-1][-1] if runs else None
@@ -77,10 +78,14 @@ def _own(token: Token) -> str:
 def _name(text: str, run: list[Token]) -> Name:
     start = run[0].start
     end = run[-1].start + len(_own(run[-1]))
-    return Name(start, end, text[start:end], kind_of(text[start:end]))
+    before = text[:start].rstrip(". ").rpartition(" ")[2].casefold()
+    titled = "surname" if len(run) == 1 and before in _TITLES - {"st", "jr", "sr"} else ""
+    return Name(start, end, text[start:end], kind_of(text[start:end]) or titled)
 
 
-def _is_name(found: list[Token], place: int, elsewhere: frozenset[str], *, titled: bool) -> bool:
+def _is_name(
+    found: list[Token], place: int, elsewhere: frozenset[str], *, begins: bool, titled: bool
+) -> bool:
     token = found[place]
     own = _own(token)
     if not token.text[0].isupper() or not own.replace("-", "").replace(".", "").isalnum():
@@ -89,8 +94,8 @@ def _is_name(found: list[Token], place: int, elsewhere: frozenset[str], *, title
         return False
     if token.low in words("function_words") and not kind_of(own):
         return False
-    known = bool(kind_of(own)) or (token.low in _parts() and not _begins(found, place))
-    if _begins(found, place):
+    known = bool(kind_of(own)) or (token.low in _parts() and not begins)
+    if begins:
         if token.low in _AMBIGUOUS:
             return False
         following = found[place + 1] if place + 1 < len(found) else None
@@ -110,11 +115,13 @@ def _parts() -> frozenset[str]:
     return frozenset(word.casefold() for name in _kinds() if " " in name for word in name.split())
 
 
-def _begins(found: list[Token], place: int) -> bool:
-    """Return whether a token begins a sentence, a quotation or an entry."""
+def _begins(found: list[Token], place: int, text: str) -> bool:
+    """Return whether a token begins a sentence, a line, a quotation or an entry."""
     if place == 0:
         return True
     before = found[place - 1]
+    if "\n" in text[before.end : found[place].start]:
+        return True
     if before.text == "." and place > 1:
         abbreviated = found[place - 2]
         initial = len(abbreviated.text) == 1 and abbreviated.text.isupper()
@@ -123,11 +130,11 @@ def _begins(found: list[Token], place: int) -> bool:
     return before.text[-1] in _OPENING
 
 
-def _inside(found: list[Token]) -> frozenset[str]:
+def _inside(found: list[Token], text: str) -> frozenset[str]:
     """Return the words that are capitalised though they begin no sentence, and never are not."""
     small = {token.text for token in found if token.text.islower()}
     return frozenset(
         _own(token)
         for place, token in enumerate(found)
-        if token.text[0].isupper() and token.low not in small and not _begins(found, place)
+        if token.text[0].isupper() and token.low not in small and not _begins(found, place, text)
     )

@@ -8,7 +8,7 @@ from shroom.corrupt.base import Edit, like
 from shroom.corrupt.wordlists import auxiliaries, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from shroom.corrupt.base import Item, Token
     from shroom.corrupt.pool import Pool
@@ -24,6 +24,8 @@ _OBJECTS = frozenset({"a", "an", "the", "to", "my", "your", "his", "her", "its",
 _NOUN_AFTER = _OBJECTS - {"to", "her"}
 #: "Not only" is no negation.
 _PARTIAL = frozenset({"only", "just", "necessarily", "even", "quite", "so", "very"})
+#: "I am sure" says nothing of the matter.
+_STANCE = frozenset({"sure", "sorry", "afraid", "glad", "happy", "certain", "aware"})
 #: Words that are at home beside a negation alone.
 _POLAR = frozenset(
     {
@@ -37,6 +39,7 @@ _POLAR = frozenset(
         "yet",
         "either",
         "until",
+        "enough",
     }
 )
 
@@ -46,11 +49,13 @@ class Negation:
 
     name = "negation"
     about = 'a "not" put after an auxiliary, or taken away from one'
+    of_english = True
 
     def edits(self, item: Item, pool: Pool) -> list[Edit]:
         """Return an edit for each auxiliary that can be negated, or for the one that is.
 
-        Questions are left alone, and what is hedged: "some are" and "some are not" may both hold.
+        Questions are left alone, and what is hedged: "some are" and "some are not" may both hold;
+        so is what comes before a "but", as in "I am not sure, but it is red".
         """
         lows = {token.low for token in item.tokens}
         if words("hedges") & lows or "?" in item.hyp:
@@ -61,8 +66,11 @@ class Negation:
             if word.low in words("negations") or word.low.endswith("n't")
         ]
         if not negations:
-            return [*_put_in(item), *pool.recogniser.negated_verbs(item.hyp)]
-        return list(_taken_out(item, negations[0])) if len(negations) == 1 else []
+            found = [*_put_in(item), *pool.recogniser.negated_verbs(item.hyp)]
+        else:
+            found = list(_taken_out(item, negations[0])) if len(negations) == 1 else []
+        buts = [word.start for word in item.tokens if word.low == "but"]
+        return [edit for edit in found if not any(start > edit.start for start in buts)]
 
 
 def _put_in(item: Item) -> Iterator[Edit]:
@@ -71,16 +79,21 @@ def _put_in(item: Item) -> Iterator[Edit]:
     for place, word in enumerate(found):
         following = found[place + 1].low if place + 1 < len(found) else ""
         preceding = found[place - 1].low if place else ""
+        in_a_title = place > item.first and word.text.istitle() and word.low in known
+        if in_a_title or _is_stance(found, place) or following in _PARTIAL:
+            continue
         if place == item.first and word.low == "to" and following.isalpha():
+            if "," in item.hyp:  # "To see it, go there" tells a purpose
+                continue
             yield Edit(word.start, word.end, word.text, like("not to", word.text))
         elif _is_contracted(word):
             yield _followed_by_not(word)
-        elif word.low not in known or place <= item.first or preceding in _NOUN_AFTER:
-            continue
+        elif word.low not in known or place <= item.first or preceding in _NOUN_AFTER | known:
+            continue  # "would have" is negated at its first word
         elif word.low not in _HAVE:
             if following[:1].isalnum():
                 yield _followed_by_not(word)
-        elif following in _OBJECTS and preceding not in known | {"to"}:
+        elif following in _OBJECTS and preceding != "to":
             yield Edit(word.start, word.end, word.text, like(_HAVE[word.low], word.text))
         elif following in words("participles") or following.endswith(("ed", "en")):
             yield _followed_by_not(word)
@@ -89,6 +102,8 @@ def _put_in(item: Item) -> Iterator[Edit]:
 def _taken_out(item: Item, place: int) -> Iterator[Edit]:
     found, word = item.tokens, item.tokens[place]
     following = found[place + 1].low if place + 1 < len(found) else ""
+    if word.low == "not" and place and _is_stance(found, place - 1):
+        return
     if following in _PARTIAL or _POLAR & {token.low for token in found[place:]}:
         return
     if word.low in auxiliaries():
@@ -100,6 +115,12 @@ def _taken_out(item: Item, place: int) -> Iterator[Edit]:
     elif word.low == "not" and place == item.first and following == "to":
         to = found[place + 1]
         yield Edit(word.start, to.end, item.hyp[word.start : to.end], like("to", word.text))
+
+
+def _is_stance(found: Sequence[Token], place: int) -> bool:
+    """Return whether an auxiliary tells only how sure or sorry the speaker is."""
+    first = found[place].low == "i'm" or (place > 0 and found[place - 1].low == "i")
+    return first and bool(_STANCE & {token.low for token in found[place + 1 : place + 4]})
 
 
 def _can_be_negated(word: Token) -> bool:

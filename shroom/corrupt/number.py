@@ -25,6 +25,8 @@ _MORE = frozenset(
 )
 _LESS = frozenset(["less", "fewer", "lower", "smaller", "younger", "shorter", "earlier"])
 _YEARS = (1000, 2100)
+#: Later ones would be told from what has been by themselves.
+_LAST_YEAR, _LAST_CENTURY = 2025, 21
 
 
 class Number:
@@ -32,6 +34,7 @@ class Number:
 
     name = "number"
     about = "a number, in digits or in words, for one that is worth something else"
+    of_english = True
 
     def edits(self, item: Item, pool: Pool) -> list[Edit]:
         """Return an edit for each number and each other one, none of which the texts have.
@@ -62,12 +65,14 @@ def _others(one: Quantity, found: Sequence[Token]) -> list[Fraction]:
     whole = int(one.number * 10**places)
     if one.style in ("ordinal", "ordinal words"):
         last = 20 if one.style == "ordinal words" else max(whole, 31 if whole <= 31 else 10**6)
+        if found[one.last + 1 : one.last + 2] and found[one.last + 1].low.startswith("centur"):
+            last = min(last, max(whole, _LAST_CENTURY))
         fitting = [n for n in range(whole - 5, whole + 6) if 1 <= n <= last]
     elif one.style == "decade":
         fitting = [whole + 10 * step for step in (-4, -3, -2, -1, 1, 2, 3, 4)]
     elif _is_year(one, found):
         fitting = [whole + sign * step for step in (3, 5, 8, 12, 20, 35) for sign in (-1, 1)]
-        fitting = [n for n in fitting if n <= max(_YEARS[1], whole)]
+        fitting = [n for n in fitting if n <= max(_LAST_YEAR, whole)]
     else:
         fitting = _unlike(whole)
     if one.unit and one.unit.dimension == "share" and one.number <= 100:
@@ -106,7 +111,7 @@ def _direction(one: Quantity, found: Sequence[Token]) -> tuple[int, bool]:
         side = 1
     elif _AT_MOST & set(near) or ("or" in after and _LESS & set(after)):
         side = -1
-    if "than" in near and {"no", "not"} & set(before):
+    if "than" in near and any(low in ("no", "not") or low.endswith("n't") for low in before):
         side = -side
     return side, bool(_ABOUT & set(near)) or ("or" in after[:1] and "so" in after[1:2])
 

@@ -23,6 +23,7 @@ class Pairing:
 
     name = "pairing"
     about = "the hypothesis of another item of the same task, like in length, unlike in words"
+    of_english = False
 
     def edits(self, item: Item, pool: Pool) -> list[Edit]:
         """Return the one edit that puts the nearest fitting hypothesis in place of the item's."""

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from shroom.corrupt.base import digest, normalised
+from shroom.corrupt.base import digest, normalised, tokens
+from shroom.corrupt.wordlists import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from shroom.corrupt.base import Item, Recogniser
+    from shroom.corrupt.base import Item, Name, Recogniser
 
 T = TypeVar("T")
 #: How far a ring is searched for something that fits; beyond it there will hardly be anything.
 REACH = 1000
+#: After these a name is that of a place.
+_PLACED = frozenset({"in", "at", "near", "across", "throughout", "around", "outside"})
+_DETERMINERS = frozenset({"the", "a", "an", "this", "that", "my", "your", "his", "her", "its"}) | {
+    "our",
+    "their",
+}
 
 
 class Ring(Generic[T]):
@@ -82,18 +90,70 @@ class Pool:
             for task, items in of.items()
         }
 
+    def names_like(self, name: Name, item: Item) -> Iterator[str]:
+        """Yield names of the data, of a name's kind, number of words and need of an article."""
+        key = (self.kind(name), *_manner(name, item.hyp))
+        ring = self._rings.get(key)
+        if ring is not None:
+            yield from ring.around(self.seed, name.text, *item.key)
+
+    def kind(self, name: Name) -> str:
+        """Return a name's kind; where it is not known, what its words or the data tell."""
+        if name.kind:
+            return name.kind
+        first, *rest = name.text.split()
+        if rest and first in _first_names():
+            return "person"
+        if name.text in self._places:
+            return "place"
+        return rest[-1].casefold() if rest else ""  # as in "Soviet Union", "European Union"
+
+    def is_proper(self, name: Name) -> bool:
+        """Return whether a name of no known kind is one: the data never have it in small letters.
+
+        Of several words, that must hold of one.
+        """
+        return bool(name.kind) or not all(self._is_small(name.text))
+
+    def _is_small(self, text: str) -> list[bool]:
+        return [token.low in self._small for token in tokens(text)]
+
     @cached_property
-    def names(self) -> dict[tuple[str, int], Ring[str]]:
-        """The names in all hypotheses and premises, by kind and number of words."""
-        of: dict[tuple[str, int], set[str]] = {}
-        for item in self.items:
-            for text, context in ((item.hyp, item.premise), (item.premise, item.hyp)):
-                for name in self.recogniser.names(text, context):
-                    of.setdefault((name.kind, len(name.text.split())), set()).add(name.text)
-        return {
-            kind: Ring(self.seed, ((name, name) for name in sorted(names)))
-            for kind, names in of.items()
-        }
+    def _small(self) -> set[str]:
+        """Every word that stands in small letters somewhere."""
+        texts = (found for item in self.items for found in (item.tokens, item.premise_tokens))
+        return {token.low for found in texts for token in found if token.text.islower()}
+
+    @cached_property
+    def _named(self) -> list[tuple[Name, str]]:
+        """Each name of the hypotheses and premises, with its text."""
+        return [
+            (name, text)
+            for item in self.items
+            for text, context in ((item.hyp, item.premise), (item.premise, item.hyp))
+            for name in self.recogniser.names(text, context)
+        ]
+
+    @cached_property
+    def _places(self) -> set[str]:
+        return {name.text for name, text in self._named if _before(name, text) in _PLACED}
+
+    @cached_property
+    def _rings(self) -> dict[tuple[str, int, bool], Ring[str]]:
+        of: dict[tuple[str, int, bool], set[str]] = {}
+        for name, text in self._named:
+            if self._may_stand_elsewhere(name, text):
+                of.setdefault((self.kind(name), *_manner(name, text)), set()).add(name.text)
+        return {key: Ring(self.seed, ((each, each) for each in sorted(of[key]))) for key in of}
+
+    def _may_stand_elsewhere(self, name: Name, text: str) -> bool:
+        """Return whether a name may take another's place: if it is whole, and surely one."""
+        if _goes_on(name, text):
+            return False
+        small = self._is_small(name.text)
+        is_plain = name.text.replace(" ", "").replace("-", "").isalpha()
+        is_plural = " " not in name.text and name.text.endswith("s")
+        return bool(name.kind) or (not any(small[:-1] or small) and is_plain and not is_plural)
 
     @cached_property
     def _faithful(self) -> set[tuple[str, str]]:
@@ -106,3 +166,23 @@ class Pool:
             f" {said} " in f" {premise} " or (premise, said) in self._faithful
             for premise in item.premises
         )
+
+
+@functools.cache
+def _first_names() -> frozenset[str]:
+    return frozenset(name for kind in ("man", "woman") for each in names()[kind] for name in each)
+
+
+def _before(name: Name, text: str) -> str:
+    return text[: name.start].rstrip().rpartition(" ")[2].casefold()
+
+
+def _goes_on(name: Name, text: str) -> bool:
+    """Return whether a name is but a part of one, as in "Bank of England" or "Guns N' Roses"."""
+    before, after = text[: name.start].rstrip()[-1:], text[name.end :].lstrip()[:3]
+    return before in ("'", "&", "-", "/") or after[:1] in ("'", "&", "-", "/") or after == "of "
+
+
+def _manner(name: Name, text: str) -> tuple[int, bool]:
+    """Return how many words a name has, and whether it stands after an article or the like."""
+    return len(name.text.split()), _before(name, text) in _DETERMINERS

@@ -114,7 +114,7 @@ def _digits(found: Sequence[Token], place: int) -> Quantity | None:
         return None
     else:
         style = "digits"
-    if _is_joined(found, place) or _is_code(match["number"]):
+    if _is_joined(found, place) or _is_label(found, place) or _is_code(match["number"]):
         style = "other"
     scale, after = _scale(found, place + 1) if not ending else (1, place + 1)
     unit = units().get(ending) if style != "decade" else None
@@ -256,6 +256,15 @@ def _is_joined(found: Sequence[Token], place: int) -> bool:
         and after[0].text[0] in _JOINING
         and after[1].text[0].isalnum()
     )
+
+
+def _is_label(found: Sequence[Token], place: int) -> bool:
+    """Return whether a number only counts or points: a citation "[3]", or "3." before an entry."""
+    before = found[place - 1].text if place else ""
+    after = found[place + 1].text if place + 1 < len(found) else ""
+    if after.startswith("]") or (before.endswith("[") and after == ","):
+        return True
+    return place == 0 and after in (".", ")", ":")
 
 
 def _is_code(digits: str) -> bool:

@@ -110,7 +110,7 @@ def _csv_rows(data: bytes, file: str, problems: Problems) -> list[dict[str, Any]
         rows = list(reader)
     except csv.Error as error:
         found = f"{error} at line {reader.line_num}"
-        problems.add("key-missing", file, "lines of fields between commas", found)
+        problems.add("not-csv", file, "lines of fields between commas", found)
         return []
     if not rows:
         problems.add("empty", file, "a header, and a line for each pair", "no line")

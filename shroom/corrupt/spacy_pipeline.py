@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 from shroom.corrupt.base import Edit, Name, Recogniser, like
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 #: What spaCy finds beside names: numbers have their own method.
 _NUMBERS = frozenset({"CARDINAL", "ORDINAL", "DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"})
 _NEGATED = {"VBZ": "does not", "VBP": "do not", "VBD": "did not"}
+#: spaCy refuses a million characters, and takes about a gigabyte for this many.
+_LONGEST = 100_000
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "expl"})
 
 
@@ -31,7 +35,7 @@ class Pipeline:
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.about = f"spaCy's {name}"
-        self._parse = functools.lru_cache(maxsize=4096)(parse)
+        self._parse = functools.lru_cache(maxsize=4096)(lambda text: parse(_fit_to_parse(text)))
 
     def names(self, text: str, context: str) -> list[Name]:
         """Return the entities that are no numbers; a known name has the kind of the list."""
@@ -67,14 +71,22 @@ class Pipeline:
         return found
 
 
+def _fit_to_parse(text: str) -> str:
+    """Return a text as spaCy takes it, with every character at its place: it refuses others."""
+    return _SURROGATES.sub("\ufffd", text[:_LONGEST])
+
+
 @functools.lru_cache(maxsize=1)
 def recogniser() -> Recogniser:
-    """Return the first English pipeline that is installed, or the rules where there is none."""
+    """Return the first English pipeline that loads, or the rules where there is none."""
     try:
         spacy = importlib.import_module("spacy")
-    except ImportError:
+    except (ImportError, ValueError):  # ValueError: built for another numpy
         return Rules()
-    for name in sorted(spacy.util.get_installed_pipelines()):
+    for name in sorted(spacy.util.get_installed_models()):
         if name.startswith("en_"):
-            return Pipeline(name, spacy.load(name))
+            try:
+                return Pipeline(name, spacy.load(name))
+            except (ImportError, OSError, ValueError):  # of another version of spaCy
+                continue
     return Rules()

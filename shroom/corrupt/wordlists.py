@@ -54,6 +54,18 @@ def antonyms() -> dict[str, tuple[str, ...]]:
 
 
 @functools.cache
+def phrases() -> frozenset[tuple[str, ...]]:
+    """Return the fixed phrases, each as its words.
+
+    Examples
+    --------
+    >>> ("how", "long") in phrases()
+    True
+    """
+    return frozenset(tuple(line.split()) for line in lines("phrases"))
+
+
+@functools.cache
 def auxiliaries() -> dict[str, str]:
     """Return each negated auxiliary that is one word, with the auxiliary itself.
 
@@ -105,8 +117,29 @@ def names() -> dict[str, list[tuple[str, ...]]]:
     ('Monday',)
     """
     found: dict[str, list[tuple[str, ...]]] = {}
+    for kind, groups in _listed_names():
+        plain = [tuple(name.removeprefix("the ") for name in group) for group in groups]
+        found.setdefault(kind, []).extend(plain)
+    return found
+
+
+@functools.cache
+def with_article() -> frozenset[str]:
+    """Return the known names before which "the" stands, without it.
+
+    Examples
+    --------
+    >>> "Netherlands" in with_article(), "France" in with_article()
+    (True, False)
+    """
+    every = (name for _, groups in _listed_names() for group in groups for name in group)
+    return frozenset(name.removeprefix("the ") for name in every if name.startswith("the "))
+
+
+def _listed_names() -> list[tuple[str, list[list[str]]]]:
+    found = []
     for line in lines("names"):
         kind, _, listed = line.partition(":")
-        groups = (tuple(part.strip() for part in group.split("/")) for group in listed.split(";"))
-        found.setdefault(kind, []).extend(groups)
+        groups = [[part.strip() for part in group.split("/")] for group in listed.split(";")]
+        found.append((kind, groups))
     return found
