@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from shroom.cli.options import deliver, format_option
-from shroom.detectors.base import DEFAULT, REGISTRY, Entry
+from shroom.detectors.base import DEFAULT, REGISTRY
+
+if TYPE_CHECKING:
+    from shroom.registry import Entry
 
 EXAMPLES = """\b
 Examples:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shroom.problems import ShroomError, nearest
+from shroom.registry import Entry, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,87 +16,79 @@ if TYPE_CHECKING:
     from shroom.inference import Run
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A detector of the registry: where its class is, what it does, what it needs.
-
-    Attributes
-    ----------
-    where : str
-        ``module:attribute``; imported when it is asked for.
-    line : str
-        What it does, in a line.
-    needs : tuple of str
-        Modules that must be installed.
-    extra : str
-        The extra of the kit that installs them.
-    also : str
-        What else the user must give, in words.
-    """
-
-    where: str
-    line: str
-    needs: tuple[str, ...] = ()
-    extra: str = ""
-    also: str = ""
-
-    def missing(self) -> list[str]:
-        """Return the modules it needs that are not installed here."""
-        return [name for name in self.needs if importlib.util.find_spec(name) is None]
-
-
 _TORCH = ("torch", "transformers")
 
 #: Each detector's name, and what there is to know of it before it is imported.
-REGISTRY = {
-    "cross-encoder": Entry(
-        "shroom.detectors.cross_encoder:CrossEncoder",
-        "the kit's own model: reference and hypothesis read together",
-        ("onnxruntime", "tokenizers"),
-        "onnx",
-    ),
-    "lexical": Entry(
-        "shroom.detectors.lexical:Lexical",
-        "how much of the hypothesis' surface the reference has; a floor",
-        ("sacrebleu",),
-        "lexical",
-    ),
-    "similarity": Entry(
-        "shroom.detectors.similarity:Similarity",
-        "1 - cosine of sentence embeddings, calibrated for each task",
-        _TORCH,
-        "models",
-        "--model: an encoder",
-    ),
-    "nli": Entry(
-        "shroom.detectors.nli:NLI",
-        "whether the reference entails the hypothesis, by any NLI model",
-        _TORCH,
-        "models",
-        "--model: an NLI model",
-    ),
-    "judge": Entry(
-        "shroom.detectors.judge:Judge",
-        "a language model is asked whether the context supports the hypothesis",
-        (),
-        "",
-        "--model, and --set endpoint=URL unless the model is a local one",
-    ),
-    "selfcheck": Entry(
-        "shroom.detectors.selfcheck:SelfCheck",
-        "how well the hypothesis agrees with sampled alternatives",
-        (),
-        "",
-        "--set samples=FILE: alternatives of each hypothesis",
-    ),
-    "stack": Entry(
-        "shroom.detectors.stack:Stack",
-        "several detectors' p in one, weighted for each task",
-        ("sklearn", "sacrebleu"),
-        "stack",
-        "--model: what shroom fit stack has written",
-    ),
-}
+REGISTRY = Registry(
+    "detector",
+    {
+        "cross-encoder": Entry(
+            "shroom.detectors.cross_encoder:CrossEncoder",
+            "the kit's own model: reference and hypothesis read together",
+            ("onnxruntime", "tokenizers"),
+            "onnx",
+        ),
+        "lexical": Entry(
+            "shroom.detectors.lexical:Lexical",
+            "how much of the hypothesis' surface the reference has; a floor",
+            ("sacrebleu",),
+            "lexical",
+        ),
+        "similarity": Entry(
+            "shroom.detectors.similarity:Similarity",
+            "1 - cosine of sentence embeddings, calibrated for each task",
+            _TORCH,
+            "models",
+            "--model: an encoder",
+        ),
+        "nli": Entry(
+            "shroom.detectors.nli:NLI",
+            "whether the reference entails the hypothesis, by any NLI model",
+            _TORCH,
+            "models",
+            "--model: an NLI model",
+        ),
+        "judge": Entry(
+            "shroom.detectors.judge:Judge",
+            "a language model is asked whether the context supports the hypothesis",
+            (),
+            "",
+            "--model, and --set endpoint=URL unless the model is a local one",
+        ),
+        "selfcheck": Entry(
+            "shroom.detectors.selfcheck:SelfCheck",
+            "how well the hypothesis agrees with sampled alternatives",
+            (),
+            "",
+            "--set samples=FILE: alternatives of each hypothesis",
+        ),
+        "unigram": Entry(
+            "shroom.detectors.scored:Unigram",
+            "how many of the reference's words the hypothesis has; a floor",
+        ),
+        "reward": Entry(
+            "shroom.detectors.scored:Reward",
+            "a reward model's score of the hypothesis as a reply to the source",
+            _TORCH,
+            "models",
+            "--model: a reward model",
+        ),
+        "probe": Entry(
+            "shroom.detectors.scored:Probe",
+            "a linear probe on a language model's hidden state at the source",
+            _TORCH,
+            "models",
+            "--model: what shroom probe train has written",
+        ),
+        "stack": Entry(
+            "shroom.detectors.stack:Stack",
+            "several detectors' p in one, weighted for each task",
+            ("sklearn", "sacrebleu"),
+            "stack",
+            "--model: what shroom fit stack has written",
+        ),
+    },
+)
 
 #: The detector that is meant where none is named.
 DEFAULT = "cross-encoder"
@@ -164,27 +152,13 @@ def detector(name: str, /, **settings: Any) -> Detector:
     Traceback (most recent call last):
     shroom.problems.ShroomError: no detector is named 'lexicle'; did you mean 'lexical'? ...
     """
-    made = class_of(name)
-    known = inspect.signature(made).parameters
-    for setting in settings:
-        if setting not in known:
-            raise ShroomError(
-                f"the detector {name} has no setting '{setting}';{nearest(setting, known)} "
-                f"there are: {', '.join(known)}"
-            )
-    found: Detector = made(**settings)
+    found: Detector = REGISTRY.make(name, **settings)
     return found
 
 
 def class_of(name: str) -> Any:
     """Return a detector's class by its name in the registry."""
-    if name not in REGISTRY:
-        raise ShroomError(
-            f"no detector is named '{name}';{nearest(name, REGISTRY)} "
-            f"there are: {', '.join(sorted(REGISTRY))}"
-        )
-    module, _, attribute = REGISTRY[name].where.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return REGISTRY.class_of(name)
 
 
 def limits(chosen: Detector, datapoints: Sequence[Datapoint]) -> list[float]:
