@@ -63,6 +63,8 @@ bench: models  ## measure speed and memory beside peers (minutes)
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/comparing.py
 	$(BIN)/python benchmarks/spans.py
+	$(BIN)/python benchmarks/loading.py
+	$(BIN)/python benchmarks/annotate.py
 	$(BIN)/python benchmarks/predicting.py
 
 bundle: setup  ## build the competition bundle into bundle/

@@ -88,6 +88,41 @@ class Datapoint:
         return f"id {self.id}" if self.id is not None else f"hyp {show(self.hyp)}"
 
 
+def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "") -> Datapoint:
+    """Return a premise and a hypothesis that are of none of SHROOM's tasks as a datapoint.
+
+    Its task is TS, which has the common weights of all tasks and whose source carries the meaning.
+
+    Parameters
+    ----------
+    premise, hypothesis : str
+        What may support it, and what is judged.
+    p : float or None
+        How far it is a hallucination, in [0, 1]; the label is ``Hallucination`` where p > 0.5.
+    model : str
+        What wrote the hypothesis.
+
+    Examples
+    --------
+    >>> point = pair("Two cats.", "A dog.", p=1.0)
+    >>> point.src, point.label.value
+    ('Two cats.', 'Hallucination')
+    """
+    label = None
+    if p is not None:
+        label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
+    return Datapoint(
+        hyp=hypothesis,
+        src=premise,
+        tgt="",
+        task=Task.TS,
+        ref=Reference.SRC,
+        model=model,
+        label=label,
+        p=p,
+    )
+
+
 def references(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[Reference, ...]:

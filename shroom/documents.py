@@ -32,7 +32,9 @@ _MAP_FROM = 1 << 24
 #: The name of what has none.
 PIPE = "<stdin>"
 
-_ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+#: What the names of JSON and of CSV files end in.
+JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+CSV = (".csv", ".csv.gz")
 #: What a baseline's run leaves beside its submission; it is no part of it.
 RUN_RECORD = "run.json"
 _JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pycache__"}
@@ -102,13 +104,38 @@ def _bytes_of(path: Path) -> bytes | memoryview:
         return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """Which members of folders and zips are documents."""
+
+    junk: bool
+    endings: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        return f"a {self.endings[0]} file"
+
+    def __call__(self, name: str, place: str, problems: Problems) -> bool:
+        """Return whether a member is one; what is neither one nor junk is reported."""
+        if self.junk:
+            return name.endswith(".json")
+        if _is_junk(name):
+            return False
+        if name.lower().endswith(self.endings):
+            return True
+        problems.add("file-ignored", place, self.expected, "another kind of file")
+        return False
+
+
 def is_pipe(source: Source) -> bool:
     """Return whether a source can be read only once: ``"-"`` or a named pipe."""
     path = Path(source)
     return os.fspath(source) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-def documents(source: Source, problems: Problems, *, junk: bool = False) -> list[Document]:
+def documents(
+    source: Source, problems: Problems, *, junk: bool = False, endings: tuple[str, ...] = JSON
+) -> list[Document]:
     """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
 
     Parameters
@@ -120,32 +147,37 @@ def documents(source: Source, problems: Problems, *, junk: bool = False) -> list
     junk : bool
         Whether to list what operating systems leave behind (``__MACOSX/._val…json``) as well, as
         the organisers' program does.
+    endings : tuple of str
+        What the names of members end in. A file that is named directly may have any name.
     """
+    wanted = _Wanted(junk, endings)
     if os.fspath(source) == "-":
         if sys.stdin is None:
-            problems.add("file-unreadable", "<stdin>", "a pipe", "none")
+            problems.add("file-unreadable", PIPE, "a pipe", "none")
             return []
-        return _stream_documents(sys.stdin.buffer, "<stdin>", problems, junk=junk)
+        return _stream_documents(sys.stdin.buffer, PIPE, problems, wanted)
     path = Path(source)
     if path.is_dir():
-        return list(_folder_documents(path, problems, junk=junk))
+        return list(_folder_documents(path, problems, wanted))
     try:
         with path.open("rb") as stream:
             if not path.is_file():  # a named pipe, which can be read only once
-                return _stream_documents(stream, str(source), problems, junk=junk)
+                return _stream_documents(stream, str(source), problems, wanted)
             head = stream.read(4)
     except OSError as error:
         problems.add("file-unreadable", str(source), "a file", error.strerror or "no file")
         return []
     if head.startswith(b"PK") or path.suffix.lower() == ".zip":
-        return list(_zip_documents(path, str(source), problems, junk=junk))
+        return list(_zip_documents(path, str(source), problems, wanted))
     return [Document(str(source), path.name, path)]
 
 
-def documents_among_others(source: Source, problems: Problems) -> list[Document]:
+def documents_among_others(
+    source: Source, problems: Problems, *, endings: tuple[str, ...] = JSON
+) -> list[Document]:
     """Return the documents of gold or data: what else lies beside them is no matter."""
     found_wrong = Problems()
-    found = documents(source, found_wrong)
+    found = documents(source, found_wrong, endings=endings)
     for problem in found_wrong:
         if problem.code != "file-ignored":
             problems.add(problem.code, problem.file, problem.expected, problem.found)
@@ -153,15 +185,15 @@ def documents_among_others(source: Source, problems: Problems) -> list[Document]
 
 
 def _stream_documents(
-    stream: IO[bytes], file: str, problems: Problems, *, junk: bool
+    stream: IO[bytes], file: str, problems: Problems, wanted: _Wanted
 ) -> list[Document]:
     data = stream.read()
     if data.startswith(b"PK"):
-        return list(_zip_documents(io.BytesIO(data), file, problems, junk=junk))
+        return list(_zip_documents(io.BytesIO(data), file, problems, wanted))
     return [Document(file, PIPE, data)]
 
 
-def _folder_documents(folder: Path, problems: Problems, *, junk: bool) -> Iterator[Document]:
+def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iterator[Document]:
     found = 0
 
     def unreadable(error: OSError) -> None:
@@ -169,10 +201,10 @@ def _folder_documents(folder: Path, problems: Problems, *, junk: bool) -> Iterat
         problems.add("file-unreadable", file, "a folder", error.strerror or "none")
 
     for parent, folders, files in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if junk or not _is_junk(name))
+        folders[:] = sorted(name for name in folders if wanted.junk or not _is_junk(name))
         for name in sorted(files):
             path = Path(parent) / name
-            if not _wanted(name, str(path), problems, junk=junk):
+            if not wanted(name, str(path), problems):
                 continue
             found += 1
             if not path.is_file():
@@ -184,11 +216,11 @@ def _folder_documents(folder: Path, problems: Problems, *, junk: bool) -> Iterat
                 return
             yield Document(str(path), name, path, member=True)
     if not found:
-        problems.add("no-file", str(folder), "a .json file", "none")
+        problems.add("no-file", str(folder), wanted.expected, "none")
 
 
 def _zip_documents(
-    archive: Path | IO[bytes], file: str, problems: Problems, *, junk: bool
+    archive: Path | IO[bytes], file: str, problems: Problems, wanted: _Wanted
 ) -> Iterator[Document]:
     import zipfile
     import zlib
@@ -206,12 +238,12 @@ def _zip_documents(
             for info in sorted(members, key=lambda info: info.filename):
                 name = info.filename.replace("\\", "/")
                 place = f"{file}/{name}"
-                if not name.endswith(".json") if junk else _is_junk(name):
+                if not name.endswith(".json") if wanted.junk else _is_junk(name):
                     continue
-                data = _member(opened, info, place, problems, room)
+                data = _member(opened, info, place, problems, room, wanted)
                 room -= len(data or b"")
                 found_any = found_any or data is None
-                if data is None or not _wanted(name, place, problems, junk=junk):
+                if data is None or not wanted(name, place, problems):
                     continue
                 found_any = True
                 base = PurePosixPath(name).name
@@ -230,28 +262,33 @@ def _zip_documents(
         problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
         return
     if not found_any:
-        problems.add("no-file", file, "a .json file", "none")
+        problems.add("no-file", file, wanted.expected, "none")
 
 
 def _member(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, problems: Problems, room: int
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    place: str,
+    problems: Problems,
+    room: int,
+    wanted: _Wanted,
 ) -> bytes | None:
     """Return a member's bytes if it may be read; documents only, others count as empty."""
     stored, deflated = 0, 8
     if info.flag_bits & 0x1:
         problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
     elif place.lower().endswith(".zip"):
-        problems.add("zip-nested", place, "a .json file", "a zip within the zip")
+        problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
     elif info.compress_type not in (stored, deflated):
         found = f"method {info.compress_type}"
         problems.add("zip-method", place, "a stored or deflated member", found)
-    elif not place.lower().endswith(_ENDINGS):
+    elif not place.lower().endswith(wanted.endings):
         return b""
     else:
         with archive.open(info) as stream:
             data = _inflate(stream, info.compress_size, place, problems, room)
         if data is not None and data.startswith(b"PK\x03\x04"):
-            problems.add("zip-nested", place, "a .json file", "a zip within the zip")
+            problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
             return None
         return data
     return None
@@ -282,14 +319,3 @@ def _inflate(
 def _is_junk(name: str) -> bool:
     parts = [part for part in PurePosixPath(name).parts if part != ".."]
     return any(part in _JUNK or part.startswith(".") for part in parts)
-
-
-def _wanted(name: str, place: str, problems: Problems, *, junk: bool) -> bool:
-    if junk:
-        return name.endswith(".json")
-    if _is_junk(name):
-        return False
-    if name.lower().endswith(_ENDINGS):
-        return True
-    problems.add("file-ignored", place, "a .json file", "another kind of file")
-    return False

@@ -40,7 +40,9 @@ CODES: dict[str, Code] = {
     "too-large": Code(ERROR, "hand in the prediction files only, without the texts"),
     "absurd-ratio": Code(ERROR, "zip the prediction files only; this looks like a zip bomb"),
     "gzip-broken": Code(ERROR, "compress the file again, or hand it in uncompressed"),
-    "no-file": Code(ERROR, "put {val,test}.model-{agnostic,aware}.json into it"),
+    "no-file": Code(
+        ERROR, "put the files into it; SHROOM's are {val,test}.model-{agnostic,aware}.json"
+    ),
     "file-name": Code(ERROR, "rename it to {val,test}.model-{agnostic,aware}.json"),
     "file-twice": Code(ERROR, "keep one file for each track"),
     "file-ignored": Code(WARNING, "leave it out, or name it by itself"),
@@ -48,14 +50,20 @@ CODES: dict[str, Code] = {
     # the bytes
     "not-utf8": Code(ERROR, "save the file as UTF-8"),
     "not-json": Code(ERROR, "write the file with a JSON library (json.dump)"),
+    "not-csv": Code(ERROR, "write the file with a CSV library (csv.writer)"),
     "not-a-list": Code(ERROR, "write one JSON list with an object for each datapoint"),
     "empty": Code(ERROR, "write one object for each datapoint"),
     # the items
-    "item-object": Code(ERROR, "write an object with a label and p(Hallucination)"),
-    "key-missing": Code(ERROR, "give every item the key"),
-    "key-unknown": Code(WARNING, "leave the key out (--fix does it)"),
-    "label-value": Code(ERROR, "write the label exactly so (--fix mends its case)"),
-    "p-number": Code(ERROR, "write p as a JSON number (--fix mends numbers in strings)"),
+    "item-object": Code(ERROR, "write one JSON object for each item"),
+    "key-missing": Code(ERROR, "give every item the key, in CSV the column"),
+    "key-unknown": Code(WARNING, "leave the key out (in SHROOM's form, check --fix does it)"),
+    "label-value": Code(
+        ERROR, "write the label exactly so (in SHROOM's form, check --fix mends its case)"
+    ),
+    "span-value": Code(ERROR, "write each span in whole characters of the text"),
+    "p-number": Code(
+        ERROR, "write p as a JSON number (in SHROOM's form, check --fix mends strings)"
+    ),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
     "p-range": Code(ERROR, "scale p into [0, 1]"),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
@@ -68,21 +76,29 @@ CODES: dict[str, Code] = {
     "premise-missing": Code(ERROR, "give src or tgt a text, or leave the datapoint out"),
     "ref-value": Code(ERROR, "write src, tgt or either, or leave the key out"),
     # the items together
-    "count": Code(ERROR, "predict every datapoint once, and nothing else"),
+    "count": Code(ERROR, "predict each once, and nothing else"),
     "ids-missing": Code(ERROR, "predict every datapoint of the data file"),
-    "id-unknown": Code(ERROR, "check that the file belongs to this split and track"),
-    "label-p": Code(WARNING, "check the threshold, and that p is that of Hallucination"),
+    "id-unknown": Code(
+        ERROR, "check that the file belongs to these data: split, track or language"
+    ),
+    "label-p": Code(
+        WARNING, "check the threshold, and that p is that of Hallucination, or of being wrong"
+    ),
     "label-constant": Code(WARNING, "check the threshold"),
     "p-constant": Code(WARNING, "give each item its own p: a constant has no rank correlation"),
-    "p-inverted": Code(WARNING, "check that p is that of Hallucination; if it is not, use 1 - p"),
+    "p-inverted": Code(
+        WARNING, "check that p is that of Hallucination, or of being wrong; else turn it (1 - p)"
+    ),
     "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),
     # the native forms of other data sets
     "row-dropped": Code(WARNING, "leave the row out, or mend it in the source"),
-    "row-odd": Code(WARNING, "look at the row; it is used as it is"),
+    "row-odd": Code(WARNING, "look at the row; it is used all the same"),
     "row-doubled": Code(WARNING, "keep one of the rows; both are used"),
     # the gold
     "swapped": Code(WARNING, "name the submission first and the gold last, unless they are"),
-    "gold-unlabelled": Code(ERROR, "name a file that has label and p(Hallucination)"),
+    "gold-unlabelled": Code(
+        ERROR, "name a file whose items have labels: in SHROOM's form, label and p(Hallucination)"
+    ),
     "gold-skipped": Code(WARNING, "to score it as well, name labelled gold for it"),
     # the organisers' 2024 program
     "official": Code(ERROR, "see the organisers' rules of 2024"),
@@ -164,7 +180,7 @@ class Problems:
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
     a.json: and 2 more [p-number]
-      to mend [p-number]: write p as a JSON number (--fix mends numbers in strings)
+      to mend [p-number]: write p as a JSON number (in SHROOM's form, check --fix mends strings)
     """
 
     limit: int | None = 20

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import click
 import pytest
 from conftest import ROOT
 
@@ -41,6 +42,9 @@ def test_every_verb_and_option_on_a_page_exists(page):
         words = line.strip("`").split()
         assert words[1] in VERBS or words[1] == "COMMAND", line
         command = importlib.import_module(f"shroom.cli.{words[1]}").command
+        if isinstance(command, click.Group) and len(words) > 2:
+            command = command.get_command(click.Context(command), words[2])
+            assert command is not None, line
         known = {name for parameter in command.params for name in parameter.opts}
         options = [re.match(r"-[-a-z]+", word.strip("[]")) for word in words]
         assert {option[0] for option in options if option} <= known | {"--help"}, line

@@ -294,7 +294,7 @@ def test_a_row_of_another_width_is_dropped_and_counted(tmp_path, cells):
         (b"a,b\n1,2\n", "key-missing"),
         (",".join([*HEADER, "response"]).encode() + b"\n1\n", "key-missing"),
         (b"\xff\xfea\x00", "not-utf8"),
-        (",".join(HEADER).encode() + b'\n1,"unclosed', "key-missing"),
+        (",".join(HEADER).encode() + b'\n1,"unclosed', "not-csv"),
         (b"\x1f\x8bnot gzip", "gzip-broken"),
     ],
 )

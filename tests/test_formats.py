@@ -34,7 +34,7 @@ ELSEWHERE = {
     *("file-unreadable", "too-large", "zip-members"),
     *("gold-skipped", "gold-unlabelled", "ref-value", "task-value", "text-string"),
     *("premise-missing", "swapped"),
-    *("row-doubled", "row-dropped", "row-odd"),
+    *("not-csv", "row-doubled", "row-dropped", "row-odd", "span-value"),
     *("official", "rho-undefined", "splits-mixed", "track-missing"),
 }
 #: What --fix mends; of it, nothing may be left.

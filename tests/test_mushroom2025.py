@@ -164,7 +164,7 @@ def test_what_all_rows_of_a_file_share_is_reported_once(tmp_path):
         ("id", 0), ("lang", 0), ("extra", 0)
     ]  # fmt: skip
     assert "29 more of 30 rows" in str(next(iter(collection.problems)))
-    assert collection.records[3].other == {"extra": 1}
+    assert collection.records[3].other == {"lang": "en", "extra": 1}
 
 
 def test_the_same_answer_again_is_kept_and_told(tmp_path):
@@ -304,15 +304,15 @@ def test_missing_kinds_of_labels_are_made_of_the_others(files):
         ({"id": 1}, "id-missing", "id"),
         ({"id": "val-en-2"}, "id-doubled", "id"),
         ({"id": "val-en-9"}, "id-unknown", "id"),
-        ({"hard_labels": "4-7"}, "label-value", "hard_labels"),
-        ({"hard_labels": [4]}, "label-value", "hard_labels[0]"),
-        ({"hard_labels": [[4.0, 7.0]]}, "label-value", "hard_labels[0]"),
-        ({"hard_labels": [[-4, 7]]}, "label-value", "hard_labels[0]"),
-        ({"hard_labels": [[0, 10**40]]}, "label-value", "hard_labels[0]"),
-        ({"soft_labels": {}}, "label-value", "soft_labels"),
-        ({"soft_labels": [[4, 7]]}, "label-value", "soft_labels[0]"),
-        ({"soft_labels": [{"start": 4, "end": 7}]}, "label-value", "soft_labels[0]"),
-        ({"soft_labels": [{"start": 4, "end": 24, "prob": 1}]}, "label-value", "soft_labels[0]"),
+        ({"hard_labels": "4-7"}, "span-value", "hard_labels"),
+        ({"hard_labels": [4]}, "span-value", "hard_labels[0]"),
+        ({"hard_labels": [[4.0, 7.0]]}, "span-value", "hard_labels[0]"),
+        ({"hard_labels": [[-4, 7]]}, "span-value", "hard_labels[0]"),
+        ({"hard_labels": [[0, 10**40]]}, "span-value", "hard_labels[0]"),
+        ({"soft_labels": {}}, "span-value", "soft_labels"),
+        ({"soft_labels": [[4, 7]]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 7}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 24, "prob": 1}]}, "span-value", "soft_labels[0]"),
         ({"soft_labels": [{"start": 4, "end": 7, "prob": "1"}]}, "p-number", "soft_labels[0].prob"),
         ({"soft_labels": [{"start": 4, "end": 7, "prob": None}]}, "p-number",
          "soft_labels[0].prob"),
@@ -371,8 +371,11 @@ def test_all_problems_are_told_at_once(files):
     gold, predicted = files([row()], rows)
     with pytest.raises(InvalidInput) as caught:
         align(read(gold), predicted)
-    expected = {"item-object", "not-json", "key-missing", "id-missing", "label-value"}
+    expected = {"item-object", "not-json", "key-missing", "id-missing", "span-value"}
     assert caught.value.problems.codes == expected | {"ids-missing", "id-unknown"}
+    for problem in caught.value.problems:
+        assert "label" not in problem.mend  # SHROOM's two words
+        assert "--fix" not in problem.mend
 
 
 @pytest.mark.parametrize(

@@ -569,4 +569,4 @@ def test_the_real_query_sets(name, rows, doubled, odd):
 
 def test_what_the_data_set_says_of_itself():
     for module in (verifiability, queries):
-        assert all((module.NAME, module.LICENCE, module.ABOUT, module.SOURCE))
+        assert all(vars(module.DATA_SET)[k] for k in ("name", "licence", "about", "source"))

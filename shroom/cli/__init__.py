@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from shroom.problems import InvalidInput, ShroomError, nearest, printable
 from shroom.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: Each verb, with the line that the overview shows of it.
 VERBS = {
@@ -27,27 +30,52 @@ VERBS = {
     "metrics": "List the metrics, or describe one.",
     "predict": "Run a detector and write its submission.",
     "fit": "Fit a detector on labelled data.",
+    "evaluate": "Hold detectors against data sets: the matrix.",
     "detectors": "List the detectors, and which of them are ready here.",
+    "datasets": "List, describe, convert and fetch the human-annotated data sets.",
+    "annotate": "Score and rank generations automatically.",
+    "rank": "Rank generations that have been scored.",
     "corrupt": "Turn faithful items into inconsistent ones, with the edits recorded.",
+    "queries": "Make new debate queries from examples, or describe a set of them.",
+    "probe": "Tell from hidden states which questions a language model knows.",
     "explain": "Show which words of a hypothesis drive p.",
     "bundle": "Build the competition bundle for Codabench and CodaLab.",
 }
 
 
+class Verb(NamedTuple):
+    """A command: the line that the overview shows of it, its module and its name there."""
+
+    line: str
+    module: str
+    attribute: str = "command"
+
+
 class Verbs(click.Group):
-    """A group whose commands are imported only when they are called."""
+    """A group whose commands are imported only when they are called.
+
+    Parameters
+    ----------
+    verbs : mapping of str to Verb
+        The commands by name, in the order in which one meets them.
+    """
+
+    def __init__(self, *args: Any, verbs: Mapping[str, Verb], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.verbs = verbs
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs, in the order in which one meets them."""
         del ctx
-        return list(VERBS)
+        return list(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb's command, or ``None`` where there is no such verb."""
         del ctx
-        if cmd_name not in VERBS:
+        if cmd_name not in self.verbs:
             return None
-        command = importlib.import_module(f"shroom.cli.{cmd_name}").command
+        verb = self.verbs[cmd_name]
+        command = getattr(importlib.import_module(verb.module), verb.attribute)
         assert isinstance(command, click.Command)  # noqa: S101 - what every verb's module has
         return command
 
@@ -55,8 +83,8 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a verb, or suggest the nearest."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            hint = nearest(args[0], VERBS).replace("did", "Did")
+        if args and args[0] not in self.verbs and not args[0].startswith("-"):
+            hint = nearest(args[0], self.verbs).replace("did", "Did")
             ctx.fail(f"No such command '{printable(args[0])}'.{hint}")
         return super().resolve_command(ctx, args)
 
@@ -64,10 +92,14 @@ class Verbs(click.Group):
         """Write the overview without importing any verb."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl([(name, verb.line) for name, verb in self.verbs.items()])
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Verbs,
+    verbs={name: Verb(line, f"shroom.cli.{name}") for name, line in VERBS.items()},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="shroom")
 def shroom() -> None:
     """Check, score and rank hallucination detectors on SHROOM and its relatives.
@@ -98,7 +130,7 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("shroom: interrupted; nothing was written", err=True)
+        click.echo("shroom: interrupted; no result was written", err=True)
         return 130
     except BrokenPipeError:
         sys.stderr.close()

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.check import Checked, check
-from shroom.cli.options import INPUT, OUTPUT, format_option, refuse_two_pipes, say
+from shroom.cli.options import (
+    DATASET_OPTION,
+    INPUT,
+    OUTPUT,
+    SHROOM,
+    form_of_gold,
+    format_option,
+    refuse_two_pipes,
+    say,
+)
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -29,6 +38,7 @@ Examples:
 @click.option("--data", type=INPUT, help="The unlabelled data: for ids, count and order.")
 @click.option("--fix", "out", type=OUTPUT, help="Write the submission with its mechanics mended.")
 @click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")
+@DATASET_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="A line for each problem, or one json object.")
 def command(
@@ -38,6 +48,7 @@ def command(
     data: str | None,
     out: str | None,
     everything: bool,
+    dataset: str | None,
     official: bool,
     form: str,
 ) -> int:
@@ -57,6 +68,13 @@ def command(
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
         return _tell(_official(submission, gold, limit), form, f"the organisers' {who} it")
+    name = form_of_gold(dataset, gold)
+    if name != SHROOM:
+        if gold is None or data or out:
+            raise click.UsageError(f"predictions for {name} are checked with --gold alone")
+        from shroom.native import registry
+
+        return _tell(registry.check(name, submission, gold, limit), form, f"for {name}")
     if out is not None:
         return _fix(submission, gold, data, out, limit, form)
     checked = check(submission, gold, data=data, limit=limit)

@@ -104,6 +104,28 @@ TRIALS_OPTION = click.option(
 )
 
 
+#: The data set whose form submissions usually have.
+SHROOM = "semeval2024"
+
+DATASET_OPTION = click.option(
+    "--dataset",
+    metavar="NAME",
+    help="What the gold is of, such as mushroom2025 or felm; told by its form, if not given.",
+)
+
+
+def form_of_gold(dataset: str | None, gold: str | None) -> str:
+    """Return the name of the data set that the gold is of, saying so where it was guessed."""
+    from shroom.datasets.registry import data_set, guess
+
+    if dataset is not None:
+        return data_set(dataset).name
+    name = None if gold is None else guess(gold)
+    if name not in (SHROOM, None):
+        say([f"note: {gold} is in the form of {name}, and so taken as that (--dataset {name})"])
+    return name or SHROOM
+
+
 def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Return what ``--by KEY,KEY`` slices by."""
     del ctx, param

@@ -9,10 +9,13 @@ import click
 
 from shroom.cli.options import (
     BY_OPTION,
+    DATASET_OPTION,
     INPUT,
     METRICS_OPTION,
     OUTPUT,
+    SHROOM,
     deliver,
+    form_of_gold,
     format_option,
     interval_options,
     refuse_two_pipes,
@@ -20,11 +23,12 @@ from shroom.cli.options import (
 )
 from shroom.intervals import Intervals
 from shroom.scoring import Score, score_checked
-from shroom.slices import needs_texts
+from shroom.slices import SLICES, needs_texts
 from shroom.writing import refuse_overwriting
 
 if TYPE_CHECKING:
     from shroom.metrics.base import Metric
+    from shroom.native.base import NativeScore
 
 EXAMPLES = """\b
 Examples:
@@ -32,6 +36,7 @@ Examples:
   shroom score submission.zip gold_folder --by task,length,script
   shroom score submission/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
   shroom score submission/ gold/ --format json -o scores.json
+  shroom score pred.jsonl mushroom.de-tst.v1.jsonl --dataset mushroom2025
   gunzip -c val.model-aware.json.gz | shroom score - gold.json
 """
 
@@ -47,6 +52,7 @@ Examples:
 @METRICS_OPTION
 @interval_options(1000)
 @click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")
+@DATASET_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' 2024 program did.")
 def command(
     *,
@@ -58,16 +64,20 @@ def command(
     metrics: list[Metric],
     intervals: Intervals,
     everything: bool,
+    dataset: str | None,
     official: bool,
 ) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
 
     Each is a file (.json, .jsonl, .gz), a folder or a zip; one of them may be - for a pipe.
+    Predictions for Mu-SHROOM and FELM are scored by their own metrics.
     """
     refuse_two_pipes(submission, gold)
     if output:
         refuse_overwriting([output], [submission, gold])
     if official:
+        if dataset not in (None, SHROOM):
+            raise click.UsageError(f"--official is for {SHROOM}, not for {dataset}")
         from shroom import official as rules
 
         found = rules.score(submission, gold)
@@ -75,10 +85,19 @@ def command(
         deliver(text, output)
         say(map(str, found.warnings))
         return
+    limit = None if everything else 20
+    name = form_of_gold(dataset, gold)
+    if name != SHROOM:
+        _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
+        from shroom.native import registry
+
+        native = registry.score(name, submission, gold, intervals, limit)
+        deliver(render_native(native, form), output)
+        say(native.problems)
+        return
     from shroom.check import check
 
     wanted = () if form == "codalab" else by
-    limit = None if everything else 20
     checked = check(submission, gold, texts=needs_texts(wanted), limit=limit)
     how = Intervals(0) if form == "codalab" else intervals
     result = score_checked(checked, by=wanted, metrics=metrics, intervals=how)
@@ -91,10 +110,30 @@ def command(
         say(map(str, missing_tracks(result)))
 
 
+def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
+    """Refuse the options that SHROOM's own scores alone have."""
+    for given, option in ((form == "codalab", "--format codalab"), (sliced, "--by or --metrics")):
+        if given:
+            raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
+
+
+def render_native(result: NativeScore, form: str) -> str:
+    """Return the scores of another data set in one of the forms."""
+    if form == "json":
+        return _as_json(result)
+    from shroom.report.native import render as as_text
+
+    return as_text(result)
+
+
+def _as_json(result: Score | NativeScore) -> str:
+    return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def render(result: Score, form: str) -> str:
     """Return a score in one of the forms."""
     if form == "json":
-        return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        return _as_json(result)
     if form == "codalab":
         from shroom.report.platform import scores_txt
 

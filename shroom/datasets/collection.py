@@ -6,6 +6,8 @@ used, and each of the latter is among the problems, with its place.
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,7 +15,7 @@ from shroom import decode
 from shroom.documents import documents_among_others
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from shroom.documents import Document, Source
     from shroom.problems import Problems
@@ -38,6 +40,8 @@ class Collection(Generic[R]):
     problems : Problems
         Everything that was odd, each with its place; warnings where the row is a record all the
         same.
+    sizes : tuple of int
+        How many of the records are from each of the files.
     """
 
     name: str
@@ -45,11 +49,19 @@ class Collection(Generic[R]):
     records: list[R]
     dropped: int
     problems: Problems
+    sizes: tuple[int, ...]
 
     @property
     def rows(self) -> int:
         """How many rows the files have."""
         return len(self.records) + self.dropped
+
+    def by_file(self) -> Iterator[tuple[str, list[R]]]:
+        """Yield each file with its records."""
+        start = 0
+        for file, size in zip(self.files, self.sizes):
+            yield file, self.records[start : start + size]
+            start += size
 
 
 def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Document, list[Any]]]:
@@ -71,3 +83,53 @@ def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Docu
             items = decode.items(bytes(data), document.file, problems, lines=lines)
             if items is not None:
                 yield document, items
+
+
+def unwritten(item: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what stood in an item of a file and is not in the row that a record gives of it.
+
+    Examples
+    --------
+    >>> unwritten({"id": 7, "ref": "", "more": 1}, {"id": "7", "ref": ""})
+    {'id': 7, 'more': 1}
+    """
+    differing = {k: value for k, value in item.items() if k not in row or row[k] != value}
+    found = {key: without_nan(value) for key, value in differing.items()}
+    return {k: value for k, value in found.items() if k not in row or row[k] != value}
+
+
+def without_nan(value: Any) -> Any:
+    """Return a JSON value with null for ``NaN`` and infinity, which are no JSON.
+
+    Examples
+    --------
+    >>> without_nan({"logits": [0.5, float("nan")]})
+    {'logits': [0.5, None]}
+    """
+    if isinstance(value, dict):
+        return {key: without_nan(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    r"""Return rows as JSON Lines, in plain characters as far as UTF-8 can write them.
+
+    What is no number is written as null.
+
+    Examples
+    --------
+    >>> json_lines([{"hyp": "né"}])
+    '{"hyp": "né"}\n'
+    """
+    return "".join(json_line(row) + "\n" for row in rows)
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """Return a row as one line of JSON; see :func:`json_lines`."""
+    row = without_nan(row)
+    line = json.dumps(row, ensure_ascii=False)
+    # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
+    halves = any("\ud800" <= character <= "\udfff" for character in line)
+    return json.dumps(row) if halves else line

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from shroom.datapoint import Datapoint, Label, Reference, Task
+from shroom.datapoint import pair
 from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.data_set import DataSet, View
 from shroom.datasets.dreamcatcher_records import (
     ALL_RIGHT,
     ALL_WRONG,
@@ -28,18 +29,12 @@ from shroom.datasets.dreamcatcher_rows import RowReader
 from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
+    from shroom.datapoint import Datapoint
     from shroom.documents import Source
 
 NAME = "dreamcatcher"
-LICENCE = "none stated"
-ABOUT = "200 Chinese questions with 10 generations each, scored, labelled and ranked automatically"
-SOURCE = (
-    "Y. Liang, Z. Song, H. Wang and J. Zhang (2024), "
-    '"Learning to Trust Your Feelings: Leveraging Self-awareness in LLMs for Hallucination '
-    'Mitigation", arXiv:2401.15449'
-)
 
 
 def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]:
@@ -63,17 +58,18 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
     """
     problems = Problems(limit=None) if problems is None else problems
     records: list[Record] = []
-    files, dropped = [], 0
+    files, sizes, dropped = [], [], 0
     for document, rows in items_of(paths, problems):
         files.append(document.file)
         reader = RowReader(document.file, problems)
         found = [reader.record(index, row) for index, row in enumerate(rows)]
         kept = [record for record in found if record is not None]
+        sizes.append(len(kept))
         records += kept
         dropped += len(found) - len(kept)
     if problems.errors:
         raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems)
+    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
 
 
 def lines(records: Iterable[Record]) -> Iterator[str]:
@@ -109,7 +105,6 @@ def datapoints(records: Iterable[Record], *, refusals: bool = False) -> list[Dat
         Whether to return the ``uncertainty`` generations as well. They claim nothing, so their p
         is ``None`` throughout.
     """
-    labels = {0.0: Label.NOT_HALLUCINATION, 1.0: Label.HALLUCINATION}
     found = []
     for record in records:
         if isinstance(record, Preference):
@@ -117,18 +112,8 @@ def datapoints(records: Iterable[Record], *, refusals: bool = False) -> list[Dat
         for generation in record.generation:
             if generation.type != NORMAL and not refusals:
                 continue
-            p = _p(record, generation)
-            found.append(
-                Datapoint(
-                    hyp=generation.text,
-                    src=f"{record.question}\n{record.answer}",
-                    tgt="",
-                    task=Task.TS,
-                    ref=Reference.SRC,
-                    label=None if p is None else labels[p],
-                    p=p,
-                )
-            )
+            premise = f"{record.question}\n{record.answer}"
+            found.append(pair(premise, generation.text, _p(record, generation)))
     return found
 
 
@@ -151,3 +136,39 @@ def _p(record: Question, generation: Generation) -> float | None:
     refusal = types.index(UNCERTAIN)
     places = [place for place, r in enumerate(record.rank or ()) if r.text == generation.text]
     return float(places[0] > refusal) if places else None
+
+
+def write(records: Iterable[Record]) -> str:
+    """Return records in the form of the source's files; see :func:`lines`."""
+    return "".join(line + "\n" for line in lines(records))
+
+
+def _labelled(records: Iterable[Record]) -> list[Datapoint]:
+    return [point for point in datapoints(records) if point.p is not None]
+
+
+def _questions(records: Iterable[Record]) -> list[Hashable]:
+    return [place for place, record in enumerate(records) for _ in _labelled([record])]
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="none stated",
+    about="10 generations for each of 200 Chinese questions, labelled and ranked automatically",
+    source=(
+        "Y. Liang, Z. Song, H. Wang and J. Zhang (2024), "
+        '"Learning to Trust Your Feelings: Leveraging Self-awareness in LLMs for Hallucination '
+        'Mitigation", arXiv:2401.15449'
+    ),
+    read=read,
+    write=write,
+    views={
+        "labels": View(
+            "generations against question and answer; p is from the automatic labels",
+            _labelled,
+            _questions,
+            lambda records: len(datapoints(records)) - len(_labelled(records)),
+        )
+    },
+)

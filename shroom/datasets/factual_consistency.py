@@ -11,36 +11,31 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import fields
 from enum import Enum
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
-from shroom.datapoint import Datapoint, Label, Reference, Task
+from shroom.datapoint import pair
 from shroom.datasets.collection import Collection
+from shroom.datasets.data_set import DataSet, View
 from shroom.datasets.factual_consistency_records import Response, mended_response
 from shroom.datasets.factual_consistency_rows import (
     COLUMNS,
     OPTIONAL,
     RowReader,
+    cells_of,
     report_the_whole,
 )
-from shroom.documents import Document, documents
+from shroom.documents import CSV, documents_among_others
 from shroom.problems import InvalidInput, Problems, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
-    from shroom.documents import Source
+    from shroom.datapoint import Datapoint
+    from shroom.documents import Document, Source
 
 NAME = "factual_consistency"
-LICENCE = "CC BY-SA 4.0"
-ABOUT = "responses of GPT-2 models to dialogues, judged against the knowledge they were given"
-SOURCE = (
-    "S. Santhanam, B. Hedayatnia, S. Gella, A. Padmakumar, S. Kim, Y. Liu and D. Hakkani-Tür "
-    '(2021), "Rome was built in 1776: A Case Study on Factual Correctness in Knowledge-Grounded '
-    'Response Generation", arXiv:2110.05456'
-)
 
 
 class Premise(str, Enum):
@@ -84,15 +79,18 @@ def read(
     """
     problems = Problems(limit=None) if problems is None else problems
     records: list[Response] = []
-    files, dropped = [], 0
-    for document in (found for path in paths for found in _documents(path, problems)):
+    files, sizes, dropped = [], [], 0
+    for document in (
+        found for path in paths for found in documents_among_others(path, problems, endings=CSV)
+    ):
         found, lost = _responses(document, problems)
         files.append(document.file)
+        sizes.append(len(found))
         records += map(mended_response, found) if mend else found
         dropped += lost
     if problems.errors:
         raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems)
+    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
 
 
 def write(responses: Iterable[Response]) -> str:
@@ -100,15 +98,12 @@ def write(responses: Iterable[Response]) -> str:
 
     What :func:`read` has kept comes out as it stood: of the real files, byte by byte.
     """
-    rows = list(responses)
-    with_dial_index = any(row.dial_index is not None for row in rows)
-    columns = [name for name in COLUMNS if name not in OPTIONAL or with_dial_index]
-    lines = [",".join(columns)]
-    for row in rows:
-        cells = dict(zip(COLUMNS, (getattr(row, field.name) for field in fields(row)[1:])))
-        for name, words in (("Hallucination", ("No", "Yes")), ("Verifiable", ("n", "y"))):
-            cells[name] = None if cells[name] is None else words[cells[name]]
-        lines.append(",".join(_quoted(cells[name]) for name in columns))
+    rows = [cells_of(response) for response in responses]
+    named = dict.fromkeys(name for row in rows for name in row)
+    columns = [name for name in COLUMNS if name not in OPTIONAL or name in named]
+    columns += [name for name in named if name not in COLUMNS]
+    lines = [",".join(map(_quoted, columns))]
+    lines += [",".join(_quoted(row.get(name, "")) for name in columns) for row in rows]
     return "".join(line + "\n" for line in lines)
 
 
@@ -144,9 +139,8 @@ def judged(responses: Iterable[Response], truth: Truth = Truth.HALLUCINATION) ->
     return [response for response in responses if _p(response, truth) is not None]
 
 
-def _quoted(cell: object) -> str:
+def _quoted(text: str) -> str:
     """Return a cell as CSV; not by csv.writer, which leaves a lone carriage return unquoted."""
-    text = "" if cell is None else str(cell)
     quoted = '"' + text.replace('"', '""') + '"'
     return quoted if set(text) & set('",\r\n') else text
 
@@ -165,32 +159,8 @@ def _datapoint(response: Response, premise: Premise, truth: Truth) -> Datapoint:
         Premise.CONTEXT: [context],
         Premise.BOTH: [response.knowledge, context],
     }[premise]
-    p = _p(response, truth)
-    labels = {True: Label.HALLUCINATION, False: Label.NOT_HALLUCINATION}
-    return Datapoint(
-        hyp=response.response,
-        src="\n".join(part for part in parts if part.strip()),
-        tgt="",
-        task=Task.TS,
-        ref=Reference.SRC,
-        model=response.model_type,
-        label=None if p is None else labels[p > 0.5],
-        p=p,
-    )
-
-
-def _documents(source: Source, problems: Problems) -> list[Document]:
-    path = Path(source)
-    if not path.is_dir():
-        return documents(source, problems)
-    found = [
-        Document(str(file), file.name, file, member=True)
-        for file in sorted(path.iterdir())
-        if file.name.lower().endswith((".csv", ".csv.gz")) and not file.name.startswith(".")
-    ]
-    if not found:
-        problems.add("no-file", str(path), "a .csv file", "none")
-    return found
+    src = "\n".join(part for part in parts if part.strip())
+    return pair(src, response.response, _p(response, truth), response.model_type)
 
 
 def _responses(document: Document, problems: Problems) -> tuple[list[Response], int]:
@@ -199,11 +169,11 @@ def _responses(document: Document, problems: Problems) -> tuple[list[Response], 
     if not lines or not _known_columns(lines[0], document.file, problems):
         return [], 0
     stem = re.split(r"\.csv", document.base, maxsplit=1, flags=re.IGNORECASE)[0]
-    reader = RowReader(lines[0], document.file, problems)
-    kept = [(index, reader.cells(index, row)) for index, row in enumerate(lines[1:])]
-    found = {index: Response(stem, *cells) for index, cells in kept if cells is not None}
+    reader = RowReader(lines[0], stem, document.file, problems)
+    rows = [(index, reader.response(index, row)) for index, row in enumerate(lines[1:])]
+    found = {index: response for index, response in rows if response is not None}
     report_the_whole(found, document.file, problems)
-    return list(found.values()), len(kept) - len(found)
+    return list(found.values()), len(rows) - len(found)
 
 
 def _lines(document: Document, problems: Problems) -> list[list[str]]:
@@ -222,7 +192,7 @@ def _lines(document: Document, problems: Problems) -> list[list[str]]:
         lines = [row for row in reader if row]
     except csv.Error as error:
         found = f"{error} at line {reader.line_num}"
-        problems.add("key-missing", document.file, "fields between commas", found)
+        problems.add("not-csv", document.file, "fields between commas", found)
         return []
     if len(lines) < 2:
         found = "only a header" if lines else "an empty file"
@@ -240,3 +210,43 @@ def _known_columns(header: Sequence[str], file: str, problems: Problems) -> bool
         if name not in COLUMNS:
             problems.add("key-unknown", file, "the columns of the source", show(name))
     return all(header.count(name) == 1 or name in OPTIONAL for name in COLUMNS)
+
+
+def _judged_datapoints(responses: Iterable[Response], truth: Truth) -> list[Datapoint]:
+    return datapoints(judged(responses, truth), truth=truth)
+
+
+def _dialogues(responses: Iterable[Response], truth: Truth) -> list[Hashable]:
+    return [response.dialogue for response in judged(responses, truth)]
+
+
+def _unjudged(responses: Sequence[Response], truth: Truth) -> int:
+    return len(responses) - len(judged(responses, truth))
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="CC BY-SA 4.0",
+    about="responses of GPT-2 models to dialogues, judged against the knowledge they were given",
+    source=(
+        "S. Santhanam, B. Hedayatnia, S. Gella, A. Padmakumar, S. Kim, Y. Liu and D. Hakkani-Tür "
+        '(2021), "Rome was built in 1776: A Case Study on Factual Correctness in '
+        'Knowledge-Grounded Response Generation", arXiv:2110.05456'
+    ),
+    read=read,
+    write=write,
+    ending=".csv",
+    views={
+        truth.value: View(
+            f"responses against knowledge and dialogue; p is {meaning}",
+            partial(_judged_datapoints, truth=truth),
+            partial(_dialogues, truth=truth),
+            partial(_unjudged, truth=truth),
+        )
+        for truth, meaning in (
+            (Truth.HALLUCINATION, "whether the annotators found a hallucination"),
+            (Truth.CORRECTNESS, "1 minus the mean correctness"),
+        )
+    },
+)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from shroom.datasets.collection import unwritten
+from shroom.datasets.factual_consistency_records import Response
 from shroom.datasets.mojibake import is_mojibake, mended
 from shroom.problems import show
 from shroom.rows import id_in, number_in
@@ -12,7 +15,6 @@ from shroom.rows import id_in, number_in
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shroom.datasets.factual_consistency_records import Response
     from shroom.problems import Problems
 
 CORRECTNESS = "Avg Factual Correctness"
@@ -37,17 +39,17 @@ _TEXTS = ("context", "knowledge", "response")
 class RowReader:
     """The rows of one file while they are read."""
 
-    def __init__(self, header: Sequence[str], file: str, problems: Problems) -> None:
-        self.header, self.file, self.problems = header, file, problems
+    def __init__(self, header: Sequence[str], stem: str, file: str, problems: Problems) -> None:
+        self.header, self.stem, self.file, self.problems = header, stem, file, problems
 
-    def cells(self, index: int, row: Sequence[str]) -> tuple[Any, ...] | None:
-        """Return the cells in the order of :data:`COLUMNS`; ``None`` for a row of other width."""
+    def response(self, index: int, row: Sequence[str]) -> Response | None:
+        """Return a row's response; ``None`` for a row of other width."""
         if len(row) != len(self.header):
             expected, found = f"{len(self.header)} fields, as the header has", f"{len(row)}"
             self.problems.add("row-dropped", self.file, expected, found, index=index)
             return None
         given = dict(zip(self.header, row))
-        cells = (
+        cells: tuple[Any, ...] = (
             self._index(index, given, "conv_index"),
             self._index(index, given, "dial_index"),
             *(given[name] for name in ("model_type", "decoding", *_TEXTS)),
@@ -56,7 +58,8 @@ class RowReader:
             self._word(index, given, "Verifiable", {"y": True, "n": False}),
         )
         self._report_blanks(index, given)
-        return cells
+        response = Response(self.stem, *cells)
+        return replace(response, other=unwritten(given, cells_of(response)))
 
     def _index(self, index: int, given: Mapping[str, str], key: str) -> int | None:
         if key not in given:
@@ -95,6 +98,18 @@ class RowReader:
 
     def _odd(self, index: int, key: str, expected: str, found: str) -> None:
         self.problems.add("row-odd", self.file, expected, found, index=index, key=key)
+
+
+def cells_of(response: Response) -> dict[str, str]:
+    """Return the cells of a response by column, as they stood; without ``dial_index`` if none."""
+    values = (getattr(response, field.name) for field in fields(response)[1:])
+    cells = dict(zip(COLUMNS, values))
+    for name, words in (("Hallucination", ("No", "Yes")), ("Verifiable", ("n", "y"))):
+        cells[name] = None if cells[name] is None else words[cells[name]]
+    if response.dial_index is None:
+        del cells["dial_index"]
+    texts = {name: "" if value is None else str(value) for name, value in cells.items()}
+    return texts | dict(response.other)
 
 
 def report_the_whole(found: Mapping[int, Response], file: str, problems: Problems) -> None:

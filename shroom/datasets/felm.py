@@ -8,28 +8,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.datasets.collection import Collection, items_of
+from shroom.datapoint import pair
+from shroom.datasets.collection import Collection, items_of, json_lines
+from shroom.datasets.data_set import DataSet, View
+from shroom.datasets.felm_predictions import Predictions
 from shroom.datasets.felm_rows import DOMAINS, Response, Rows
 from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from shroom.datapoint import Datapoint
     from shroom.documents import Source
 
 __all__ = ["DOMAINS", "Premise", "Response", "Segments", "datapoints", "read"]
 
 NAME = "felm"
-LICENCE = "CC BY-NC-SA 4.0"
-ABOUT = "segments of ChatGPT's answers in five domains, factual or not"
-SOURCE = "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of Large Language Models"
 
 
 class Premise(str, Enum):
@@ -92,14 +93,17 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Respons
       to mend [file-unreadable]: check the path and its permissions
     """
     problems = Problems() if problems is None else problems
-    rows, files, found = Rows(problems), [], []
+    rows, files, sizes, records, dropped = Rows(problems), [], [], [], 0
     for document, items in items_of(paths, problems):
-        found += rows.records(items, document.file)
+        found = rows.records(items, document.file)
+        kept = [record for record in found if record is not None]
         files.append(document.file)
+        sizes.append(len(kept))
+        records += kept
+        dropped += len(found) - len(kept)
     if problems.errors:
         raise InvalidInput(problems)
-    records = [record for record in found if record is not None]
-    return Collection(NAME, tuple(files), records, len(found) - len(records), problems)
+    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
 
 
 def datapoints(
@@ -127,17 +131,55 @@ def datapoints(
         passages = record.ref_contents if premise is Premise.REFERENCES else ()
         src = "\n\n".join((record.prompt, *passages))
         for segment, factual in zip(record.segmented_response, record.labels):
-            label = Label.NOT_HALLUCINATION if factual else Label.HALLUCINATION
-            # The source carries the meaning; of SHROOM's tasks that is text simplification.
-            found.append(
-                Datapoint(
-                    hyp=segment,
-                    src=src,
-                    tgt="",
-                    task=Task.TS,
-                    ref=Reference.SRC,
-                    label=label,
-                    p=float(not factual),
-                )
-            )
+            found.append(pair(src, segment, float(not factual)))
     return found
+
+
+def write(records: Iterable[Response]) -> str:
+    """Return records as JSON Lines in the source's form."""
+    return json_lines(record.to_dict() for record in records)
+
+
+def predictions(
+    records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64]
+) -> str:
+    """Return what a detector says of the segments as native predictions; see :class:`Predictions`.
+
+    Parameters
+    ----------
+    records : sequence of Response
+        With m segments in all.
+    wrong : array of bool, shape [m]
+        Whether it calls a segment wrong.
+    p : array of float, shape [m]
+        How sure it is that a segment is wrong, in [0, 1].
+    """
+    return json_lines(Predictions(wrong, p).rows(records))
+
+
+def _responses(records: Sequence[Response]) -> list[Hashable]:
+    return [place for place, record in enumerate(records) for _ in record.labels]
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="CC BY-NC-SA 4.0",
+    about="segments of ChatGPT's answers in five domains, factual or not",
+    source=(
+        "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of Large Language Models"
+    ),
+    read=read,
+    write=write,
+    predictions=predictions,
+    views={
+        premise.value: View(about, partial(datapoints, premise=premise), _responses)
+        for premise, about in (
+            (
+                Premise.REFERENCES,
+                "the segments of answers against the prompt and the references",
+            ),
+            (Premise.PROMPT, "the segments of answers against the prompt alone"),
+        )
+    },
+)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shroom import decode
+from shroom.datasets.collection import unwritten
 from shroom.problems import show
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shroom.problems import Problems
 
 #: World knowledge, science and technology, writing and recommendation, reasoning, mathematics.
@@ -50,6 +53,9 @@ class Response:
         The addresses of the references.
     ref_contents : tuple of str
         Passages of them; not for all.
+    other : dict
+        Whatever else stood in the row, and what stood there in another form, such as an empty text
+        for an empty list.
     """
 
     index: str
@@ -63,6 +69,13 @@ class Response:
     type: tuple[str | None, ...]
     ref: tuple[str, ...]
     ref_contents: tuple[str, ...]
+    other: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row in the source's form, as it stood."""
+        row = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+        del row["other"]
+        return row | dict(self.other)
 
 
 class Rows:
@@ -121,7 +134,7 @@ class Rows:
             ref_contents=self._list(item, "ref_contents"),
         )
         self._check(record)
-        return record
+        return replace(record, other=unwritten(item, record.to_dict()))
 
     def _domain(self, item: dict[str, Any]) -> str:
         value = item.get("domain")

@@ -6,10 +6,12 @@ JSON Lines, a file for each language and split. Places count the code points of
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.datasets.collection import Collection, items_of
+from shroom.datapoint import pair
+from shroom.datasets.collection import Collection, items_of, json_lines
+from shroom.datasets.data_set import DataSet, View
 from shroom.datasets.mushroom2025_records import HardSpan, Record, SoftSpan, hard_of, soft_of
 from shroom.datasets.mushroom2025_rows import Rows
 from shroom.problems import InvalidInput, Problems, ShroomError, show
@@ -17,20 +19,18 @@ from shroom.problems import InvalidInput, Problems, ShroomError, show
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from shroom.datapoint import Datapoint
     from shroom.documents import Source
 
-__all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "share_marked"]
+__all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "read_files", "share_marked"]
 
 NAME = "mushroom2025"
-LICENCE = "none stated"
-ABOUT = "answers of language models in 14 languages, hallucinated spans marked by annotators"
-SOURCE = (
-    "R. Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on "
-    "Hallucinations and Related Observable Overgeneration Mistakes"
-)
 
 #: What the p of a datapoint may be: the share of its characters that are marked, or whether any is.
-CHOICES = ("share", "any")
+CHOICES = {
+    "share": "the share of characters that are marked",
+    "any": "whether any character is marked",
+}
 
 
 def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]:
@@ -49,26 +49,39 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
         With every problem, where there are errors: a file that cannot be read, or a doubled id.
     """
     problems = Problems() if problems is None else problems
-    files, records, dropped = [], [], 0
+    found = read_files(*paths, problems=problems)
+    return Collection(
+        NAME,
+        tuple(name for file in found for name in file.files),
+        [record for file in found for record in file.records],
+        sum(file.dropped for file in found),
+        problems,
+        tuple(len(file.records) for file in found),
+    )
+
+
+def read_files(*paths: Source, problems: Problems | None = None) -> list[Collection[Record]]:
+    """Return the records of files, folders or zips, file by file; see :func:`read`."""
+    problems = Problems() if problems is None else problems
+    files = []
     seen: dict[str, str] = {}
     for document, items in items_of(paths, problems):
-        file = document.file
-        files.append(file)
-        rows = Rows(file, problems, seen)
+        rows = Rows(document.file, problems, seen)
         found = [rows.record(index, item) for index, item in enumerate(items)]
         rows.finish(len(items))
-        records += [record for record in found if record is not None]
-        dropped += sum(record is None for record in found)
+        records = [record for record in found if record is not None]
+        dropped = len(found) - len(records)
+        size = (len(records),)
+        files.append(Collection(NAME, (document.file,), records, dropped, problems, size))
     if problems.errors:
         raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems)
+    return files
 
 
 def datapoints(records: Iterable[Record], p: str = "share") -> list[Datapoint]:
     """Return the records as datapoints: the answer as hypothesis, the question as source.
 
-    Their task is TS, which has the common weights of all tasks and whose source carries the
-    meaning. Note that a question does not tell what is true: detectors that compare the two texts
+    Note that a question does not tell what is true: detectors that compare the two texts
     see only whether the answer is about it.
 
     Parameters
@@ -100,17 +113,7 @@ def _datapoint(record: Record, choice: str) -> Datapoint:
     if record.is_labelled:
         p = share_marked(record)
         p = float(p > 0) if choice == "any" else p
-    labels = {None: None, True: Label.HALLUCINATION, False: Label.NOT_HALLUCINATION}
-    return Datapoint(
-        hyp=record.model_output_text,
-        src=record.model_input,
-        tgt="",
-        task=Task.TS,
-        ref=Reference.SRC,
-        model=record.model_id,
-        label=labels[None if p is None else p > 0.5],
-        p=p,
-    )
+    return pair(record.model_input, record.model_output_text, p, record.model_id)
 
 
 def share_marked(record: Record) -> float:
@@ -119,3 +122,40 @@ def share_marked(record: Record) -> float:
     marked = hard_of(soft_of(record.hard))  # merged, so that no character counts twice
     inside = sum(max(0, min(end, length) - start) for start, end in marked)
     return inside / length if length else 0.0
+
+
+def write(records: Iterable[Record]) -> str:
+    """Return records as JSON Lines in the source's form, the same keys in each."""
+    return json_lines(record.to_dict() for record in records)
+
+
+def _labelled(records: Iterable[Record]) -> list[Record]:
+    return [record for record in records if record.is_labelled]
+
+
+def _judged(records: Iterable[Record], p: str) -> list[Datapoint]:
+    return datapoints(_labelled(records), p)
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="none stated",
+    about="answers of language models in 14 languages, hallucinated spans marked by annotators",
+    source=(
+        "R. Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on "
+        "Hallucinations and Related Observable Overgeneration Mistakes"
+    ),
+    read=read,
+    write=write,
+    no_predictions="predictions for it are spans, which the p of a whole answer does not tell",
+    views={
+        choice: View(
+            f"answers against questions; p is {meaning}",
+            partial(_judged, p=choice),
+            lambda records: [*range(len(_labelled(records)))],
+            lambda records: len(records) - len(_labelled(records)),
+        )
+        for choice, meaning in CHOICES.items()
+    },
+)

@@ -99,7 +99,7 @@ class Fields:
 
     def _malformed(self, key: str, expected: str, value: object) -> None:
         rest = "" if self.strict else " (left out)"
-        self.report("label-value" if self.strict else "row-odd", key, expected + rest, show(value))
+        self.report("span-value" if self.strict else "row-odd", key, expected + rest, show(value))
 
     def _places(self, start: Any, end: Any, key: str, place: int, span: object) -> bool:
         whole = type(start) is int and type(end) is int  # True and 1.0 are none

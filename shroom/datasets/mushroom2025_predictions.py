@@ -25,7 +25,7 @@ from shroom.metrics.spans import Marks
 from shroom.problems import InvalidInput, Problems, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shroom.datasets.collection import Collection
     from shroom.documents import Source
@@ -96,29 +96,54 @@ def align(gold: Collection[Record], *paths: Source, problems: Problems | None = 
         With every problem, where there are errors: missing, doubled or unknown ids, no labels of
         either kind, malformed spans, probabilities outside [0, 1], soft spans beyond the text.
     """
+    return align_files([gold], *paths, problems=problems)[0]
+
+
+def align_files(
+    golds: Sequence[Collection[Record]], *paths: Source, problems: Problems | None = None
+) -> list[Aligned]:
+    """Return predictions beside each gold file for which there are any; see :func:`align`.
+
+    Where no row is for any of the files, all of them count as asked for.
+    """
     problems = Problems() if problems is None else problems
-    _check_gold(gold, problems)
     found = read(*paths, problems=problems)
     by_id = {prediction.id: prediction for prediction in found}
+    asked = [gold for gold in golds if any(record.id in by_id for record in gold.records)]
+    asked = asked or list(golds)
+    known = {record.id for gold in asked for record in gold.records}
+    for prediction in found:
+        if prediction.id not in known:
+            expected = f"an id of {_named(asked)}"
+            prediction.fields.report("id-unknown", "id", expected, show(prediction.id))
+    where = ", ".join(map(str, paths))
+    aligned = [_aligned(gold, by_id, where, problems) for gold in asked]
+    if problems.errors:
+        raise InvalidInput(problems)
+    return aligned
+
+
+def _named(golds: Sequence[Collection[Record]]) -> str:
+    return ", ".join(file for gold in golds for file in gold.files)
+
+
+def _aligned(
+    gold: Collection[Record], by_id: Mapping[str, Prediction], where: str, problems: Problems
+) -> Aligned:
+    """Return both sides, or report what hinders it; then the rows that can be there are."""
+    _check_gold(gold, problems)
     records = [record for record in gold.records if record.id is not None]
-    named = ", ".join(gold.files)
     missing = [record.id for record in records if record.id not in by_id]
     if missing:
         first = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
-        where = ", ".join(map(str, paths))
-        expected, told = f"all {len(records)} ids of {named}", f"{len(missing)} missing: {first}"
+        expected = f"all {len(records)} ids of {_named([gold])}"
+        told = f"{len(missing)} missing: {first}"
         problems.add("ids-missing", where, expected, told, key="id")
-    lengths = {record.id: len(record.model_output_text) for record in records}
-    for prediction in found:
-        if prediction.id in lengths:
-            _check_ends(prediction, lengths[prediction.id])
-        else:
-            expected = f"an id of {named}"
-            prediction.fields.report("id-unknown", "id", expected, show(prediction.id))
-    if problems.errors:
-        raise InvalidInput(problems)
-    sizes = list(lengths.values())
-    rows = [by_id[name] for name in lengths if name is not None]
+    records = [record for record in records if record.id in by_id]
+    sizes = [len(record.model_output_text) for record in records]
+    rows = [by_id[record.id] for record in records if record.id is not None]
+    for row, size in zip(rows, sizes):
+        _check_ends(row, size)
     return Aligned(records, marks(records, sizes), marks(rows, sizes))
 
 
@@ -174,7 +199,7 @@ def _check_ends(prediction: Prediction, length: int) -> None:
     """Report what lies beyond the text, of the labels that were given."""
     if prediction.soft_given:
         # The organisers' program stops at these.
-        prediction.fields.past_end(prediction.soft, "soft_labels", length, "label-value")
+        prediction.fields.past_end(prediction.soft, "soft_labels", length, "span-value")
     if prediction.hard_given:
         # It takes those, and so they count in the union.
         prediction.fields.past_end(prediction.hard, "hard_labels", length, "row-odd")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shroom import decode
+from shroom.datasets.collection import unwritten
 from shroom.datasets.mushroom2025_fields import Fields
 from shroom.datasets.mushroom2025_records import KEYS, HardSpan, Record
 from shroom.problems import show
@@ -42,7 +44,7 @@ class Rows:
 
     def _record(self, fields: Fields) -> Record:
         item = fields.item
-        return Record(
+        record = Record(
             id=self._id(fields),
             lang=self._lang(fields),
             model_input=_text(fields, "model_input"),
@@ -54,8 +56,8 @@ class Rows:
             model_output_logits=_list(fields, "model_output_logits"),
             wikipedia_url=_text(fields, "wikipedia_url"),
             annotations=_annotations(fields),
-            other={key: value for key, value in item.items() if key not in KEYS},
         )
+        return replace(record, other=unwritten(item, record.to_dict()))
 
     def _id(self, fields: Fields) -> str | None:
         said = fields.id
@@ -86,7 +88,7 @@ class Rows:
         fields.past_end(record.hard_labels or (), "hard_labels", length, "row-odd")
         for annotator, spans in record.annotations.items():
             fields.past_end(spans, f"annotations.{annotator}", length, "row-odd")
-        for key in record.other:
+        for key in record.other.keys() - KEYS:
             self._common(key, "the keys of the data set (kept)", show(key), fields.index)
         content = (record.lang, record.model_id, record.model_input, record.model_output_text)
         if content in self.contents:

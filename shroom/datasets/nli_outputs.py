@@ -150,7 +150,7 @@ def _lines(path: Source, problems: Problems) -> list[tuple[int, list[str]]] | No
         lines = [(reader.line_num, row) for row in reader if any(field.strip() for field in row)]
     except csv.Error as error:
         found = f"{error} at line {reader.line_num}"
-        problems.add("key-missing", file, "lines of fields between commas", found)
+        problems.add("not-csv", file, "lines of fields between commas", found)
         return None
     if not lines:
         problems.add("empty", file, f"a header with {CONTRADICTION}, and lines", "an empty file")

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
+from shroom.datasets.collection import Collection, json_line
+from shroom.datasets.data_set import DataSet, View
 from shroom.documents import Document, documents_among_others
 from shroom.problems import InvalidInput, Problems, show
 from shroom.rows import id_in, number_in
 from shroom.table import TOLERANCE, P
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable, Iterable
     from enum import Enum
 
     from shroom.documents import Source
@@ -26,12 +28,26 @@ if TYPE_CHECKING:
     AnyEnum = TypeVar("AnyEnum", bound=Enum)
 
 
+NAME = "semeval2024"
+
+
 @dataclass(frozen=True)
 class DataFile:
-    """One file of data: its name, without folders, and its datapoints in order."""
+    """One file of data.
+
+    Attributes
+    ----------
+    base : str
+        Its name, without folders.
+    datapoints : list of Datapoint
+        In order.
+    file : str
+        How messages name it.
+    """
 
     base: str
     datapoints: list[Datapoint]
+    file: str = ""
 
 
 def read(source: Source, problems: Problems | None = None) -> list[Datapoint]:
@@ -72,21 +88,33 @@ def read_files(
             continue
         items = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
         if items is not None:
-            files.append(DataFile(document.base, _datapoints(items, document, problems)))
+            points = from_items(items, document.file, problems)
+            files.append(DataFile(document.base, points, document.file))
     if problems.errors:
         raise InvalidInput(problems)
     return files
 
 
-def _datapoints(items: list[Any], document: Document, problems: Problems) -> list[Datapoint]:
+def from_items(items: Iterable[Any], file: str, problems: Problems) -> list[Datapoint]:
+    """Return the datapoints of rows in SHROOM's form, with every problem of theirs reported.
+
+    Parameters
+    ----------
+    items : iterable
+        What stood in a file, of any type.
+    file : str
+        How to name the file in messages.
+    problems : Problems
+        Gets the problems; where there are errors, the datapoints are not to be used.
+    """
     found = []
     for index, item in enumerate(items):
         if item is decode.BROKEN:
             continue
         if not isinstance(item, dict):
-            problems.add("item-object", document.file, "an object", show(item), index=index)
+            problems.add("item-object", file, "an object", show(item), index=index)
             continue
-        found.append(_Item(item, index, document.file, problems).datapoint())
+        found.append(_Item(item, index, file, problems).datapoint())
     return found
 
 
@@ -161,3 +189,73 @@ class _Item:
     def _report(self, code: str, key: str, expected: str) -> None:
         found, place = show(self.item[key]), {"index": self.index, "id": self.id, "key": key}
         self.problems.add(code, self.file, expected, found, **place)
+
+
+def collection(*paths: Source, problems: Problems | None = None) -> Collection[Datapoint]:
+    """Return the datapoints of files, folders or zips as a collection; see :func:`read`."""
+    problems = Problems() if problems is None else problems
+    files = [file for path in paths for file in read_files(path, problems)]
+    points = [point for file in files for point in file.datapoints]
+    sizes = tuple(len(file.datapoints) for file in files)
+    return Collection(NAME, tuple(file.file for file in files), points, 0, problems, sizes)
+
+
+def write(datapoints: Iterable[Datapoint]) -> str:
+    """Return datapoints as a JSON list in SHROOM's form, a line for each."""
+    rows = (json_line(row_of(point)) for point in datapoints)
+    return "[\n" + ",\n".join(rows) + "\n]\n"
+
+
+def row_of(point: Datapoint) -> dict[str, Any]:
+    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have.
+
+    Examples
+    --------
+    >>> row_of(Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG, p=0.0))
+    {'hyp': 'A cat.', 'src': 'One cat.', 'tgt': '', 'task': 'PG', 'p(Hallucination)': 0.0}
+    """
+    row: dict[str, Any] = {} if point.id is None else {"id": point.id}
+    row |= {"hyp": point.hyp}
+    if point.ref is not None:
+        row["ref"] = point.ref.value
+    row |= {"src": point.src, "tgt": point.tgt, "task": point.task.value}
+    if point.model:
+        row["model"] = point.model
+    if point.labels:
+        row["labels"] = [label.value for label in point.labels]
+    if point.label is not None:
+        row["label"] = point.label.value
+    if point.p is not None:
+        row[P] = point.p
+    return row
+
+
+def _judged(points: Iterable[Datapoint]) -> list[Datapoint]:
+    return [point for point in points if point.p is not None]
+
+
+def _each(points: Iterable[Datapoint]) -> list[Hashable]:
+    return [*range(len(_judged(points)))]
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="CC BY-SA 4.0 (as stated on the hub)",
+    about="outputs of models for definitions, translation and paraphrase, judged by 3 or 5 people",
+    source=(
+        "T. Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, a Shared-task on Hallucinations "
+        "and Related Observable Overgeneration Mistakes"
+    ),
+    read=collection,
+    write=write,
+    ending=".json",
+    views={
+        "labelled": View(
+            "outputs against what they should say; p is the votes' share",
+            _judged,
+            _each,
+            lambda points: len(points) - len(_judged(points)),
+        )
+    },
+)

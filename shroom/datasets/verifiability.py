@@ -11,27 +11,23 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Union
 
 from shroom import decode
-from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.datasets.collection import Collection
+from shroom.datapoint import pair
+from shroom.datasets.collection import Collection, json_lines
+from shroom.datasets.data_set import DataSet, View
 from shroom.datasets.verifiability_records import Pair, Response
 from shroom.datasets.verifiability_rows import ATTRIBUTABLE, Rows
 from shroom.documents import documents_among_others
 from shroom.problems import InvalidInput, Problems, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
+    from shroom.datapoint import Datapoint
     from shroom.documents import Source
 
 __all__ = ["Pair", "Record", "Response", "datapoints", "read", "without_premise"]
 
 NAME = "verifiability"
-LICENCE = "MIT (human evaluation); none stated (Stanford-GenSearch pairs of AttributionBench)"
-ABOUT = "statements of generative search engines, supported by their citations or not"
-SOURCE = (
-    "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines; "
-    "Li et al. (2024), AttributionBench: How Hard is Automatic Attribution Evaluation?"
-)
 
 Record = Union[Response, Pair]
 
@@ -62,7 +58,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
       to mend [file-unreadable]: check the path and its permissions
     """
     problems = Problems() if problems is None else problems
-    rows, files, found = Rows(problems), [], []
+    rows, files, sizes, records, dropped = Rows(problems), [], [], [], 0
     for document in (each for path in paths for each in documents_among_others(path, problems)):
         data = document.read(problems)
         if data is None:
@@ -74,13 +70,16 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
             problems.add("file-ignored", document.file, "responses or pairs", said)
             continue
         _report_doubled_keys(text, document.file, problems, lines=lines)
-        found += rows.records(items, document.file)
+        found = rows.records(items, document.file)
+        kept = [record for record in found if record is not None]
         files.append(document.file)
+        sizes.append(len(kept))
+        records += kept
+        dropped += len(found) - len(kept)
     rows.report()
     if problems.errors:
         raise InvalidInput(problems)
-    records = [record for record in found if record is not None]
-    return Collection(NAME, tuple(files), records, len(found) - len(records), problems)
+    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
 
 
 def datapoints(records: Iterable[Record]) -> list[Datapoint]:
@@ -100,8 +99,8 @@ def datapoints(records: Iterable[Record]) -> list[Datapoint]:
     ('8849 m.', 'It is high.', 0.0)
     """
     return [
-        _datapoint(premise, hypothesis, p, model)
-        for premise, hypothesis, p, model in _judged(records)
+        pair(premise, hypothesis, p, model)
+        for premise, hypothesis, p, model, _ in _judged(records)
         if premise.strip()
     ]
 
@@ -111,32 +110,38 @@ def without_premise(records: Iterable[Record]) -> int:
     return sum(not premise.strip() for premise, *_ in _judged(records))
 
 
-def _judged(records: Iterable[Record]) -> Iterable[tuple[str, str, float, str]]:
-    """Yield (premise, hypothesis, p, model) of each verdict."""
+def left_out(records: Iterable[Record]) -> int:
+    """Return how many judged citations are no datapoints: those, and what has no known verdict."""
+    records = list(records)
+    unknown = sum(
+        judgement.citation_supports is None
+        for record in records
+        if isinstance(record, Response)
+        for statement in record.statements
+        for judgement in statement.citation_annotations or ()
+    )
+    return without_premise(records) + unknown
+
+
+def _judged(records: Iterable[Record]) -> Iterable[tuple[str, str, float, str, Hashable]]:
+    """Yield (premise, hypothesis, p, model, response) of each verdict."""
     for record in records:
         if isinstance(record, Pair):
             p = float(record.attribution_label != ATTRIBUTABLE)
-            yield "\n\n".join(record.references), record.claim, p, ""
+            yield (
+                "\n\n".join(record.references),
+                record.claim,
+                p,
+                "",
+                (record.question, record.response),
+            )
             continue
         for statement in record.statements:
             for judgement in statement.citation_annotations or ():
                 if judgement.citation_supports is not None:
                     p = 1 - judgement.citation_supports.degree
-                    yield judgement.evidence or "", statement.text, p, record.system_name
-
-
-def _datapoint(premise: str, hypothesis: str, p: float, model: str) -> Datapoint:
-    # The source carries the meaning; of SHROOM's tasks that is text simplification.
-    return Datapoint(
-        hyp=hypothesis,
-        src=premise,
-        tgt="",
-        task=Task.TS,
-        ref=Reference.SRC,
-        model=model,
-        label=Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION,
-        p=p,
-    )
+                    premise = judgement.evidence or ""
+                    yield premise, statement.text, p, record.system_name, record.id
 
 
 def _is_query_set(items: Sequence[Any]) -> bool:
@@ -169,3 +174,34 @@ def _report_doubled_keys(data: bytes, file: str, problems: Problems, *, lines: b
             place = {"index": index} if lines else {}
             expected = "a key once in an object (the last is used)"
             problems.add("row-odd", file, expected, "it again", key=show(key), **place)
+
+
+def write(records: Iterable[Record]) -> str:
+    """Return records as JSON Lines in the source's form."""
+    return json_lines(record.to_dict() for record in records)
+
+
+def _responses(records: Iterable[Record]) -> list[Hashable]:
+    return [unit for premise, *_, unit in _judged(records) if premise.strip()]
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="MIT (human evaluation); none stated (Stanford-GenSearch pairs of AttributionBench)",
+    about="statements of generative search engines, supported by their citations or not",
+    source=(
+        "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines; "
+        "Li et al. (2024), AttributionBench: How Hard is Automatic Attribution Evaluation?"
+    ),
+    read=read,
+    write=write,
+    views={
+        "evidence": View(
+            "statements against what their citations say; p is 1 minus the support",
+            datapoints,
+            _responses,
+            left_out,
+        )
+    },
+)

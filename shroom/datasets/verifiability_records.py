@@ -5,9 +5,12 @@ The fields and words are those of the source's own description; ``to_dict`` give
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Likert(str, Enum):
@@ -145,6 +148,8 @@ class Response:
         The judged statements, in the order of the response.
     fluency, perceived_utility : Likert or None
         Of the whole response; ``None`` where the source has no known rating.
+    other : dict
+        Whatever else stood in the row, and what stood there in another form.
     """
 
     id: str
@@ -156,9 +161,10 @@ class Response:
     statements: tuple[Statement, ...]
     fluency: Likert | None
     perceived_utility: Likert | None
+    other: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row in the source's form, in which statements are keys."""
+        """Return the row in the source's form, as it stood; statements are keys in it."""
         row = asdict(self)
         statements = row.pop("statements")
         cited, judged = {}, {}
@@ -179,6 +185,7 @@ class Response:
                 "perceived_utility": self.perceived_utility,
                 "statement_to_annotation": judged,
             },
+            **self.other,
         }
 
 
@@ -206,6 +213,8 @@ class Pair:
         ``Stanford-GenSearch``.
     id : str
         Of the pair.
+    other : dict
+        Whatever else stood in the row, and what stood there in another form.
     """
 
     question: str
@@ -218,7 +227,10 @@ class Pair:
     attribution_label: str
     src_dataset: str
     id: str
+    other: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row in the source's form."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        """Return the row in the source's form, as it stood."""
+        row = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+        del row["other"]
+        return row | dict(self.other)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from shroom.datasets.collection import unwritten
 from shroom.datasets.verifiability_checks import oddities
 from shroom.datasets.verifiability_records import (
     Citation,
@@ -81,6 +83,7 @@ class Rows:
             for key, expected, found in oddities(record):
                 self._odd(expected, found, key)
             self._check_first(record)
+            record = replace(record, other=unwritten(item, record.to_dict()))
         return record
 
     def _response(self, item: dict[str, Any]) -> Response | None:

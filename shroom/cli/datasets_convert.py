@@ -1,0 +1,188 @@
+"""``shroom datasets convert``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from shroom.cli.options import INPUT, OUTPUT, refuse_two_pipes, say
+from shroom.datasets.collection import items_of
+from shroom.datasets.coming_back import come_back
+from shroom.datasets.converting import as_json
+from shroom.datasets.converting import convert as converted
+from shroom.datasets.places import read_here
+from shroom.datasets.registry import data_set
+from shroom.problems import InvalidInput, Problems, ShroomError
+from shroom.writing import names_a_file, names_a_zip, prepare, write_atomically, zipped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from shroom.datasets.data_set import DataSet
+
+EXAMPLES = """\b
+Examples:
+  shroom datasets convert felm felm/all.jsonl -o felm.json
+  shroom datasets convert factual_consistency gt.csv --view correctness -o gt.json
+  shroom datasets convert mushroom2025 mushroom/ -o converted/
+  shroom datasets convert felm felm.json --back -o all.jsonl
+  shroom datasets convert felm felm.json --back --predictions submission.json -o felm.pred.jsonl
+"""
+
+
+@click.command("convert", epilog=EXAMPLES)
+@click.argument("name")
+@click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="A file, a folder, a .zip, or -.")
+@click.option("--view", help="How to see the records as datapoints.  [default: the first]")
+@click.option("--back", is_flag=True, help="From SHROOM's form to the native one.")
+@click.option(
+    "--predictions",
+    type=INPUT,
+    help="With --back: this submission for PATH, in the native form of predictions.",
+)
+def convert(
+    *,
+    name: str,
+    paths: tuple[str, ...],
+    output: str,
+    view: str | None,
+    back: bool,
+    predictions: str | None,
+) -> None:
+    """Turn the files of the data set NAME into SHROOM's form, or back.
+
+    Each datapoint of a view is a row, with what is needed to come back without loss. OUTPUT is
+    one file for all, or a folder or a zip with one for each. Without PATH, what was fetched is
+    converted, or what lies in a cache of the Hugging Face hub. 'shroom datasets list' has the
+    names and the views.
+    """
+    source = data_set(name)
+    refuse_two_pipes(*paths, predictions)
+    if predictions is not None and not back:
+        raise click.UsageError("--predictions goes with --back")
+    if back and not paths:
+        raise click.UsageError("--back wants a PATH: what was converted")
+    if back and view is not None:
+        raise click.UsageError("--view does not go with --back: the rows tell their view")
+    if predictions is not None:
+        _predictions_back(source, paths, predictions, output)
+    elif back:
+        _back(source, paths, output)
+    else:
+        _forth(source, paths, output, view)
+
+
+def _forth(source: DataSet, paths: Sequence[str], output: str, view: str | None) -> None:
+    _check_ending(output, ".json", ".jsonl")
+    problems = Problems()
+    found = source.read(*paths, problems=problems) if paths else read_here(source.name, problems)
+    made = converted(source, found, view)
+    rows = [row for each in made for row in each.rows]
+    say(problems)
+    if not rows:
+        raise ShroomError(
+            f"{source.name}: nobody judged any of the {len(found.records)} records in this view, "
+            "so there is nothing to convert"
+        )
+    texts = {f"{each.stem}.json": as_json(each.rows) for each in made if each.rows}
+    if _is_one(output):
+        texts = {source.name: as_json(rows, lines=_ending(output) == ".jsonl")}
+    _write(output, texts, paths)
+    if found.dropped:
+        say([f"{found.dropped} rows could not be used, and will not come back"])
+    for each in made:
+        if not each.rows:
+            say([f"{each.stem}: nobody judged its {each.records} records; they will not come back"])
+        elif each.left_out:
+            why = "nobody judged them, or there is no text to hold them against"
+            say([f"{each.stem}: left out {each.left_out} datapoints: {why}"])
+    count = sum(each.records for each in made if each.rows)
+    say([f"wrote {len(rows)} datapoints of {count} records to {output}"])
+
+
+def _back(source: DataSet, paths: Sequence[str], output: str) -> None:
+    _check_ending(output, source.ending, *([".json"] if source.ending == ".jsonl" else []))
+    returned = [each for file, rows in _items(paths) for each in come_back(source, rows, file)]
+    records = [record for each in returned for record in each.records]
+    texts = {each.name: source.write(each.records) for each in returned}
+    if _is_one(output):
+        texts = {source.name: _listed(source.write(records), output)}
+    elif len(texts) < len(returned):
+        raise ShroomError("two of the files have one name; bring them back one by one")
+    _write(output, texts, paths)
+    say([f"wrote {len(records)} records to {output}"])
+
+
+def _predictions_back(source: DataSet, paths: Sequence[str], predictions: str, output: str) -> None:
+    if source.predictions is None:
+        raise ShroomError(
+            f"{source.name}: {source.no_predictions}; score the submission against the converted "
+            "data: shroom score SUBMISSION PATH"
+        )
+    _check_ending(output, ".json", ".jsonl")
+    found = [] if "-" in paths else _items(paths)
+    if len(found) != 1:
+        raise click.UsageError("with --predictions, PATH is the one file that they are for")
+    from shroom.check import check
+
+    ((file, rows),) = found
+    records = [record for each in come_back(source, rows, file) for record in each.records]
+    checked = check(predictions, data=paths[0])
+    checked.raise_for_errors()
+    say(checked.problems)
+    (track,) = checked.tracks
+    label, p = track.predictions.label[track.rows], track.predictions.p[track.rows]
+    text = source.predictions(records, label == 1, np.clip(p, 0, 1))
+    name = f"{source.name}.pred.jsonl"
+    _write(output, {name: _listed(text, output)}, [*paths, predictions])
+    say([f"wrote predictions for {len(records)} records to {output}"])
+
+
+def _items(paths: Sequence[str]) -> list[tuple[str, list[Any]]]:
+    problems = Problems()
+    found = [(document.file, items) for document, items in items_of(paths, problems)]
+    if problems.errors:
+        raise InvalidInput(problems)
+    return found
+
+
+def _is_one(output: str) -> bool:
+    return output == "-" or names_a_file(output)
+
+
+def _ending(output: str) -> str:
+    """Return what a file's name ends in, whether it is gzipped or not."""
+    return Path(output.lower().removesuffix(".gz")).suffix
+
+
+def _check_ending(output: str, *known: str) -> None:
+    if output != "-" and names_a_file(output) and _ending(output) not in known:
+        raise ShroomError(f"{output}: its name should end in {' or '.join(known)}, for its form")
+
+
+def _listed(text: str, output: str) -> str:
+    """Return JSON Lines as a list where the output's name wants one."""
+    if _ending(output) != ".json":
+        return text
+    return as_json([json.loads(line) for line in text.split("\n") if line])
+
+
+def _write(output: str, texts: Mapping[str, str], inputs: Sequence[str]) -> None:
+    """Write each text whole, to what ``output`` names."""
+    targets = prepare(output, list(texts), inputs)
+    if output == "-":
+        click.echo(next(iter(texts.values())), nl=False)
+    elif names_a_zip(output):
+        write_atomically(output, zipped(texts))
+    else:
+        for target, text in zip(targets, texts.values()):
+            data = text.encode()
+            packed = target.suffix.lower() == ".gz"
+            write_atomically(target, gzip.compress(data, mtime=0) if packed else data)

@@ -1,0 +1,66 @@
+"""``shroom datasets describe``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cli.options import (
+    INPUT,
+    OUTPUT,
+    deliver,
+    format_option,
+    interval_options,
+    refuse_two_pipes,
+    say,
+)
+from shroom.datasets.places import place_of
+from shroom.writing import refuse_overwriting
+
+if TYPE_CHECKING:
+    from shroom.intervals import Intervals
+
+EXAMPLES = """\b
+Examples:
+  shroom datasets describe felm felm/all.jsonl
+  shroom datasets describe mushroom2025 de-val.jsonl de-tst.jsonl --no-ci
+  shroom datasets describe verifiability verifiability.zip --format json -o verifiability.json
+"""
+
+
+@click.command("describe", epilog=EXAMPLES)
+@click.argument("name")
+@click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
+@format_option("text", "json", about="Tables, or one json object.")
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+@interval_options(1000, method=False)
+def command(
+    *,
+    name: str,
+    paths: tuple[str, ...],
+    form: str,
+    output: str | None,
+    intervals: Intervals,
+) -> None:
+    """Tell what is in the files of the data set NAME: counts, labels, agreement, its own tables.
+
+    PATH is a file, a folder or a zip of its native form, or - for a pipe. Without one it is the
+    folder NAME in that of the environment variable SHROOM_DATA, or what was fetched. 'shroom
+    datasets list' has the names.
+    """
+    from shroom.describing.describing import describe
+
+    refuse_two_pipes(*paths)
+    if output:
+        refuse_overwriting([output], paths or [place_of(name)])
+    found = describe(name, paths, intervals)
+    say(found.problems)
+    if form == "json":
+        text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    else:
+        from shroom.report.describing import render
+
+        text = render(found)
+    deliver(text, output)

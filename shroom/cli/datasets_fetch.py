@@ -1,0 +1,126 @@
+"""``shroom datasets fetch``."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cli.options import format_option, say
+from shroom.cli.progress import shown_progress
+from shroom.datasets.cache import CACHE, cache_folder, held
+from shroom.datasets.fetching import fetch
+from shroom.datasets.sources import source
+from shroom.datasets.transfer import TIMEOUT
+from shroom.problems import ShroomError
+
+if TYPE_CHECKING:
+    from shroom.datasets.cache import Stored
+    from shroom.datasets.sources import File, Source
+
+EXAMPLES = """\b
+Examples:
+  shroom datasets fetch felm
+  shroom datasets fetch mushroom2025 --to data/mushroom2025 --yes
+  shroom datasets fetch felm --mirror http://localhost:8000
+"""
+
+
+@click.command("fetch", epilog=EXAMPLES)
+@click.argument("name")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path),
+    help=f"This folder.  [default: one in the cache, which {CACHE} names]",
+)
+@click.option(
+    "--mirror",
+    "mirrors",
+    multiple=True,
+    metavar="URL",
+    help="A folder laid out as the cache is, tried first; may be repeated.",
+)
+@click.option("--force", is_flag=True, help="Fetch again what is there, and replace it.")
+@click.option("--yes", is_flag=True, help="Do not ask whether to store under the licences.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 86400, min_open=True),
+    default=TIMEOUT,
+    show_default=True,
+    help="Seconds that a server may be silent.",
+)
+@format_option("text", "json", about="The folder, or one json object with all files.")
+def command(
+    *,
+    name: str,
+    folder: Path | None,
+    mirrors: tuple[str, ...],
+    force: bool,
+    yes: bool,
+    timeout: float,
+    form: str,
+) -> None:
+    """Fetch the public files of the data set NAME, and print the folder that has them.
+
+    Each file is checked by its sha256 and stored whole or not at all. A download that breaks off
+    is gone on with by the next run. What is there already is not fetched again.
+    """
+    if math.isnan(timeout):
+        raise click.BadParameter("nan is no time", param_hint="--timeout")
+    wanted = source(name)
+    folder = folder or cache_folder() / wanted.name
+    there = {} if force else held(wanted, folder)
+    missing = [file for file in wanted.files if file.name not in there]
+    if missing:
+        _show_licences(missing, wanted, folder)
+        watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+        if watched and not yes and not click.confirm("store?", default=True, err=True):
+            raise ShroomError(f"{wanted.name}: nothing was stored")
+    try:
+        with shown_progress(wanted.name) as report:
+            found = fetch(
+                wanted.name,
+                folder,
+                mirrors=mirrors,
+                force=force,
+                timeout=timeout,
+                report=lambda done, of, url: report(done, of, url.rsplit("/", 1)[-1]),
+            )
+    except KeyboardInterrupt:
+        if any(folder.glob("*.part")):
+            say(["what has come is kept; the same command goes on from there"])
+        raise
+    say(map(_line, found))
+    if wanted.by_hand:
+        say([f"note: {wanted.by_hand}"])
+    if form == "json":
+        files = [file.to_dict() for file in found]
+        click.echo(json.dumps({"name": wanted.name, "folder": str(folder), "files": files}))
+    else:
+        click.echo(str(folder))
+
+
+def _show_licences(missing: list[File], wanted: Source, folder: Path) -> None:
+    """Tell what is to be stored, where, and under which licence each file is."""
+    say([f"{wanted.name}: to be stored in {folder}:"])
+    for file in missing:
+        size = f"{file.size} bytes" if file.size is not None else "size not known"
+        origin = (*file.urls, *file.archives)[0]
+        say([f"  {file.name} ({size}), licence: {file.licence}, from {origin}"])
+
+
+def _line(file: Stored) -> str:
+    """Return what is to be said of a file that is there."""
+    state = "is there already" if file.url is None else f"stored, from {file.url}"
+    checked = f"sha256 {file.sha256}" + (
+        ", as it should be"
+        if file.verified
+        else "; could not be verified: the hash of the public file is not known"
+    )
+    tried = f" (before that, {'; '.join(file.refusals)})" if file.refusals else ""
+    return f"{file.file}: {state}{tried}; {checked}"

@@ -1,0 +1,76 @@
+"""Describing the files of any data set."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from shroom.datasets.places import read_here
+from shroom.datasets.registry import data_set, first_keys, form_of, guess
+from shroom.describing.description import Contents, Description, FileRecords
+from shroom.documents import CSV, JSON, documents_among_others
+from shroom.intervals import USUAL, Intervals
+from shroom.problems import InvalidInput, Problems, ShroomError, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.documents import Source
+
+
+def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Description:
+    """Return what is in the files of a data set.
+
+    Parameters
+    ----------
+    name : str
+        The data set's.
+    paths : sequence of path or "-"
+        Files, folders or zips of its native form, or a pipe; without any, as it is here.
+    how : Intervals
+        How to make intervals.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors, or no row that can be used.
+    ShroomError
+        Where there is no such data set, or the files are of another.
+
+    Examples
+    --------
+    >>> found = describe("semeval2024", ["shroom/sample"])
+    >>> found.counts
+    {'rows': 120, 'records': 120, 'dropped': 0}
+    """
+    described = data_set(name)
+    for path in paths:
+        _refuse_another(name, path)
+    problems = Problems(limit=None)
+    collection = described.read(*paths, problems=problems) if paths else read_here(name, problems)
+    if not collection.records:
+        for file in collection.files:
+            problems.add("empty", file, "a row that can be used", "none")
+        raise InvalidInput(problems)
+    files = [
+        # Of a file that was named twice every row was dropped twice.
+        FileRecords(file, own, problems.count("row-dropped", file) // collection.files.count(file))
+        for file, own in collection.by_file()
+    ]
+    module = importlib.import_module(f"shroom.describing.{name}")
+    contents: Contents = module.contents(files, how)
+    return Description(name, files, contents, problems, how)
+
+
+def _refuse_another(name: str, path: Source) -> None:
+    """Refuse a path that has files of another data set, and none of the one that was named."""
+    other = guess(path)
+    if other in (name, None):
+        return
+    documents = documents_among_others(path, Problems(), endings=JSON + CSV)
+    if all(form_of(first_keys(document)) != name for document in documents):
+        where = printable(str(path))
+        raise ShroomError(
+            f"{where}: this has the form of {other}, not of {name}; "
+            f"see 'shroom datasets describe {other} {where}'"
+        )

@@ -1,0 +1,69 @@
+"""Scores of predictions for Mu-SHROOM: IoU and rho of each language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shroom.datasets import mushroom2025
+from shroom.datasets.mushroom2025_predictions import align_files
+from shroom.intervals import USUAL, Intervals, estimates
+from shroom.metrics.spans import FLOORS, Marks, scored
+from shroom.native.base import NativeResult, NativeScore, signature, whole
+from shroom.problems import Problems, ShroomError
+
+if TYPE_CHECKING:
+    from shroom.datasets.mushroom2025_predictions import Aligned
+    from shroom.documents import Source
+
+
+def score(
+    predictions: Source, gold: Source, how: Intervals = USUAL, limit: int | None = 20
+) -> NativeScore:
+    """Return the scores of marked spans, for each gold file that there are predictions for.
+
+    Parameters
+    ----------
+    predictions, gold : path
+        Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
+    how : Intervals
+        How to make intervals; answers are resampled.
+    limit : int or None
+        How many problems of each code to keep.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors.
+    ShroomError
+        Where the gold has no row.
+    """
+    problems = Problems(limit)
+    golds = mushroom2025.read_files(gold, problems=Problems())
+    if not any(file.records for file in golds):
+        raise ShroomError(f"{gold}: no answer in it can be scored; name a labelled file")
+    aligned = align_files(golds, predictions, problems=problems)
+    return NativeScore([_result(one, how) for one in aligned], problems, how)
+
+
+def _result(aligned: Aligned, how: Intervals) -> NativeResult:
+    n = len(aligned.records)
+    lang = "+".join(sorted({record.lang for record in aligned.records}))
+    split = "+".join(sorted({str(record.id).partition("-")[0] for record in aligned.records}))
+    scores, intervals = estimates(scored(aligned.predicted, aligned.gold), how)
+    lengths = aligned.gold.hard.lengths.tolist()
+    floors = {
+        name: whole(scored(Marks.alike(floor(lengths)), aligned.gold))
+        for name, floor in FLOORS.items()
+    }
+    labels = ((record.id, record.soft, record.hard) for record in aligned.records)
+    parts = (f"lang:{lang}", "align:id", "rho:characters.spearman.avg")
+    return NativeResult(
+        mushroom2025.NAME,
+        part={"lang": lang, "split": split},
+        counts={"n": n},
+        scores=scores,
+        intervals=intervals,
+        slices={},
+        floors=floors,
+        signature=signature(mushroom2025.NAME, n, labels, *parts),
+    )
