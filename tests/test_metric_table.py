@@ -88,7 +88,7 @@ def all_but(*names):
 
 
 #: What is computed from sums of whole numbers, so that no order of summation changes a digit.
-EXACT = {"accuracy", "rho", "auroc"}
+EXACT = {"accuracy", "rho", "balanced_accuracy", "auroc"}
 P_AS_NUMBER = {"brier", "log_loss", "ece", "mce"}
 #: What is done, and the metrics that it does change.
 INVARIANCES = {
@@ -108,7 +108,8 @@ INVARIANCES = {
     ),
     "system and gold swapped": (
         lambda label, p, gold_label, gold_p: (gold_label, gold_p, label, p),
-        all_but("accuracy", "rho"),
+        # drawn() gives both sides equally many hallucinations, so balanced accuracy stays, too.
+        all_but("accuracy", "rho", "balanced_accuracy"),
     ),
     **{
         f"another {column}": (
@@ -252,6 +253,7 @@ def test_a_system_that_is_always_wrong_has_the_worst_value(metric):
 CONSTANT = {
     "accuracy": 0.3,
     "rho": None,
+    "balanced_accuracy": 0.5,
     "brier": 0.3 * 0.3**2 + 0.7 * 0.7**2,
     "log_loss": -0.3 * np.log(0.7) - 0.7 * np.log(0.3),
     "ece": 0.4,
@@ -270,7 +272,10 @@ def test_constant_p(metric):
 
 
 #: The metrics that have no value where all gold labels are one of these.
-WITHOUT_THE_OTHER = {True: {"auroc"}, False: {"auroc", "average_precision"}}
+WITHOUT_THE_OTHER = {
+    True: {"balanced_accuracy", "auroc"},
+    False: {"balanced_accuracy", "auroc", "average_precision"},
+}
 
 
 @over_metrics
@@ -479,6 +484,7 @@ def maximum_error(p, truth):
 ORACLES = {
     "accuracy": sklearn.accuracy_score,
     "rho": lambda gold_p, p: stats.spearmanr(gold_p, p).statistic,
+    "balanced_accuracy": sklearn.balanced_accuracy_score,
     "brier": sklearn.brier_score_loss,
     "log_loss": lambda truth, p: sklearn.log_loss(truth, p, labels=[0, 1]),
     "ece": lambda truth, p: expected_error(p, truth),

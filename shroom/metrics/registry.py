@@ -52,6 +52,12 @@ METRICS = {
         ("p", "gold_p"),
         "where p or the gold's p is constant, so also for fewer than two items",
     ),
+    "balanced_accuracy": Entry(
+        "classification:BALANCED_ACCURACY",
+        "classification:balanced_accuracy",
+        ("label", "gold_label"),
+        "where all gold labels are the same",
+    ),
     "brier": Entry("calibration:BRIER", "calibration:brier_score"),
     "log_loss": Entry("calibration:LOG_LOSS", "calibration:log_loss"),
     "ece": Entry("calibration:ECE", "reliability:expected_calibration_error"),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.base import Exchange, Metric, refuse_other_shapes
+from shroom.metrics.base import Metric, refuse_other_shapes
+from shroom.metrics.confusion import F1, PRECISION, RECALL, SPECIFICITY, counts, of_counts
 from shroom.metrics.correlation import levels
 from shroom.metrics.discrimination import AUROC
 
@@ -18,40 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    #: Numerator and denominator as sums of TP, FP, FN and TN.
-    Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
 
 _SOURCE = "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of LLMs, section 4"
-_PRECISION: Ratio = (1, 0, 0, 0), (1, 1, 0, 0)
-_RECALL: Ratio = (1, 0, 0, 0), (1, 0, 1, 0)
-_SPECIFICITY: Ratio = (0, 0, 0, 1), (0, 1, 0, 1)
-_F1: Ratio = (2, 0, 0, 0), (2, 1, 1, 0)
-
-
-def counts(flagged: NDArray[Any], wrong: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each item whether it is a true or false positive, a false or true negative.
-
-    Parameters
-    ----------
-    flagged : array, shape [m]
-        True, or 1, for what the system calls wrong.
-    wrong : array, shape [m]
-        Likewise for what is wrong.
-
-    Returns
-    -------
-    array of int, shape [m, 4]
-        TP, FP, FN and TN, a single 1 in each row.
-
-    Examples
-    --------
-    >>> counts(np.array([1, 1, 0]), np.array([1, 0, 0])).tolist()
-    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
-    """
-    refuse_other_shapes(flagged, wrong)
-    said, meant = np.equal(flagged, 1), np.equal(wrong, 1)
-    cells = (said & meant, said & ~meant, ~said & meant, ~said & ~meant)
-    return np.column_stack(cells).astype(np.int64)
 
 
 def by_response(values: NDArray[Any], response: NDArray[np.intp], n: int) -> NDArray[np.int64]:
@@ -167,35 +136,6 @@ def scored(
     return found
 
 
-def _of_counts(name: str, *ratios: Ratio, **about: Any) -> Metric:
-    """Return the metric that is the mean of ratios of sums of TP, FP, FN and TN."""
-    above, below = (np.array(side, np.float64).T for side in zip(*ratios))
-
-    def statistics(
-        label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
-    ) -> NDArray[np.int64]:
-        del p, gold_p
-        return counts(label, gold_label)
-
-    def of_sums(sums: Floats, n: int) -> Floats:
-        del n
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.mean((sums @ above) / (sums @ below), axis=-1))
-
-    def score(rows: NDArray[Any], weights: Floats) -> Floats:
-        return of_sums(weights @ rows, len(rows))
-
-    def influence(rows: NDArray[Any]) -> Floats:
-        sums = rows.sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            value = (sums @ above) / (sums @ below)
-            deviation = (rows @ above - value * (rows @ below)) / (sums @ below)
-        return np.asarray(deviation.mean(axis=1))
-
-    exchange = Exchange(lambda rows: np.asarray(rows, np.float64), of_sums)
-    return Metric(name, statistics, score, (0.0, 1.0), influence, exchange, **about)
-
-
 def _auroc(statistics: NDArray[np.int64], weights: Floats) -> Floats:
     there = statistics >= 0
     row, value = np.nonzero(there)[0], statistics[there]
@@ -211,31 +151,31 @@ def _ordered(
 
 #: The metrics of segments, pooled; errors are the positive class.
 SEGMENT_METRICS = (
-    _of_counts(
+    of_counts(
         "segment_f1",
-        _F1,
+        F1,
         about="the harmonic mean of precision and recall of wrong segments",
         formula="2TP / (2TP + FP + FN)",
         reference=_SOURCE,
     ),
-    _of_counts(
+    of_counts(
         "segment_precision",
-        _PRECISION,
+        PRECISION,
         about="the share of flagged segments that are wrong",
         formula="TP / (TP + FP)",
         reference=_SOURCE,
     ),
-    _of_counts(
+    of_counts(
         "segment_recall",
-        _RECALL,
+        RECALL,
         about="the share of wrong segments that are flagged",
         formula="TP / (TP + FN)",
         reference=_SOURCE,
     ),
-    _of_counts(
+    of_counts(
         "segment_balanced_accuracy",
-        _RECALL,
-        _SPECIFICITY,
+        RECALL,
+        SPECIFICITY,
         about="the mean of the shares of wrong and of factual segments that are told right",
         formula="½ TP / (TP + FN) + ½ TN / (TN + FP)",
         reference=_SOURCE,
@@ -244,17 +184,17 @@ SEGMENT_METRICS = (
 
 #: Those of responses: one is wrong where any of its segments is, and flagged likewise.
 RESPONSE_METRICS = (
-    _of_counts(
+    of_counts(
         "response_f1",
-        _F1,
+        F1,
         about="the harmonic mean of precision and recall of wrong responses",
         formula="2TP / (2TP + FP + FN) over responses",
         reference=_SOURCE,
     ),
-    _of_counts(
+    of_counts(
         "response_balanced_accuracy",
-        _RECALL,
-        _SPECIFICITY,
+        RECALL,
+        SPECIFICITY,
         about="the mean of the shares of wrong and of factual responses that are told right",
         formula="½ TP / (TP + FN) + ½ TN / (TN + FP) over responses",
         reference=_SOURCE,

@@ -85,13 +85,45 @@ def accuracy_by_threshold(p: NDArray[Any], gold_label: NDArray[Any]) -> Accuracy
     >>> found.best, round(found.best_threshold, 3), found.at(0.5)
     ((0.1, 0.2), 0.15, 0.5)
     """
-    truth = is_hallucination(gold_label)
-    p = np.clip(np.asarray(p, np.float64), 0.0, 1.0)  # by rounding it may lie beyond
-    thresholds = np.unique(np.append(p, 0.0))
+    hits, rejections, truth = _told_right(p, gold_label)
+    with np.errstate(invalid="ignore"):
+        return AccuracyByThreshold(_steps(p), (hits + rejections) / np.float64(len(truth)))
+
+
+def balanced_accuracy_by_threshold(
+    p: NDArray[Any], gold_label: NDArray[Any]
+) -> AccuracyByThreshold:
+    """Return the balanced accuracy at every threshold; see :func:`accuracy_by_threshold`.
+
+    Returns
+    -------
+    AccuracyByThreshold
+        Of balanced accuracies; ``nan`` throughout where a gold label is missing.
+
+    Examples
+    --------
+    >>> found = balanced_accuracy_by_threshold(np.array([0.1, 0.2, 0.4]), np.array([0, 1, 0]))
+    >>> found.thresholds.tolist(), found.accuracies.tolist(), found.best
+    ([0.0, 0.1, 0.2, 0.4], [0.5, 0.75, 0.25, 0.5], (0.1, 0.2))
+    """
+    hits, rejections, truth = _told_right(p, gold_label)
+    positives = np.float64(np.count_nonzero(truth))
+    with np.errstate(invalid="ignore"):
+        shares = hits / positives, rejections / (len(truth) - positives)
+    return AccuracyByThreshold(_steps(p), (shares[0] + shares[1]) / 2)
+
+
+def _steps(p: NDArray[Any]) -> Floats:
+    """Return the thresholds at which a label changes; by rounding p may lie beyond [0, 1]."""
+    return np.unique(np.append(np.clip(np.asarray(p, np.float64), 0.0, 1.0), 0.0))
+
+
+def _told_right(
+    p: NDArray[Any], gold_label: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+    """Return how many hallucinations, and how many others, each threshold tells right."""
+    truth, thresholds = is_hallucination(gold_label), _steps(p)
+    p = np.clip(np.asarray(p, np.float64), 0.0, 1.0)
     hits, misses = np.sort(p[truth]), np.sort(p[~truth])
     flagged_rightly = len(hits) - np.searchsorted(hits, thresholds, side="right")
-    left_rightly = np.searchsorted(misses, thresholds, side="right")
-    with np.errstate(invalid="ignore"):
-        return AccuracyByThreshold(
-            thresholds, (flagged_rightly + left_rightly) / np.float64(len(p))
-        )
+    return flagged_rightly, np.searchsorted(misses, thresholds, side="right"), truth

@@ -1,0 +1,179 @@
+"""``shroom evaluate``."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cli.options import OUTPUT, deliver, format_option, interval_options, say
+from shroom.cli.progress import shown_progress
+from shroom.evaluating.contenders import contenders
+from shroom.evaluating.matrix import evaluate
+from shroom.evaluating.store import Store
+from shroom.evaluating.subjects import subjects
+from shroom.evaluating.tuning import MEASURES, split
+from shroom.inference import RUN, Run
+from shroom.problems import ShroomError, printable
+from shroom.writing import refuse_overwriting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shroom.evaluating.matrix import Matrix
+    from shroom.evaluating.subjects import Subject
+    from shroom.intervals import Intervals
+
+EXAMPLES = """\b
+Examples:
+  shroom evaluate lexical --on semeval2024=val.model-agnostic.json --on felm=all.jsonl
+  shroom evaluate lexical similarity=./all-mpnet-base-v2 --on felm --on felm:prompt
+  shroom evaluate baselines/lexical.toml --on val.model-aware.v2.json --tune-on trial-v1.json
+  shroom evaluate lexical cross-encoder --on verifiability --corrupt --html matrix.html
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("detectors", nargs=-1, required=True, metavar="DETECTOR...")
+@click.option(
+    "--on",
+    multiple=True,
+    required=True,
+    metavar="[NAME[:VIEW]=]PATH",
+    help="A data set, or further files of one; may be repeated. NAME alone where it was fetched.",
+)
+@format_option("text", "json", about="Tables, or one json object.")
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+@click.option("--html", type=OUTPUT, help="Write a page of its own as well.")
+@click.option(
+    "--tune-on",
+    multiple=True,
+    metavar="[NAME[:VIEW]=]PATH",
+    help="Tune the thresholds on these data, which are not scored. [default: the detectors' own]",
+)
+@click.option(
+    "--tune-for",
+    type=click.Choice(list(MEASURES)),
+    default=next(iter(MEASURES)),
+    show_default=True,
+    help="What the tuned thresholds are best for.",
+)
+@click.option("--corrupt", is_flag=True, help="Tell also how often p rises on corrupted items.")
+@click.option(
+    "--runs",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Where p are kept, to go on from.  [default: OUTPUT.runs, or the user's cache]",
+)
+@click.option("--fresh", is_flag=True, help="Make all p anew, whatever was kept.")
+@click.option("--device", help="cpu, cuda, cuda:1 or mps; by default the best that is there.")
+@click.option(
+    "--batch-tokens",
+    type=click.IntRange(1),
+    default=RUN.batch_tokens,
+    show_default=True,
+    help="The most tokens that go through a model at once.",
+)
+@interval_options(1000)
+def command(
+    *,
+    detectors: tuple[str, ...],
+    on: tuple[str, ...],
+    form: str,
+    output: str | None,
+    html: str | None,
+    tune_on: tuple[str, ...],
+    tune_for: str,
+    corrupt: bool,
+    runs: str | None,
+    fresh: bool,
+    device: str | None,
+    batch_tokens: int,
+    intervals: Intervals,
+) -> None:
+    """Hold each DETECTOR against each data set: accuracy, balanced accuracy, AUROC, rho, time.
+
+    DETECTOR is one of those that `shroom detectors` lists, NAME=MODEL for a detector that needs a
+    model, or a recipe's file. All p are kept, so that the same command goes on where it was
+    interrupted.
+    """
+    targets = [path for path in (output, html) if path]
+    if len({os.path.realpath(path) for path in targets}) < len(targets) or html == "-":
+        raise click.UsageError("the page (--html) needs a file of its own")
+    for path in targets:
+        if Path(path).is_dir():
+            raise click.UsageError(f"{path} is a folder; name a file")
+    chosen = contenders(detectors)
+    scored, tuning = subjects(on), subjects(tune_on)
+    named = [path for subject in (*scored, *tuning) for path in subject.paths]
+    models = [word for text in detectors for word in (text, text.partition("=")[2]) if word]
+    refuse_overwriting(targets, [*named, *models])
+    store = Store(_folder(runs, output, named), fresh=fresh)
+    for subject in (*scored, *tuning):
+        say(f"note: {printable(note)}" for note in _notes(subject))
+
+    @contextmanager
+    def watch(label: str) -> Iterator[Run]:
+        with shown_progress(label) as report:
+            yield Run(batch_tokens, device, report)
+
+    try:
+        matrix = evaluate(
+            chosen,
+            scored,
+            store,
+            split=split(tuning, scored, tune_for) if tuning else None,
+            corrupt=corrupt,
+            how=intervals,
+            watch=watch,
+        )
+    except KeyboardInterrupt:
+        say([f"what was computed is kept in {store.folder}; the same command goes on from there"])
+        raise
+    if store.kept:
+        say([f"note: {store.kept} results were taken from {store.folder}; --fresh makes them anew"])
+    if html:
+        from shroom.report.matrix_page import page
+
+        deliver(page(matrix), html)
+    deliver(render(matrix, form), output)
+
+
+def render(matrix: Matrix, form: str) -> str:
+    """Return a matrix in one of the forms."""
+    if form == "json":
+        return json.dumps(matrix.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    from shroom.report.matrix import text
+
+    return text(matrix)
+
+
+def _notes(subject: Subject) -> Iterator[str]:
+    """Yield what the user should know of a data set, its many warnings as one."""
+    yield from subject.notes
+    found = subject.problems
+    if found.warnings:
+        paths, codes = " ".join(subject.paths), ", ".join(sorted(found.codes))
+        yield (
+            f"{subject.name}: oddities in its files: {found.warnings} [{codes}]; to see them: "
+            f"shroom datasets describe {subject.dataset} {paths}"
+        )
+
+
+def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path:
+    """Return where p are kept; never among data, which would be read with them."""
+    if runs is None and (output is None or output == "-"):
+        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(cache) / "shroom" / "evaluate"
+    else:
+        folder = Path(runs or f"{output}.runs")
+    real = folder.resolve()
+    for path in inputs:
+        data = Path(path).resolve()
+        if real == data or data in real.parents:
+            raise ShroomError(f"{folder}: lies in {path}, which is data; name another with --runs")
+    return folder

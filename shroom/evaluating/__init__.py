@@ -1,0 +1,1 @@
+"""The matrix: detectors against data sets. See :func:`shroom.evaluating.matrix.evaluate`."""

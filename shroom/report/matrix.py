@@ -1,0 +1,196 @@
+"""Detectors against data sets, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shroom.evaluating.matrix import floor
+from shroom.intervals import MAX_ITEMS
+from shroom.problems import printable
+from shroom.report.text import WHY_UNDEFINED, align, interval, kind, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shroom.evaluating.matrix import Matrix, Scores
+    from shroom.evaluating.subjects import Subject
+
+    Cells = tuple[str, ...]
+
+#: The width that a table keeps to.
+WIDTH = 100
+#: What stands behind a score on data that the detector was fitted on.
+SEEN = "*"
+WHY_SEEN = f"{SEEN}: seen in training: the detector was fitted on a file of these data"
+FLOOR = "floor: one label"
+#: The metrics as heads of columns.
+HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
+#: How many letters of a detector's name a table shows.
+_NAME = 22
+
+
+def text(matrix: Matrix) -> str:
+    """Return the matrix as tables of at most 100 columns: all AUROC, then each data set."""
+    lines = [*_overview(matrix), ""]
+    for place, subject in enumerate(matrix.subjects):
+        lines += [*_section(matrix, place, subject), ""]
+    lines += [f"- {sentence}" for sentence in notes(matrix)]
+    return "\n".join(map(_wrapped, lines)) + "\n"
+
+
+def _overview(matrix: Matrix) -> Iterator[str]:
+    """Yield the AUROC of each detector on each data set."""
+    yield "AUROC"
+    names = [_name(row.detector) for row in matrix.rows]
+    columns = [
+        (subject.name, *(_marked(row.cells[place], "auroc") for row in matrix.rows))
+        for place, subject in enumerate(matrix.subjects)
+    ]
+    yield from _in_width([("", *names)], columns)
+
+
+def _marked(cell: Scores, metric: str) -> str:
+    return number(cell.scores[metric]) + (SEEN if cell.seen else "")
+
+
+def _section(matrix: Matrix, place: int, subject: Subject) -> Iterator[str]:
+    """Yield what there is on one data set: scores, and under each its interval."""
+    yield subject.name
+    yield f"  {printable(subject.about)}"
+    yield f"  {size(subject)}"
+    rows: list[Cells | None] = [("", *HEADS.values(), "ms an item"), None]
+    for row in matrix.rows:
+        cell = row.cells[place]
+        name = _name(row.detector, SEEN if cell.seen else "")
+        rows.append((name, *(number(cell.scores[metric]) for metric in HEADS), milliseconds(cell)))
+        if matrix.how.resamples:
+            rows.append(("", *(interval(cell.intervals[metric]) for metric in HEADS), ""))
+    least = floor(subject)
+    rows.append((FLOOR, *(number(least[metric]) for metric in HEADS), ""))
+    yield from align(rows)
+    if any(row.cells[place].rises for row in matrix.rows):
+        yield "  how often p rises when a faithful hypothesis is corrupted"
+        yield from _rises(matrix, place)
+
+
+def _rises(matrix: Matrix, place: int) -> Iterator[str]:
+    """Yield how often p rises when a hypothesis is corrupted, a method a row."""
+    cells = [row.cells[place] for row in matrix.rows]
+    methods = [cell for rise in cells[0].rises for cell in (rise.method, "")]
+    pairs = [cell for rise in cells[0].rises for cell in (str(rise.n), "")]
+    columns = [
+        (
+            _name(row.detector, SEEN if cell.seen else ""),
+            *(said for rise in cell.rises for said in (number(rise.share), interval(rise.ci))),
+        )
+        for row, cell in zip(matrix.rows, cells)
+    ]
+    for line in _in_width([("", *methods), ("pairs", *pairs)], columns):
+        if line.strip():
+            yield line
+
+
+def _in_width(first: list[Cells], columns: list[Cells]) -> Iterator[str]:
+    """Yield columns beside the first ones, in as many tables as the width needs."""
+    room = WIDTH - sum(_width(column) + 2 for column in first)
+    start = 0
+    while start < len(columns):
+        stop, used = start + 1, _width(columns[start])
+        while stop < len(columns) and used + 2 + _width(columns[stop]) <= room:
+            used += 2 + _width(columns[stop])
+            stop += 1
+        head, *rows = zip(*first, *columns[start:stop])
+        yield from align([head, None, *rows])
+        start = stop
+
+
+def _width(column: Cells) -> int:
+    return max(map(len, column))
+
+
+def _name(detector: str, mark: str = "") -> str:
+    """Return a detector's name as a table has room for it."""
+    shown = printable(detector)
+    room = _NAME - (len(mark) + 1 if mark else 0)
+    if len(shown) > room:
+        shown = shown[: room - 1] + "…"
+    return f"{shown} {mark}".rstrip()
+
+
+def size(subject: Subject) -> str:
+    """Return how many items there are, of how many units, and how many are hallucinations."""
+    wrong = int(subject.label.sum())
+    units = f" in {subject.units} units" if subject.units < subject.n else ""
+    items = "item" if subject.n == 1 else "items"
+    said = f"{subject.n} {items}{units}, {wrong} hallucinations ({100 * wrong / subject.n:.1f}%)"
+    if subject.halves:
+        said += f"; {subject.halves} of p = 0.5, which as a label is Not Hallucination"
+    if subject.left_out:
+        said += f"; {subject.left_out} without a premise left out"
+    return said
+
+
+def milliseconds(cell: Scores) -> str:
+    """Return the time of an item with the digits that people read.
+
+    Examples
+    --------
+    >>> from shroom.evaluating.matrix import Scores
+    >>> [milliseconds(Scores("felm", False, {}, {}, time)) for time in (0.123, 226.4, None)]
+    ['0.12', '226', '–']
+    """
+    value = cell.milliseconds
+    return number(None) if value is None else f"{value:.{2 if value < 10 else 0}f}"
+
+
+def notes(matrix: Matrix) -> list[str]:
+    """Return how the figures came about and what to know of them, a sentence or two each."""
+    found = []
+    if any(cell.seen for row in matrix.rows for cell in row.cells):
+        found.append(WHY_SEEN)
+    found += [WHY_UNDEFINED, f"{FLOOR}: the more frequent label everywhere"]
+    if matrix.how.resamples:
+        found.append(how_made(matrix))
+    for row in matrix.rows:
+        by_task = "".join(f", {task} {t:.4g}" for task, t in row.threshold.by_task.items())
+        limit = f"{row.threshold.value:.4g}{by_task}: {row.threshold.source}"
+        given = f" ({row.given})" if row.given != row.detector else ""
+        found.append(f"threshold of {printable(row.detector + given)}: {printable(limit)}")
+    if matrix.split is not None and matrix.split.left_out:
+        left_out = f"{matrix.split.left_out} items are also scored, and were left out"
+        found.append(f"tuning: {left_out}")
+    found.append(
+        "ms an item: measured when these p were made, on the machine that made them, loading "
+        "included; equal items are computed once"
+    )
+    for row in matrix.rows:
+        for cell in row.cells:
+            place = f"{printable(row.detector)} on {cell.subject}"
+            found += [f"{place}: {printable(note)}" for note in cell.notes]
+            if cell.milliseconds is None:
+                found.append(f"{place}: was interrupted, so its time was not measured")
+    if any(cell.rises for row in matrix.rows for cell in row.cells):
+        found.append("p rises: the share of pairs, a tie half one; 0.5 is p that tells nothing")
+    found += [f"no corruptions of {name}: {why}" for name, why in matrix.not_corrupted.items()]
+    return found
+
+
+def how_made(matrix: Matrix) -> str:
+    """Return how the intervals were made."""
+    how = matrix.how
+    said = (
+        f"intervals: {100 * how.confidence:.12g}%, {kind(how)}, {how.resamples} bootstrap "
+        f"resamples of all units (responses, dialogues, questions), seed {how.seed}"
+    )
+    if any(subject.units > MAX_ITEMS for subject in matrix.subjects):
+        said += f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
+    return said
+
+
+def _wrapped(line: str) -> str:
+    """Return a line of words on as many lines as the width needs; a table's are short enough."""
+    import textwrap
+
+    if len(line) <= WIDTH or not line.startswith(("- ", "  ")):
+        return line
+    return "\n".join(textwrap.wrap(line, WIDTH, subsequent_indent="  "))
