@@ -27,10 +27,11 @@ class Generation:
     sim2gen_score : float or None
         How similar they are, on average, to the question's other normal generations.
     unigram_overlap_with_answer_score : float or None
-        The share of the answer's tokens that are among the generation's keywords.
+        The share of the answer's tokens that are among the generation's keywords; in the source's
+        files scaled to [0, 1].
     onegram_probs : tuple of (str, float), or None
-        The generation's keywords, each with -ln of its share among the keywords of all normal
-        generations and of the answer.
+        The generation's keywords, each with -ln of its share among the keywords of all
+        generations, refusals too, and of the answer.
     top_k_avg_probs_score : float or None
         The mean of the five least of them, scaled to [0, 1].
     probe_score : float or None

@@ -1,0 +1,108 @@
+"""What scorers have made so far, on disk as it comes, so that nothing is done twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.problems import ShroomError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from shroom.datasets.dreamcatcher_records import Question
+
+
+class Log:
+    """A file of JSON Lines, one for each generation and scorer: a key and the fields.
+
+    Parameters
+    ----------
+    path : path
+        The file; made with the first line.
+    resume : bool
+        Whether what is in the file counts.
+
+    Raises
+    ------
+    ShroomError
+        Where the file is there and it is not to be resumed, since that would lose it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "log"
+    >>> with Log(path).open() as log:
+    ...     log.add("a key", {"rm_score": 0.5})
+    >>> Log(path, resume=True).known
+    {'a key': {'rm_score': 0.5}}
+    """
+
+    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
+        self.path = Path(path)
+        self.known: dict[str, Mapping[str, Any]] = {}
+        if self.path.exists():
+            if not resume:
+                raise ShroomError(
+                    f"{self.path}: is what an interrupted run has made; go on with --resume, or "
+                    "remove it to begin anew"
+                )
+            self.known = dict(self._entries())
+
+    @contextmanager
+    def open(self) -> Iterator[Log]:
+        """Keep what is added until the end."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self.path.open("a", encoding="utf-8") as self._stream:
+                yield self
+        finally:
+            if not self.known:  # nothing that another run could go on from
+                self.remove()
+
+    def add(self, key: str, fields: Mapping[str, Any]) -> None:
+        """Keep the fields of a generation; they are safe from a kill once this has returned."""
+        self._stream.write(json.dumps([key, fields]) + "\n")
+        self._stream.flush()
+        self.known[key] = fields
+
+    def remove(self) -> None:
+        """Forget everything: the run has ended well."""
+        self.path.unlink(missing_ok=True)
+
+    def _entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the lines that are whole, and cut off what a killed run has left half written."""
+        whole = 0
+        with self.path.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                if not line.endswith(b"\n"):
+                    break
+                whole += len(line)
+                try:
+                    key, fields = json.loads(line)
+                    yield str(key), dict(fields)
+                except (ValueError, TypeError) as error:
+                    raise ShroomError(
+                        f"{self.path}: line {number}: is not what a run has written; remove the "
+                        "line, or the file to begin anew"
+                    ) from error
+        os.truncate(self.path, whole)
+
+
+def key_of(identity: str, question: Question, place: int) -> str:
+    """Return the key of a generation for a scorer: what its scores depend on, and no more.
+
+    Examples
+    --------
+    >>> from shroom.datasets.dreamcatcher_records import Generation, Question
+    >>> one, two = (Question("Q?", a, None, (Generation("A", "normal"),)) for a in "AB")
+    >>> key_of("x", one, 0) == key_of("x", one, 0), key_of("x", one, 0) == key_of("x", two, 0)
+    (True, False)
+    """
+    texts = [[each.text, each.type] for each in question.generation]
+    known = [identity, question.question, question.answer, texts, place]
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]

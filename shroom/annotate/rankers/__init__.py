@@ -1,0 +1,1 @@
+"""The rankers, a module for each."""

@@ -1,0 +1,1 @@
+"""The scorers, a module for each."""

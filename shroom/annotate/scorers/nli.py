@@ -1,0 +1,79 @@
+"""Whether the answer entails a generation, and contradicts it, by an NLI model."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shroom.annotate.base import normal
+from shroom.annotate.scorers.slices import gathered, in_slices
+from shroom.detectors import nli, settings
+from shroom.problems import ShroomError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shroom.annotate.base import Scores, Work
+    from shroom.datasets.dreamcatcher_records import Question
+    from shroom.inference import Run
+
+
+class NLI:
+    """Holds each normal generation against the answer.
+
+    The premise is the answer, with the question before it; the hypothesis is the generation. Adds
+    ``nli_entailment_score`` and ``nli_contradiction_score``, the model's probabilities, in [0, 1].
+
+    Parameters
+    ----------
+    model : str or list of str
+        Folders or names on the hub of sequence classifiers; of several, the mean counts.
+    revision : str or list of str, optional
+        A commit, tag or branch of each.
+    question : bool
+        Whether the question stands before the answer, which by itself is often but a name.
+    """
+
+    name = "nli"
+    fields = ("nli_entailment_score", "nli_contradiction_score")
+
+    def __init__(
+        self,
+        model: str | Sequence[str] | None = None,
+        revision: str | Sequence[str] | None = None,
+        question: bool = True,  # noqa: FBT001, FBT002 - a setting, given by its name
+    ) -> None:
+        if model is None:
+            raise ShroomError(
+                "nli needs a model: a folder or the hub's name of an NLI model, such as "
+                "MoritzLaurer/mDeBERTa-v3-base-mnli-xnli"
+            )
+        self._models = nli.NLI(model, revision)
+        self.question = settings.flag("question", question)
+
+    @cached_property
+    def identity(self) -> str:
+        """All that the scores depend on besides the question."""
+        return f"nli {self._models.identity} {self.question}"
+
+    def places(self, question: Question) -> tuple[int, ...]:
+        """Return the places of the generations that claim something."""
+        return normal(question)
+
+    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
+        """Yield the two probabilities of each generation."""
+        owners = gathered(
+            [
+                ((self._premise(each.question), each.question.generation[g].text), place, g)
+                for place, each in enumerate(work)
+                for g in each.wanted
+            ]
+        )
+        yield from in_slices(owners, self._probabilities, run, length=lambda p: sum(map(len, p)))
+
+    def _premise(self, question: Question) -> str:
+        return f"{question.question} {question.answer}" if self.question else question.answer
+
+    def _probabilities(self, pairs: list[tuple[str, str]], run: Run) -> list[Scores]:
+        found = self._models.probabilities(pairs, run)
+        return [dict(zip(self.fields, row)) for row in found[:, [0, 2]].tolist()]

@@ -1,0 +1,214 @@
+"""A reward model's raw score of a generation as a reply to its question."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from shroom import hub
+from shroom.annotate.scorers.slices import gathered, in_slices
+from shroom.detectors.classifier import forward_of
+from shroom.detectors.judge import checks
+from shroom.detectors.judge.prompts import Template
+from shroom.inference import over
+from shroom.precision import Guarded
+from shroom.problems import ShroomError
+from shroom.tokens import PairReader, longest, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shroom.annotate.base import Scores, Work
+    from shroom.datasets.dreamcatcher_records import Question
+    from shroom.inference import Run
+
+FORMS = CHAT, PAIR = "chat", "pair"
+_PLACES = ("question", "generation")
+
+
+class Reward:
+    """Scores every generation, refusals as well, by a reward model; higher is better.
+
+    Adds ``rm_score``, the model's one logit as it is: any number.
+
+    Parameters
+    ----------
+    model, revision : str
+        A sequence classifier with one class: a folder, or a name on the hub with its commit, tag
+        or branch.
+    template : str, optional
+        How question and generation are put: ``"chat"``, as two turns of the tokenizer's chat
+        template; ``"pair"``, as two texts; or a text of your own with ``{question}`` and
+        ``{generation}``. By default a chat where the tokenizer has a template, else a pair.
+
+    References
+    ----------
+    Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449. Their program also
+    tells the model where a refusal is wanted, which this does not.
+    """
+
+    name = "reward"
+    fields = ("rm_score",)
+
+    def __init__(
+        self,
+        model: str | None = None,
+        revision: str | None = None,
+        template: str | None = None,
+    ) -> None:
+        if model is None:
+            raise ShroomError(
+                "reward needs a model: a folder or the hub's name of a reward model, such as "
+                "OpenAssistant/reward-model-deberta-v3-base"
+            )
+        self.model = checks.text("model", model)
+        self.revision = None if revision is None else checks.text("revision", revision)
+        self.template = None if template is None else checks.text("template", template)
+        if self.template not in (None, *FORMS):
+            Template.parse(str(self.template), "template", _PLACES, _PLACES)
+        self._loaded: dict[str | None, _Model] = {}
+
+    @cached_property
+    def identity(self) -> str:
+        """All that the scores depend on besides the question."""
+        return f"reward {hub.identity(self.model, self.revision)} {self.template!r}"
+
+    def places(self, question: Question) -> tuple[int, ...]:
+        """Return the places of all generations."""
+        return tuple(range(len(question.generation)))
+
+    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
+        """Yield the raw score of each generation."""
+        owners = gathered(
+            [
+                ((plain(each.question.question), plain(each.question.generation[g].text)), place, g)
+                for place, each in enumerate(work)
+                for g in each.wanted
+            ]
+        )
+        for place, generation, value in in_slices(
+            owners, self._rewards, run, length=lambda pair: sum(map(len, pair))
+        ):
+            yield place, generation, {"rm_score": value}
+
+    def _rewards(self, pairs: list[tuple[str, str]], run: Run) -> list[float]:
+        if run.device not in self._loaded:
+            loaded = _Model(self.model, self.revision, self.template, run.device)
+            self._loaded[run.device] = loaded
+        return self._loaded[run.device].rewards(pairs, self.identity, run)
+
+
+class _Model:
+    """A reward model on a device, with its way to put question and generation."""
+
+    def __init__(
+        self, name: str, revision: str | None, template: str | None, device: str | None
+    ) -> None:
+        config = hub.config(name, revision)
+        if config.num_labels != 1:
+            raise ShroomError(
+                f"{name}: has {config.num_labels} classes; a reward model has one, its score"
+            )
+        tokenizer = hub.tokenizer(name, revision)
+        tokenizer.pad_token = _padding(tokenizer, config)
+        tokenizer.padding_side = "right"
+        room = longest(tokenizer, config)
+        self._name, self._room = name, room
+        self._reader = _reader(name, tokenizer, room, template)
+        device = device or hub.best_device()
+
+        def load(precision: str) -> Any:
+            model = hub.model("reward", name, revision, device)
+            if model.config.pad_token_id is None:
+                model.config.pad_token_id = tokenizer.pad_token_id
+            return forward_of(model.half() if precision == "float16" else model)
+
+        self._logits = Guarded(load, half=device.startswith("cuda"))
+
+    def rewards(self, pairs: list[tuple[str, str]], scope: str, run: Run) -> list[float]:
+        """Return the score of each question and generation."""
+        lengths = self._reader.lengths(pairs)
+        long = sum(length > self._room for length in lengths)
+        if long:
+            run.note(
+                f"{long} questions with their generations were cut to the {self._room} tokens that "
+                f"{self._name} reads"
+            )
+        found = over(
+            pairs,
+            lambda batch: self._logits(self._reader.batch(batch)),
+            lengths=[min(length, self._room) for length in lengths],
+            scope=scope,
+            run=run,
+        )
+        values: list[float] = found[:, 0].tolist()
+        return values
+
+
+def _padding(tokenizer: Any, config: Any) -> str:
+    """Return the token that fills up batches.
+
+    A causal model has its score at the last token that is no padding. Where it does not name the
+    padding, that is the last token whatever it is, so that the padding must end no text.
+    """
+    named = config.pad_token_id
+    if named is not None and 0 <= named < len(tokenizer):
+        return str(tokenizer.convert_ids_to_tokens(named))
+    if tokenizer.pad_token not in (None, tokenizer.eos_token):
+        return str(tokenizer.pad_token)
+    return str(tokenizer.bos_token or tokenizer.unk_token or tokenizer.eos_token)
+
+
+def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairReader | _TextReader:
+    """Return what makes a model's input of pairs."""
+    chat = bool(getattr(tokenizer, "chat_template", None))
+    if template == CHAT and not chat:
+        raise ShroomError(
+            f'{name}: its tokenizer has no chat template; give template: "pair", or a text of '
+            "your own with {question} and {generation}"
+        )
+    if template == PAIR or (template is None and not chat):
+        return PairReader(tokenizer, room)
+    own = None
+    if template not in (None, CHAT):
+        own = Template.parse(str(template), "template", _PLACES, _PLACES)
+    return _TextReader(tokenizer, room, own)
+
+
+class _TextReader:
+    """How question and generation become one text, and a model's input; its end is cut.
+
+    Parameters
+    ----------
+    tokenizer : tokenizer of transformers
+        Whose chat template serves where there is no other.
+    room : int
+        The most tokens.
+    template : Template or None
+        The user's own, before which the tokenizer's marks of a start stand.
+    """
+
+    def __init__(self, tokenizer: Any, room: int, template: Template | None) -> None:
+        self._tokenizer, self._room, self._template = tokenizer, room, template
+
+    def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
+        """Return the tokens of each pair before anything is cut."""
+        return [len(self._ids(pair)) for pair in pairs]
+
+    def batch(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """Return the tensors of pairs."""
+        ids = [self._ids(pair)[: self._room] for pair in pairs]
+        return self._tokenizer.pad({"input_ids": ids}, return_tensors="pt", verbose=False)
+
+    def _ids(self, pair: tuple[str, str]) -> list[int]:
+        question, generation = pair
+        if self._template:
+            text = self._template.fill(question=question, generation=generation)
+        else:
+            turns = [("user", question), ("assistant", generation)]
+            messages = [{"role": role, "content": content} for role, content in turns]
+            text = self._tokenizer.apply_chat_template(messages, tokenize=False)
+        # A chat template writes the mark of the start itself.
+        marks = self._template is not None
+        ids: list[int] = self._tokenizer(text, add_special_tokens=marks, verbose=False)["input_ids"]
+        return ids

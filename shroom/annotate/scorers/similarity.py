@@ -1,0 +1,255 @@
+"""How similar a generation is to the answer, and to the other generations.
+
+The source's program is that of Liang et al. (2024), *Learning to Trust Your Feelings*,
+arXiv:2401.15449, section 3: cosines of the embeddings of question and answer together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from shroom import hub
+from shroom.annotate import ngrams
+from shroom.annotate.base import normal
+from shroom.annotate.languages import CHINESE, language_of
+from shroom.datapoint import pair
+from shroom.detectors import settings
+from shroom.inference import Run
+from shroom.problems import ShroomError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.annotate.base import Scores, Work
+    from shroom.datasets.dreamcatcher_records import Question
+
+#: How many questions are done at a time: what a kill loses at most.
+CHUNK = 16
+#: What stands before a text: in other languages, and in Chinese.
+_PREFIX = "Question: {}\nAnswer: {}", "问题：{}\n回答：{}"
+
+
+class Similarity:
+    """Similarity to the answer, and the average similarity to the other normal generations.
+
+    Parameters
+    ----------
+    model, revision : str, optional
+        A sentence encoder's folder or name on the hub, and its commit, tag or branch there; by
+        default :mod:`shroom.annotate.ngrams`, which needs no model. With ``detector``, its own.
+    detector : str, optional
+        A detector's name: a similarity is then 1 - p(Hallucination) of the generation, held
+        against the answer or another generation.
+    question : bool
+        Whether the question stands before what is compared.
+
+    Examples
+    --------
+    >>> from shroom.annotate.base import Work
+    >>> from shroom.datasets.dreamcatcher_records import Generation, Question
+    >>> from shroom.inference import RUN
+    >>> said = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
+    >>> work = [Work(Question("Capital of France?", "Paris", None, said), (0, 1))]
+    >>> for _, place, scores in Similarity().score(work, RUN):
+    ...     print(place, {name: round(score, 2) for name, score in scores.items()})
+    0 {'sim2answer_score': 0.98, 'sim2gen_score': 0.88}
+    1 {'sim2answer_score': 0.89, 'sim2gen_score': 0.88}
+    """
+
+    name = "similarity"
+    fields = ("sim2answer_score", "sim2gen_score")
+
+    def __init__(
+        self,
+        model: str | None = None,
+        revision: str | None = None,
+        detector: str | None = None,
+        question: bool = True,  # noqa: FBT001, FBT002 - a setting, given by its name
+    ) -> None:
+        self._question = settings.flag("question", question)
+        if revision is not None and model is None:
+            raise ShroomError("revision: is of a model, and none is named; name one, or leave it")
+        self._measure: _Measure
+        if detector is not None:
+            self._measure = _Detected(detector, model, revision)
+        elif model is not None:
+            self._measure = _Encoded(model, revision)
+        else:
+            self._measure = _Lexical()
+
+    @cached_property
+    def identity(self) -> str:
+        """The settings, and the weights of what compares."""
+        question = "with" if self._question else "without"
+        return f"similarity 1 {question} question ({self._measure.identity})"
+
+    def places(self, question: Question) -> tuple[int, ...]:
+        """Return the places of the normal generations."""
+        return normal(question)
+
+    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
+        """Yield the scores of the generations that are wanted, some questions at a time."""
+        places = [place for place, each in enumerate(work) if each.wanted]
+        quiet = replace(run, report=Run().report)  # of a chunk, which says nothing of the whole
+        done, total = 0, sum(len(each.wanted) for each in work)
+        groups = [self._group(work[place].question) for place in places]
+        for found, place in zip(self._measure.similarities(groups, quiet), places):
+            question, wanted = work[place].question, work[place].wanted
+            for row, generation in enumerate(normal(question)):
+                if generation in wanted:
+                    yield place, generation, dict(zip(self.fields, found.of(row)))
+            done += len(wanted)
+            run.report(done, total)
+
+    def _group(self, question: Question) -> _Group:
+        said = tuple(question.generation[place].text for place in normal(question))
+        return _Group(question.question if self._question else "", question.answer, said)
+
+
+class _Group(NamedTuple):
+    """What is compared: the answer with what was said, and that with each other.
+
+    The question is empty where it does not stand before them.
+    """
+
+    question: str
+    answer: str
+    said: tuple[str, ...]
+
+
+class _Found(NamedTuple):
+    """How similar each generation of a group is to the answer, and on average to the others."""
+
+    to_answer: NDArray[np.float64]
+    to_others: NDArray[np.float64] | None
+
+    def of(self, row: int) -> tuple[float, float | None]:
+        others = None if self.to_others is None else float(self.to_others[row])
+        return float(self.to_answer[row]), others
+
+
+class _Measure(Protocol):
+    """A way to tell how similar texts are."""
+
+    @property
+    def identity(self) -> str: ...
+
+    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
+        """Yield what is found of each group, in their order."""
+        ...
+
+
+class _Lexical:
+    """Cosines of embeddings that need no model."""
+
+    identity = ngrams.IDENTITY
+
+    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
+        del run
+        for chunk in _chunks(groups):
+            texts = [_texts(group) for group in chunk]
+            yield from _cosines(texts, _embedded(texts, ngrams.embed))
+
+
+class _Encoded:
+    """Cosines of a sentence encoder's embeddings; each text is embedded once."""
+
+    def __init__(self, model: str, revision: str | None) -> None:
+        self._model = settings.names("model", model)[0]
+        self._revision = revision if revision is None else settings.names("revision", revision)[0]
+
+    @property
+    def identity(self) -> str:
+        return f"encoder {hub.identity(self._model, self._revision)}"
+
+    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
+        from shroom.detectors.sentences import SentenceEncoder
+
+        encoder = SentenceEncoder(self._model, self._revision, run.device)
+        chunks = [[_texts(group) for group in chunk] for chunk in _chunks(groups)]
+        last = {text: n for n, texts in enumerate(chunks) for row in texts for text in row}
+        known: dict[str, NDArray[np.float64]] = {}
+        for number, texts in enumerate(chunks):
+            new = [[text for text in row if text not in known] for row in texts]
+            known.update(_embedded(new, lambda distinct: encoder.embed(distinct, run)))
+            yield from _cosines(texts, known)
+            known = {text: vector for text, vector in known.items() if last[text] > number}
+
+
+class _Detected:
+    """1 - p(Hallucination), as a detector says; a blank text supports nothing."""
+
+    def __init__(self, name: str, model: str | None, revision: str | None) -> None:
+        from shroom.detectors.base import REGISTRY, detector
+
+        given = {"model": model, "revision": revision}
+        self._name = settings.one_of("detector", name, REGISTRY)
+        self._detector = detector(name, **{k: one for k, one in given.items() if one is not None})
+
+    @property
+    def identity(self) -> str:
+        return f"detector {self._name} {getattr(self._detector, 'identity', '')}"
+
+    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
+        for chunk in _chunks(groups):
+            pairs = [each for group in chunk for each in _pairs(group)]
+            asked = [each for each in dict.fromkeys(pairs) if each[0].strip()]
+            p = self._detector.predict([pair(*each) for each in asked], run)
+            known = dict(zip(asked, (1 - p).tolist()))
+            similar = iter([known.get(each, 0.0) for each in pairs])
+            for group in chunk:
+                n = len(group.said)
+                found = np.array([next(similar) for _ in range(n * n)]).reshape(n, n)
+                others = found[:, 1:].sum(axis=1) / (n - 1) if n > 1 else None
+                yield _Found(found[:, 0], others)
+
+
+def _chunks(groups: Sequence[_Group]) -> Iterator[Sequence[_Group]]:
+    for start in range(0, len(groups), CHUNK):
+        yield groups[start : start + CHUNK]
+
+
+def _texts(group: _Group) -> list[str]:
+    """Return the answer and what was said, with the question before each."""
+    texts = (group.answer, *group.said)
+    if not group.question:
+        return list(texts)
+    prefix = _PREFIX[language_of((group.question, *texts)) == CHINESE]
+    return [prefix.format(group.question, text) for text in texts]
+
+
+def _embedded(
+    texts: Sequence[Sequence[str]], embed: Callable[[list[str]], NDArray[np.float64]]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the embedding of each distinct text."""
+    distinct = list(dict.fromkeys(text for row in texts for text in row))
+    return dict(zip(distinct, embed(distinct) if distinct else ()))
+
+
+def _cosines(
+    texts: Sequence[Sequence[str]], known: Mapping[str, NDArray[np.float64]]
+) -> Iterator[_Found]:
+    """Yield the cosines of groups of texts, the first of which is the answer."""
+    for row in texts:
+        vectors = np.stack([known[text] for text in row])
+        answer, said = vectors[0], vectors[1:]
+        others = None
+        if len(said) > 1:
+            others = np.clip((said @ said.sum(axis=0) - 1) / (len(said) - 1), -1, 1)
+        yield _Found(np.clip(said @ answer, -1, 1), others)
+
+
+def _pairs(group: _Group) -> Iterator[tuple[str, str]]:
+    """Yield each generation's pairs: with the answer, then with each other generation."""
+    before = f"{group.question}\n" if group.question else ""
+    for row, said in enumerate(group.said):
+        yield before + group.answer, said
+        for other, premise in enumerate(group.said):
+            if other != row:
+                yield before + premise, said

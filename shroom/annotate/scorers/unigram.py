@@ -1,0 +1,176 @@
+"""How many of the answer's words a generation has, and how rare its own keywords are.
+
+The source's program is that of Liang et al. (2024), *Learning to Trust Your Feelings*,
+arXiv:2401.15449, section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cached_property, reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+from shroom.annotate.base import normal
+from shroom.annotate.languages import CHINESE, LANGUAGES, language, language_of
+from shroom.detectors import settings
+from shroom.problems import ShroomError, show
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+    from shroom.annotate.base import Scores, Work
+    from shroom.annotate.languages import Language
+    from shroom.datasets.dreamcatcher_records import Question
+    from shroom.inference import Run
+
+#: Keeps what is divided by from being 0.
+EPSILON = 1e-6
+AUTO = "auto"
+
+
+class Unigram:
+    """Overlap with the answer, and the average −ln probability of the most probable keywords.
+
+    Parameters
+    ----------
+    top_k : int
+        Of how many keywords of a generation the average is.
+    language : str
+        One of ``LANGUAGES``, or ``auto``: by the script of a question's texts.
+    dictionary : path, optional
+        Of jieba, for Chinese; by default the one that comes with it.
+
+    Examples
+    --------
+    >>> from shroom.annotate.base import Work
+    >>> from shroom.datasets.dreamcatcher_records import Generation, Question
+    >>> from shroom.inference import RUN
+    >>> said = (Generation("Paris, France", "normal"), Generation("London", "normal"))
+    >>> question = Question("Capital of France?", "Paris", None, said)
+    >>> for _, place, scores in Unigram(language="other").score([Work(question, (0, 1))], RUN):
+    ...     overlap, _, surprise = scores.values()
+    ...     print(place, round(overlap, 4), round(surprise, 4))
+    0 1.0 1.0397
+    1 0.0 1.3863
+    """
+
+    name = "unigram"
+    fields = ("unigram_overlap_with_answer_score", "onegram_probs", "top_k_avg_probs_score")
+
+    def __init__(
+        self, top_k: int = 5, language: str = AUTO, dictionary: str | Path | None = None
+    ) -> None:
+        if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
+            raise ShroomError(f"top_k: expected a whole number from 1, got {show(top_k)}")
+        self._top_k = top_k
+        self._language = settings.one_of("language", language, (AUTO, *LANGUAGES))
+        if dictionary is not None and self._language not in (AUTO, CHINESE):
+            raise ShroomError(f"dictionary: is for Chinese, and language is {self._language}")
+        self._dictionary = None if dictionary is None else settings.path("dictionary", dictionary)
+        if self._dictionary is not None and not self._dictionary.is_file():
+            raise ShroomError(f"dictionary: {self._dictionary}: there is no such file")
+        self._known: dict[str, Language] = {}
+
+    @cached_property
+    def identity(self) -> str:
+        """The settings, and what finds the words."""
+        names = LANGUAGES if self._language == AUTO else (self._language,)
+        ways = ", ".join(self._way(name).identity for name in names)
+        return f"unigram 1 top_k={self._top_k} language={self._language} ({ways})"
+
+    def places(self, question: Question) -> tuple[int, ...]:
+        """Return the places of the normal generations."""
+        return normal(question)
+
+    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
+        """Yield the scores of each generation that is wanted, question by question."""
+        del run  # there is no model
+        for place, each in enumerate(work):
+            if each.wanted:
+                for generation, scores in self._of(each.question, each.wanted):
+                    yield place, generation, scores
+
+    def _of(self, question: Question, wanted: Collection[int]) -> Iterator[tuple[int, Scores]]:
+        """Yield the scores of some generations; the keywords of all, refusals too, are counted."""
+        texts = [question.answer, *(each.text for each in question.generation)]
+        name = self._language
+        if name == AUTO:
+            name = language_of([question.question, *texts])
+        way = self._way(name)
+        found = {text: way.words(text) for text in dict.fromkeys(texts)}
+        count = Counter(keyword for text in texts for keyword in found[text].keywords)
+        tokens = found[question.answer].tokens
+        for place in wanted:
+            words = found[question.generation[place].text]
+            surprise = surprises(words.keywords, count)
+            yield (
+                place,
+                {
+                    "unigram_overlap_with_answer_score": overlap(tokens, words.known),
+                    "onegram_probs": tuple(zip(words.keywords, surprise)),
+                    "top_k_avg_probs_score": least_average(surprise, self._top_k),
+                },
+            )
+
+    def _way(self, name: str) -> Language:
+        if name not in self._known:
+            self._known[name] = language(name, self._dictionary if name == CHINESE else None)
+        return self._known[name]
+
+
+def overlap(tokens: Sequence[str], known: Collection[str]) -> float:
+    """Return the share of the answer's tokens, repeats counted, that a generation has.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        The answer's.
+    known : collection of str
+        The generation's keywords, or all its tokens.
+
+    Returns
+    -------
+    float
+        In [0, 1), as n + ε is divided by; 0 of no tokens.
+
+    Examples
+    --------
+    >>> round(overlap(["a", "b", "a", "c"], {"a"}), 5)
+    0.5
+    """
+    return sum(token in known for token in tokens) / (len(tokens) + EPSILON)
+
+
+def surprises(keywords: Sequence[str], count: Counter[str]) -> list[float]:
+    """Return −ln(c / (Σ c + ε)) of each keyword: at least 0, the rarer the greater.
+
+    Parameters
+    ----------
+    keywords : sequence of str
+        A generation's.
+    count : Counter
+        How often each keyword comes in the answer and in all generations.
+    """
+    total = sum(count.values()) + EPSILON
+    return [-math.log(count[keyword] / total) for keyword in keywords]
+
+
+def least_average(values: Sequence[float], k: int) -> float:
+    """Return the average of the k least values, or of all where there are fewer.
+
+    Returns
+    -------
+    float
+        Their sum over their number + ε; 0 of no values.
+
+    Examples
+    --------
+    >>> round(least_average([3.0, 1.0, 2.0], 2), 5)
+    1.5
+    """
+    least = sorted(values)[:k]
+    # From the left, in plain floats: the sum of newer Pythons differs in the last digit.
+    return reduce(add, least, 0.0) / (len(least) + EPSILON)

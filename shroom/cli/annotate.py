@@ -1,0 +1,226 @@
+"""``shroom annotate``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shroom.annotate.config import Config
+from shroom.annotate.log import Log
+from shroom.annotate.rankers.ranking import output_texts
+from shroom.annotate.reading import read
+from shroom.annotate.running import score, waiting
+from shroom.cli.options import INPUT, format_option, say
+from shroom.cli.progress import shown_progress
+from shroom.inference import Run
+from shroom.problems import Problems
+from shroom.writing import refuse_overwriting, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shroom.annotate.base import Ranked, Scorer, Scores, Work
+    from shroom.annotate.running import Scored
+    from shroom.datasets.dreamcatcher_records import Question
+
+EXAMPLES = """\b
+Examples:
+  shroom annotate annotate.yaml --dry-run
+  shroom annotate annotate.yaml
+  shroom annotate annotate.yaml --resume
+  shroom annotate annotate.yaml --against judgements.jsonl
+
+\b
+A config:
+  data: generations.jsonl
+  scorers:
+    - unigram
+    - similarity: {model: BAAI/bge-large-zh-v1.5}
+  ranker:
+    percentile: {up: 70, down: 30}
+  output: labelled.jsonl
+  ranked: ranked.jsonl
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("config", type=click.Path(exists=True, dir_okay=False))
+@click.option("--resume", is_flag=True, help="Go on where an interrupted run ended.")
+@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+@click.option(
+    "--against", type=INPUT, help="People's judgements, to hold scores and ranks against."
+)
+@click.option("--batch-tokens", type=click.IntRange(1), default=2048, show_default=True)
+@click.option("--device", help="Of models: cpu, cuda, mps; by default the best there is.")
+@format_option("text", "json", about="The summary as text, or as one json object.")
+def command(
+    *,
+    config: str,
+    resume: bool,
+    dry_run: bool,
+    against: str | None,
+    batch_tokens: int,
+    device: str | None,
+    form: str,
+) -> int:
+    """Score and rank generations as CONFIG says.
+
+    Scorers run in their order and add their fields to each generation; a ranker sorts questions
+    into all-right, partial-right and all-wrong, and ranks generations. A run that was interrupted
+    goes on with --resume, and does nothing twice.
+    """
+    plan = Config.read(config)
+    inputs = [config, *plan.data, against]
+    log_path = plan.output.with_name(plan.output.name + ".partial")
+    refuse_overwriting([*plan.outputs, log_path], inputs)
+    problems = Problems()
+    questions = read(*plan.data, problems=problems)
+    say(problems)
+    if dry_run:
+        log = Log(log_path, resume=True)
+        click.echo(_rehearsal(plan.scorers, questions, log, form), nl=False)
+        return 0
+    judgements = None
+    if against is not None:
+        from shroom.annotate import judgements as people
+
+        judgements = people.read(against)  # before hours of scoring
+    scored = _scored(plan.scorers, questions, Log(log_path, resume=resume), batch_tokens, device)
+    ranked = plan.ranker.rank(scored.questions) if plan.ranker else None
+    made = output_texts(ranked.questions if ranked else scored.questions)
+    for key, path in (("output", plan.output), ("ranked", plan.ranked), ("pairs", plan.pairs)):
+        if path is not None:
+            write_atomically(path, made[key]())
+    click.echo(_summary(scored, ranked, form, judgements), nl=False)
+    say(f"note: {sentence}" for sentence in (ranked.notes if ranked else []))
+    if not scored.failed:
+        log_path.unlink(missing_ok=True)
+        return 0
+    say(_failures(scored))
+    return 1
+
+
+def _scored(
+    scorers: Sequence[Scorer],
+    questions: list[Question],
+    log: Log,
+    batch_tokens: int,
+    device: str | None,
+) -> Scored:
+    said: set[str] = set()
+
+    def note(text: str) -> None:
+        if text not in said:
+            say([f"note: {text}"])
+        said.add(text)
+
+    try:
+        with log.open() if scorers else nullcontext():
+            run = Run(batch_tokens, device, note=note)
+            return score(questions, [_Shown(each) for each in scorers], log, lambda _: run)
+    except KeyboardInterrupt:
+        say([f"{len(log.known)} scores are kept in {log.path}; to go on from them, add --resume"])
+        raise
+
+
+class _Shown:
+    """A scorer that shows how far it is."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer, self.name = scorer, scorer.name
+        self.fields, self.identity = scorer.fields, scorer.identity
+
+    def places(self, question: Question) -> tuple[int, ...]:
+        return self.scorer.places(question)
+
+    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
+        total = sum(len(each.wanted) for each in work)
+        if not total:
+            return
+        with shown_progress(self.name) as report:
+            for done, found in enumerate(self.scorer.score(work, replace(run)), start=1):
+                report(done, total)
+                yield found
+
+
+def _rehearsal(scorers: Sequence[Scorer], questions: list[Question], log: Log, form: str) -> str:
+    """Return what would be done: for each scorer how many generations, and what that costs."""
+    rows: list[dict[str, Any]] = []
+    for scorer in scorers:
+        work = [each for each in waiting(scorer, questions, log.known) if each.wanted]
+        n = sum(len(each.wanted) for each in work)
+        known = sum(len(scorer.places(question)) for question in questions) - n
+        cost = getattr(scorer, "cost", None)
+        rows.append(
+            {
+                "scorer": scorer.name,
+                "to_score": n,
+                "known": known,
+                "fields": list(scorer.fields),
+                "cost": cost(work) if cost and work else None,
+            }
+        )
+    generations = sum(len(question.generation) for question in questions)
+    if form == "json":
+        whole = {"questions": len(questions), "generations": generations, "scorers": rows}
+        return json.dumps(whole, ensure_ascii=False) + "\n"
+    lines = [f"{len(questions)} questions, {generations} generations"]
+    for row in rows:
+        fields = ", ".join(row["fields"])
+        before = f", {row['known']} known" if row["known"] else ""
+        price = f"; {row['cost']}" if row["cost"] else ""
+        lines.append(f"{row['scorer']}: {row['to_score']} to score{before} -> {fields}{price}")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(scored: Scored, ranked: Ranked | None, form: str, judgements: Any) -> str:
+    whole: dict[str, Any] = {
+        "questions": len(scored.questions),
+        "scored": scored.made,
+        "known": scored.known,
+        "failed": [vars(each) for each in scored.failed],
+    }
+    if ranked is not None:
+        categories = Counter(each.category or "not ranked" for each in ranked.questions)
+        whole |= {"categories": dict(categories.most_common()), "limits": ranked.limits}
+        whole["ranked"] = sum(len(each.rank or ()) > 1 for each in ranked.questions)
+    found = None
+    if judgements is not None:
+        from shroom.annotate.against import agreement
+
+        found = agreement(ranked.questions if ranked else scored.questions, judgements)
+        whole["against"] = found.to_dict()
+    if form == "json":
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
+    lines = []
+    for name, n in scored.made.items():
+        known = f", {scored.known[name]} known before" if scored.known[name] else ""
+        lines.append(f"{name}: {n} scored{known}")
+    if ranked is not None:
+        told = ", ".join(f"{n} {word}" for word, n in whole["categories"].items())
+        lines += [told, f"{whole['ranked']} rankings of two or more"]
+        lines += [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
+    if found is not None:
+        from shroom.report.against import render
+
+        lines += ["", render(found).rstrip("\n")]
+    return "\n".join(lines) + "\n"
+
+
+def _failures(scored: Scored, most: int = 20) -> list[str]:
+    lines = [
+        f"item {each.question}: generation[{each.generation}]: {each.scorer}: {each.reason}"
+        for each in scored.failed[:most]
+    ]
+    if len(scored.failed) > most:
+        lines.append(f"… and {len(scored.failed) - most} more; --format json lists them all")
+    lines.append(
+        f"{len(scored.failed)} scores have failed, and the output is without them; to try these "
+        "again, add --resume"
+    )
+    return lines

@@ -1,0 +1,75 @@
+"""``shroom rank``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shroom.annotate.base import RANKERS, Ranker
+from shroom.annotate.rankers.ranking import output_texts
+from shroom.annotate.reading import read
+from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.problems import Problems
+from shroom.writing import refuse_overwriting, write_atomically
+
+EXAMPLES = """\b
+Examples:
+  shroom rank scored.jsonl -o labelled.jsonl --ranked ranked.jsonl
+  shroom rank scored.jsonl -o labelled.jsonl --up 55 --down 45
+  shroom rank scored.jsonl -o labelled.jsonl --ranker length --pairs pairs.jsonl
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("scored", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="The questions with categories.")
+@click.option("--ranked", type=OUTPUT, help="The rankings of two or more, as preferences.")
+@click.option("--pairs", type=OUTPUT, help="Every two of each ranking: prompt, chosen, rejected.")
+@click.option(
+    "--ranker",
+    type=click.Choice(list(RANKERS)),
+    default="percentile",
+    show_default=True,
+    help="By percentiles of summed scores, or by length and medians.",
+)
+@click.option("--up", type=float, help="Percentile above which is right.  [default: 70]")
+@click.option("--down", type=float, help="Percentile below which is wrong.  [default: 30]")
+@click.option("--scores", help="Fields that the percentile ranker adds up, separated by commas.")
+@click.option("--difference", type=int, help="Characters that make long.  [default: 80]")
+def command(
+    *, scored: str, output: str, ranked: str | None, pairs: str | None, **given: Any
+) -> None:
+    """Rank the generations of SCORED, as 'shroom annotate' would.
+
+    Each question gets a category, all-right, partial-right or all-wrong, and a ranking: the best
+    right generation, the best refusal, the worst wrong one.
+    """
+    ranker = _ranker(**given)
+    targets = {"output": output, "ranked": ranked, "pairs": pairs}
+    named = {key: path for key, path in targets.items() if path is not None}
+    refuse_overwriting(named.values(), [scored])
+    if len({Path(path).resolve() for path in named.values()}) < len(named):
+        raise click.UsageError("two of --output, --ranked and --pairs are one file")
+    problems = Problems()
+    questions = read(scored, problems=problems)
+    say(problems)
+    found = ranker.rank(questions)
+    made = output_texts(found.questions)
+    for key, path in named.items():
+        write_atomically(path, made[key]())
+    counts = Counter(each.category or "not ranked" for each in found.questions).most_common()
+    click.echo(", ".join(f"{n} {word}" for word, n in counts))
+    for word, value in found.limits.items():
+        click.echo(f"{word} {value:.4f}")
+    say(f"note: {sentence}" for sentence in found.notes)
+
+
+def _ranker(ranker: str, scores: str | None, **given: Any) -> Ranker:
+    if scores is not None:
+        given["scores"] = [name.strip() for name in scores.split(",") if name.strip()]
+    settings = {name: value for name, value in given.items() if value is not None}
+    found: Ranker = RANKERS.make(ranker, **settings)
+    return found
