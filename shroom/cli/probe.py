@@ -1,0 +1,249 @@
+"""``shroom probe``."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, interval_options, say
+from shroom.cli.progress import shown_progress
+from shroom.inference import Run
+from shroom.probing.frame import MODES, POSITIONS
+from shroom.probing.sites import KINDS
+from shroom.problems import Problems, ShroomError, nearest, printable
+from shroom.report.figures import FORMATS
+from shroom.writing import refuse_overwriting, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shroom.datasets.dreamcatcher_records import Question
+    from shroom.intervals import Intervals
+    from shroom.probing.saved import SavedProbe
+
+EXAMPLES = """\b
+Examples:
+  shroom probe train labelled.jsonl --model ./a-model -o my-probe
+  shroom probe train labelled.jsonl --model ./a-model -o my-probe --states layers,heads --resume
+  shroom probe score questions.jsonl --probe my-probe -o scored.jsonl
+  shroom probe report my-probe --html page.html -o layers.svg
+"""
+
+BATCH_TOKENS = click.option(
+    "--batch-tokens",
+    type=click.IntRange(1),
+    default=Run.batch_tokens,
+    show_default=True,
+    help="The most tokens in one batch.",
+)
+DEVICE = click.option("--device", help="cpu, cuda, mps; by default the best there is.")
+
+
+def _kinds(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+    """Return the kinds that ``--states KIND,KIND`` names, in the order in which they are listed."""
+    del ctx
+    given = [name.strip() for name in value.split(",") if name.strip()]
+    for name in given:
+        if name not in KINDS:
+            hint = f"no states '{printable(name)}';{nearest(name, KINDS)} there are"
+            raise click.BadParameter(f"{hint}: {', '.join(KINDS)}", param=param)
+    if not given:
+        raise click.BadParameter(f"name some of {', '.join(KINDS)}", param=param)
+    return [name for name in KINDS if name in given]
+
+
+@click.group(epilog=EXAMPLES)
+def command() -> None:
+    """Tell from a language model's hidden states which questions it knows the answer to.
+
+    A linear probe learns from questions that the model answers all right or all wrong, as
+    'shroom annotate' and 'shroom rank' find out.
+    """
+
+
+@command.command("train", epilog=EXAMPLES)
+@click.argument("questions", type=INPUT, nargs=-1, required=True)
+@click.option("--model", required=True, help="A causal model: a folder, or a name on the hub.")
+@click.option("--revision", help="A commit, tag or branch on the hub.")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="A folder, for states and probe.")
+@click.option(
+    "--states",
+    "kinds",
+    callback=_kinds,
+    default="layers",
+    show_default=True,
+    help=f"Of {', '.join(KINDS)}; separated by commas.",
+)
+@click.option("--by-head", is_flag=True, help="A probe for each attention head.")
+@click.option(
+    "--position",
+    type=click.Choice(POSITIONS),
+    default=POSITIONS[0],
+    show_default=True,
+    help="At the question's last token, or at the last one before the answer.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    help="With the chat template, or as it is.  [default: chat where there is a template]",
+)
+@click.option("--prompt", help="What the model is given, with {question} in it.")
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float16"]),
+    default="float32",
+    show_default=True,
+    help="Of the states on disk.",
+)
+@click.option(
+    "--folds",
+    type=click.IntRange(2, 100),
+    default=5,
+    show_default=True,
+    help="Of the cross-validation.",
+)
+@BATCH_TOKENS
+@DEVICE
+@click.option("--resume", is_flag=True, help="Use the states that an earlier run has read.")
+@interval_options(1000)
+@format_option("text", "json", about="A table, or one json object.")
+def _train(
+    *,
+    questions: tuple[str, ...],
+    model: str,
+    revision: str | None,
+    output: str,
+    by_head: bool,
+    kinds: list[str],
+    folds: int,
+    batch_tokens: int,
+    device: str | None,
+    resume: bool,
+    intervals: Intervals,
+    form: str,
+    **reading: Any,
+) -> None:
+    """Train a probe on QUESTIONS that have categories, and tell how good it is at each layer.
+
+    The figures are out of fold; the best place is saved in the folder, with what was found of all.
+    """
+    if by_head and "heads" not in kinds:
+        raise click.UsageError("--by-head needs --states heads")
+    from shroom.probing.making import Plan, make
+
+    folder = Path(output)
+    if folder.exists() and not folder.is_dir():
+        raise ShroomError(f"{output}: is no folder; name one, or a new one")
+    plan = Plan(
+        model, revision, tuple(kinds), by_head=by_head, folds=folds, how=intervals, **reading
+    )
+    given = _read(questions)
+    with shown_progress("probe") as report:
+        reading_, fitting = (
+            functools.partial(_reported, report, word) for word in ("states", "places")
+        )
+        run = Run(batch_tokens, device, report=reading_, note=lambda text: say([f"note: {text}"]))
+        try:
+            saved = make(given, plan, folder, run, fitting, resume=resume)
+        except KeyboardInterrupt:
+            say([f"the states read so far are kept in {output}; to go on, add --resume"])
+            raise
+    say([f"wrote the probe of {saved.site} to {output}"])
+    click.echo(_rendered(saved, form), nl=False)
+
+
+@command.command("score", epilog=EXAMPLES)
+@click.argument("questions", type=INPUT, nargs=-1, required=True)
+@click.option("--probe", required=True, type=click.Path(exists=True, file_okay=False))
+@click.option("-o", "--output", type=OUTPUT, required=True, help="The questions with probe_score.")
+@click.option("--model", help="The language model, where it no longer is where it was.")
+@BATCH_TOKENS
+@DEVICE
+@click.option("--resume", is_flag=True, help="Go on where an interrupted run ended.")
+def _score(
+    *,
+    questions: tuple[str, ...],
+    probe: str,
+    output: str,
+    model: str | None,
+    batch_tokens: int,
+    device: str | None,
+    resume: bool,
+) -> int:
+    """Add probe_score, p(the model knows the answer), to each generation of QUESTIONS."""
+    from shroom.annotate.log import Log
+    from shroom.annotate.running import score
+    from shroom.annotate.scorers.probe import Probe
+    from shroom.datasets.dreamcatcher import write
+
+    if output == "-":
+        raise click.BadParameter("the questions go to a file", param_hint="--output")
+    log = Log(f"{output}.partial", resume=resume)
+    refuse_overwriting([output, log.path], [*questions, probe])
+    scorer = Probe(probe, model)
+    given = _read(questions)
+    with log.open(), shown_progress("questions") as report:
+        run = Run(batch_tokens, device, report=report, note=lambda text: say([f"note: {text}"]))
+        try:
+            found = score(given, [scorer], log, lambda _: run)
+        except KeyboardInterrupt:
+            say([f"{len(log.known)} scores are kept in {log.path}; to go on, add --resume"])
+            raise
+    write_atomically(output, write(found.questions))
+    log.remove()
+    failed = {each.question: each.reason for each in found.failed}
+    say(f"item {row}: has no probe_score: {reason}" for row, reason in failed.items())
+    say([f"wrote {len(given)} questions to {output}, {len(given) - len(failed)} of them scored"])
+    return 1 if failed else 0
+
+
+@command.command("report", epilog=EXAMPLES)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@format_option("text", "json", about="A table, or one json object.")
+@click.option("--html", type=OUTPUT, help="A page as well.")
+@click.option("-o", "--output", type=OUTPUT, help="A figure as well: a .svg, .pdf or .png file.")
+def _report(*, folder: str, form: str, html: str | None, output: str | None) -> None:
+    """Show what training the probe in FOLDER has found."""
+    from shroom.probing.saved import SavedProbe
+    from shroom.report import probing
+    from shroom.report.figures import file
+
+    kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"
+    if output is not None and kind not in FORMATS:
+        raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png")
+    saved = SavedProbe.load(Path(folder))
+    refuse_overwriting([path for path in (html, output) if path], [folder])
+    if output is not None:
+        from shroom.report.templating import require
+
+        require("matplotlib")
+        write_atomically(output, file(probing.panels(saved), kind))
+    if html is not None:
+        deliver(probing.page(saved), html)
+    click.echo(_rendered(saved, form), nl=False)
+
+
+def _reported(report: Callable[..., None], word: str, done: int, total: int) -> None:
+    report(done, total, word)
+
+
+def _read(paths: tuple[str, ...]) -> list[Question]:
+    from shroom.annotate.reading import read
+
+    problems = Problems()
+    found = read(*paths, problems=problems)
+    say(problems)
+    return found
+
+
+def _rendered(saved: SavedProbe, form: str) -> str:
+    if form == "json":
+        whole = {**saved.about(), **saved.figures.to_dict()}
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
+    from shroom.report.probing import text
+
+    return text(saved)
