@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.cache import digest_of
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 KINDS = {
     "encoder": "AutoModel",
     "nli": "AutoModelForSequenceClassification",
+    "reward": "AutoModelForSequenceClassification",
     "causal": "AutoModelForCausalLM",
 }
 #: A name on the hub: one part or two.
@@ -180,7 +182,40 @@ def identity(name: str, revision: str | None = None) -> str:
     return f"{folder.name}@{digest.hexdigest()[:12]}"
 
 
-_AS = {"encoder": "an encoder", "nli": "a classifier of pairs", "causal": "a language model"}
+#: What else may lie in a model's folder, and is never read of it.
+_UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
+
+
+def content(name: str, revision: str | None = None) -> str | None:
+    """Return what tells a model from others by its content alone, for keys that outlast a run.
+
+    Parameters
+    ----------
+    name, revision : str
+        As for :func:`tokenizer`.
+
+    Returns
+    -------
+    str or None
+        Of a folder, a digest of its files; of a name on the hub, its commit. ``None`` where the
+        weights are elsewhere, or nothing tells the commit.
+    """
+    folder = Path(_place(name))
+    if not folder.is_dir():
+        commit = getattr(config(name, revision), "_commit_hash", None)
+        return f"{name}@{commit}" if commit else None
+    if (folder / "adapter_config.json").exists():  # it names the weights that it is added to
+        return None
+    read = [path for path in folder.iterdir() if path.is_file() and path.suffix not in _UNREAD]
+    return digest_of(read)
+
+
+_AS = {
+    "encoder": "an encoder",
+    "nli": "a classifier of pairs",
+    "reward": "a reward model",
+    "causal": "a language model",
+}
 
 
 def _place(name: str) -> str:

@@ -84,7 +84,7 @@ class PairReader:
     tokenizer : tokenizer of transformers
         A text is only ever text to it: ``</s>`` in one is no end.
     room : int
-        The most tokens of a pair.
+        The most tokens of a pair, its ``special`` ones included.
     """
 
     def __init__(self, tokenizer: Any, room: int) -> None:
@@ -93,12 +93,16 @@ class PairReader:
             tokenizer.pad_token = tokenizer.eos_token
         self._tokenizer = tokenizer
         self.room = room
-        self._special = int(tokenizer.num_special_tokens_to_add(pair=True))
+        self.special = int(tokenizer.num_special_tokens_to_add(pair=True))
         self._count: dict[str, int] = {}
+
+    def count(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return how many tokens each distinct text has, without special ones."""
+        return counts(self._tokenizer, texts)
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """Return the tokens of each pair before anything is cut."""
-        self._count = counts(self._tokenizer, (text for pair in pairs for text in pair))
+        self._count = self.count(text for pair in pairs for text in pair)
         return [self._length(pair) for pair in pairs]
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> Any:
@@ -122,12 +126,12 @@ class PairReader:
         return self._shares(pair)[1] < self._count[pair[1]]
 
     def _length(self, pair: tuple[str, str]) -> int:
-        return self._count[pair[0]] + self._count[pair[1]] + self._special
+        return self._count[pair[0]] + self._count[pair[1]] + self.special
 
     def _shares(self, pair: tuple[str, str]) -> tuple[int, int]:
         """Return how many tokens of each text are kept: all of the second where that can be."""
         one, other = (self._count[text] for text in pair)
-        free = self.room - self._special
+        free = self.room - self.special
         if min(one, 1) + other > free:
             other = free - min(one, free // 2)
         return min(one, free - other), other

@@ -308,7 +308,8 @@ def test_a_long_premise_is_cut_and_said_so(architecture, made):
     notes = []
     long = point(tgt="The cat sat on the mat. " * 2000)
     assert len(long.tgt) == 48_000
-    p = NLI(made(architecture)).predict([point(), long, point()], Run(note=notes.append))
+    nli = NLI(made(architecture), windows="first")
+    p = nli.predict([point(), long, point()], Run(note=notes.append))
     assert np.isfinite(p).all()
     assert p[0] == p[2] != p[1]
     (note,) = notes
@@ -358,7 +359,7 @@ def test_a_tokenizer_that_is_not_fast():
 def test_a_hypothesis_of_many_characters(made):
     notes = []
     points = [point(hyp="word " * 10_000), point(hyp="word " * 10_000, tgt="word " * 10_000)]
-    p = NLI(made()).predict(points, Run(note=notes.append))
+    p = NLI(made(), windows="first").predict(points, Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
     assert notes[0].startswith("2 of 2 premises were cut, 2 of them with the hypothesis: ")
 

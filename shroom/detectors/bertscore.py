@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from shroom.inference import Run
 
+#: How many numbers of texts' vectors are kept for the items that follow: 128 MiB of them.
+_KEPT = 1 << 25
+
 
 class BertScore:
     """F1 of token vectors, by an encoder from the hub or a folder.
@@ -58,13 +61,16 @@ class BertScore:
         if cut:
             run.note(f"{cut} sentences were cut to the {room} tokens that the encoder reads")
 
+        vectors: dict[str, NDArray[np.float32]] = {}
+
         def work(batch: list[tuple[Any, ...]]) -> NDArray[np.float64]:
-            distinct = list(dict.fromkeys(text for item in batch for text in _texts(item)))
-            vectors: dict[str, NDArray[np.float32]] = {}
-            distinct.sort(key=length.__getitem__, reverse=True)
-            sizes = [min(length[text], room) for text in distinct]
+            if sum(known.size for known in vectors.values()) > _KEPT:
+                vectors.clear()
+            distinct = {text for item in batch for text in _texts(item)}
+            new = sorted(distinct - vectors.keys(), key=lambda text: (-length[text], text))
+            sizes = [min(length[text], room) for text in new]
             for places in batches(sizes, run.batch_tokens):
-                part = [distinct[place] for place in places]
+                part = [new[place] for place in places]
                 safe = [texts[text] for text in part]
                 vectors.update(zip(part, _vectors(tokenizer, encoder, safe, room)))
             return np.array([_agreement(item, vectors) for item in batch])

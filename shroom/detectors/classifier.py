@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom import hub
+from shroom.detectors.windowed import Windowed, Windows, best_rows, parts_of
 from shroom.inference import over
 from shroom.precision import Guarded
 from shroom.problems import ShroomError, show
@@ -84,22 +86,32 @@ class Classifier:
         A folder, or a name on the hub; and its commit, tag or branch there.
     device : str, optional
         By default the best that is there; on CUDA, float16 is used where it gives numbers.
+    windows : Windows
+        How a premise is read that is too long.
     """
 
-    def __init__(self, name: str, revision: str | None, device: str | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        revision: str | None,
+        device: str | None,
+        windows: Windows,
+    ) -> None:
         config = hub.config(name, revision)
         self._columns = columns(name, config.id2label)
-        self._name = name
-        self._scope = f"nli {hub.identity(name, revision)}"
+        self._name, self._windows = name, windows
+        self._identity = hub.identity(name, revision)
+        self._scope = f"nli {self._identity}"
+        self._revision = revision
         tokenizer = hub.tokenizer(name, revision)
         self._reader = PairReader(tokenizer, longest(tokenizer, config))
-        device = device or hub.best_device()
+        self._device = device = device or hub.best_device()
 
         def load(precision: str) -> Any:
             model = hub.model("nli", name, revision, device)
             if model.config.pad_token_id is None:
                 model.config.pad_token_id = tokenizer.pad_token_id
-            return _forward(model.half() if precision == "float16" else model)
+            return forward_of(model.half() if precision == "float16" else model)
 
         self._logits = Guarded(load, half=device.startswith("cuda"))
 
@@ -110,19 +122,48 @@ class Classifier:
         """
         room = self._reader.room
         lengths = self._reader.lengths(pairs)
-        self._note_cuts(pairs, lengths, run)
+        if self._windows.cut:
+            self._note_cuts(pairs, lengths, run)
+        fits = [self._windows.cut or length <= room for length in lengths]
+        read = Windowed.of(pairs, fits, self._parts)
+        for note in read.notes(self._name, room, self._windows):
+            run.note(note)
+        if not all(fits):
+            lengths = self._reader.lengths(read.items)
         logits = over(
-            pairs,
+            read.items,
             lambda batch: self._logits(self._reader.batch(batch)),
             lengths=[min(length, room) for length in lengths],
             scope=self._scope,
             run=run,
+            address=self._address,
         )
         exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
         found = exponents / exponents.sum(axis=1, keepdims=True)
         entailment, neutral, contradiction = self._columns
         middle = np.zeros(len(found)) if neutral is None else found[:, neutral]
-        return np.column_stack((found[:, entailment], middle, found[:, contradiction]))
+        rows = np.column_stack((found[:, entailment], middle, found[:, contradiction]))
+        return best_rows(rows, read, self._windows)
+
+    @cached_property
+    def _content(self) -> str | None:
+        """What tells the weights from others, unless their files have changed since."""
+        unchanged = hub.identity(self._name, self._revision) == self._identity
+        return hub.content(self._name, self._revision) if unchanged else None
+
+    def _address(self) -> str | None:
+        """Return what the logits depend on beside the texts."""
+        import torch
+
+        if self._content is None:
+            return None
+        precision = "float16" if self._logits.half else "float32"
+        room = self._reader.room
+        return f"nli {self._content} {precision} {room} {self._device} torch {torch.__version__}"
+
+    def _parts(self, pair: tuple[str, str]) -> list[tuple[str, str]]:
+        premises, hyp = parts_of(*pair, self._reader, self._windows)
+        return [(premise, hyp) for premise in premises]
 
     def _note_cuts(self, pairs: list[tuple[str, str]], lengths: list[int], run: Run) -> None:
         long = [pair for pair, length in zip(pairs, lengths) if length > self._reader.room]
@@ -136,8 +177,8 @@ class Classifier:
         )
 
 
-def _forward(model: Any) -> Any:
-    """Return the function from a batch of tokens to logits, shape [batch, labels]."""
+def forward_of(model: Any) -> Any:
+    """Return a classifier's function from a batch of tokens to logits, shape [batch, labels]."""
     import inspect
 
     import torch

@@ -16,6 +16,7 @@ from shroom.datapoint import premises
 from shroom.detectors import settings
 from shroom.detectors.classifier import Classifier
 from shroom.detectors.pairs import Pairs
+from shroom.detectors.windowed import Windows
 from shroom.inference import RUN
 from shroom.problems import ShroomError
 from shroom.tokens import plain
@@ -49,12 +50,14 @@ class NLI:
         Whether the models read the source language of a translation.
     threshold : float
         The label is Hallucination where p is greater.
+    windows, overlap
+        How a premise is read that is too long for a model: see
+        :class:`shroom.detectors.windowed.Windows`.
 
     Notes
     -----
     Which class is which is read from the names in the model's ``id2label``. Where either of two
-    sides may support the hypothesis, the one that does so better counts. A premise that is too
-    long for the model is cut at its end.
+    sides may support the hypothesis, the one that does so better counts.
     """
 
     name = "nli"
@@ -67,6 +70,8 @@ class NLI:
         reference: str = "given",
         multilingual: bool = False,  # noqa: FBT001, FBT002 - a setting, given by its name
         threshold: float = 0.5,
+        windows: str = "max",
+        overlap: int = 1,
     ) -> None:
         if model is None:
             raise ShroomError(
@@ -86,6 +91,7 @@ class NLI:
         self.rule = settings.rule(reference)
         self.multilingual = settings.flag("multilingual", multilingual)
         self.threshold = settings.share("threshold", threshold)
+        self.windows = Windows.of(windows, overlap)
         self._loaded: dict[str | None, list[Classifier]] = {}
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
@@ -140,7 +146,9 @@ class NLI:
     def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[NDArray[np.float64]]:
         if run.device not in self._loaded:
             chosen = zip(self.models, self.revisions)
-            self._loaded[run.device] = [Classifier(*one, run.device) for one in chosen]
+            self._loaded[run.device] = [
+                Classifier(*one, run.device, self.windows) for one in chosen
+            ]
         given = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
         return [one.probabilities(given, run) for one in self._loaded[run.device]]
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from shroom.detectors import settings
 from shroom.detectors.samples import Samples
+from shroom.detectors.windowed import Windows
 from shroom.inference import RUN
 from shroom.problems import ShroomError
 from shroom.words import spans
@@ -70,6 +71,9 @@ class SelfCheck:
         ``average`` or ``max`` of the n-grams' surprise.
     threshold : float
         The label is Hallucination where p is greater.
+    windows, overlap
+        How ``nli`` reads a sample that is too long for the model: see
+        :class:`shroom.detectors.windowed.Windows`.
 
     Examples
     --------
@@ -96,10 +100,13 @@ class SelfCheck:
         n: int = 1,
         aggregate: str = "average",
         threshold: float = 0.5,
+        windows: str = "max",
+        overlap: int = 1,
     ) -> None:
         self.variant = settings.one_of("variant", variant, VARIANTS)
         self.aggregate = settings.one_of("aggregate", aggregate, AGGREGATES)
         self.threshold = settings.share("threshold", threshold)
+        self.windows = Windows.of(windows, overlap)
         if str(n) not in tuple("123456789"):
             raise ShroomError(f"n: expected an order of n-grams from 1 to 9, got {n!r}")
         self.n = int(n)
@@ -121,11 +128,16 @@ class SelfCheck:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)
-        texts = self._read().of(datapoints)
-        p = np.full(len(datapoints), 0.5)
-        judged = [place for place, point in enumerate(datapoints) if point.hyp.strip()]
-        hyps = [datapoints[place].hyp for place in judged]
-        held = [texts[place] for place in judged]
+        return self.against([p.hyp for p in datapoints], self._read().of(datapoints), run)
+
+    def against(
+        self, texts: Sequence[str], samples: Sequence[tuple[str, ...]], run: Run = RUN
+    ) -> NDArray[np.float64]:
+        """Return p(Hallucination) of texts, each held against samples of its own: shape [n]."""
+        p = np.full(len(texts), 0.5)
+        judged = [place for place, text in enumerate(texts) if text.strip()]
+        hyps = [texts[place] for place in judged]
+        held = [samples[place] for place in judged]
         if self.variant == "ngram":
             values = np.array([surprise(h, s, self.n, self.aggregate) for h, s in zip(hyps, held)])
             p[judged] = values / (values + MIDDLE)
@@ -173,7 +185,12 @@ class SelfCheck:
         from shroom.detectors.nli import NLI, p_from
 
         if self._judge is None:
-            self._judge = NLI(model=self._models, revision=self._revision)
+            self._judge = NLI(
+                model=self._models,
+                revision=self._revision,
+                windows=self.windows.aggregate,
+                overlap=self.windows.overlap,
+            )
         pairs = [(text, hyp) for hyp, texts in zip(hyps, samples) for text in texts]
         owner = [place for place, texts in enumerate(samples) for _ in texts]
         shares = np.asarray(self._judge.probabilities(pairs, run), np.float64)

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom import hub
+from shroom.detectors.windowed import Windowed, Windows
 from shroom.inference import over
 from shroom.problems import ShroomError, show
 from shroom.tokens import counts, longest, plain
+from shroom.windows import windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -169,12 +171,31 @@ class SentenceEncoder:
         self._name = name
         self._tokenizer = hub.tokenizer(name, revision)
         self._tokenizer.split_special_tokens = True  # a text is only ever text
+        self._special = int(self._tokenizer.num_special_tokens_to_add(pair=False))
         self._model = hub.model("encoder", name, revision, device)
         self._room = min(
             longest(self._tokenizer, self._model.config), self.layout.room or np.iinfo(int).max
         )
         self._dense = [_dense(name, path, revision) for path in self.layout.dense]
         self._scope = f"sentence {hub.identity(name, revision)} {self.layout}"
+
+    def read(
+        self, pairs: Sequence[tuple[str, str]], how: Windows, run: Run
+    ) -> Windowed[tuple[str, str]]:
+        """Return pairs of premise and hypothesis with the windows of premises that are too long."""
+        length = self._lengths(premise for premise, _ in pairs)
+        most = self._room - self._special
+
+        def parts(pair: tuple[str, str]) -> list[tuple[str, str]]:
+            premise, hyp = pair
+            return [
+                (one, hyp) for one in windows(premise, most, self._lengths, overlap=how.overlap)
+            ]
+
+        found = Windowed.of(pairs, [how.cut or length[one] <= most for one, _ in pairs], parts)
+        for note in found.notes(self._name, self._room, how):
+            run.note(note)
+        return found
 
     def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
         """Return the embedding of each text, scaled to length 1: shape [n, dimensions].
@@ -183,9 +204,8 @@ class SentenceEncoder:
         """
         if not self.layout.listed:
             run.note(f"{self._name}: no modules.json was found, so its tokens are averaged")
-        given = [plain(text.lower() if self.layout.lower else text) for text in texts]
-        special = self._tokenizer.num_special_tokens_to_add(pair=False)
-        length = {text: n + special for text, n in counts(self._tokenizer, given).items()}
+        given = list(map(self._given, texts))
+        length = {text: n + self._special for text, n in counts(self._tokenizer, given).items()}
         cut = sum(n > self._room for n in length.values())
         if cut:
             run.note(
@@ -199,6 +219,15 @@ class SentenceEncoder:
             scope=self._scope,
             run=run,
         )
+
+    def _given(self, text: str) -> str:
+        return plain(text.lower() if self.layout.lower else text)
+
+    def _lengths(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return how many tokens each distinct text has, without special ones."""
+        given = {text: self._given(text) for text in texts}
+        known = counts(self._tokenizer, given.values())
+        return {text: known[read] for text, read in given.items()}
 
     def _embedded(self, texts: list[str]) -> NDArray[np.float64]:
         import torch

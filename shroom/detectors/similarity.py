@@ -22,6 +22,7 @@ from shroom.detectors.fitted import fingerprint
 from shroom.detectors.logistic import Logistic
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.sentences import SentenceEncoder, layout
+from shroom.detectors.windowed import Windows
 from shroom.inference import RUN
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
 #: Inverse strength of the L2 penalty on the curves; chosen by cross-validation.
 _C = 0.3
-#: How many cosines are kept at most.
+#: How many distances are kept at most.
 _REMEMBERED = 100_000
-#: How many encoders are kept loaded, and of how many the cosines: a stack has several.
+#: How many encoders are kept loaded, and of how many the distances: a stack has several.
 _LOADED, _ENCODERS = 4, 16
 
 
@@ -60,6 +61,8 @@ class Similarity:
         The json file of a fitted detector, for the encoder that ``model`` names.
     threshold : float, optional
         The label is Hallucination where p is greater; by default that of the fit, else 0.5.
+    windows, overlap
+        How a reference is read that is too long: see :class:`shroom.detectors.windowed.Windows`.
 
     Notes
     -----
@@ -77,6 +80,8 @@ class Similarity:
         multilingual: bool = False,  # noqa: FBT001, FBT002 - a setting, given by its name
         calibration: str | Path | None = None,
         threshold: float | None = None,
+        windows: str = "max",
+        overlap: int = 1,
     ) -> None:
         if model is None:
             raise ShroomError(
@@ -89,6 +94,7 @@ class Similarity:
         self._multilingual = settings.flag("multilingual", multilingual)
         self._calibration = None if calibration is None else Path(calibration)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
+        self.windows = Windows.of(windows, overlap)
         self._state: _State | None = None
 
     @property
@@ -218,9 +224,9 @@ class Similarity:
         state = self._now()
         pairs = Pairs.of(datapoints, rule=state.rule, multilingual=state.multilingual)
         same = hub.identity(state.encoder, state.revision)
-        known = _cosines(state.encoder, state.revision, run.device, same)
-        cosines = known.of([(premise, hyp) for _, premise, hyp in pairs.items], run)
-        return pairs.best(1 - cosines), [point.task.value for point in datapoints]
+        known = _distances(state.encoder, state.revision, run.device, same, self.windows)
+        distances = known.of([(premise, hyp) for _, premise, hyp in pairs.items], run)
+        return pairs.best(distances), [point.task.value for point in datapoints]
 
 
 @dataclass(frozen=True)
@@ -261,26 +267,27 @@ class _State:
             ) from error
 
 
-class _Cosines:
-    """The cosines that a sentence encoder has given of late; it is loaded where a pair is new.
+class _Distances:
+    """What a sentence encoder has given of late, as 1 - cosine; it is loaded where a pair is new.
 
     In cross-validation, the same pairs come again for each fold, in detectors made anew.
     """
 
-    def __init__(self, load: Callable[[], SentenceEncoder]) -> None:
-        self._load = load
+    def __init__(self, load: Callable[[], SentenceEncoder], windows: Windows) -> None:
+        self._load, self._windows = load, windows
         self._known: dict[tuple[str, str], float] = {}
 
     def of(self, pairs: Sequence[tuple[str, str]], run: Run) -> NDArray[np.float64]:
-        """Return the cosine of each pair of texts: shape [pairs]."""
+        """Return 1 - cosine of each premise and hypothesis: shape [pairs]."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if len(self._known) > _REMEMBERED:
             self._known.clear()
             new = list(dict.fromkeys(pairs))
         if new:
-            vectors = self._load().embed([text for pair in new for text in pair], run)
-            found = np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-            self._known.update(zip(new, found.tolist()))
+            read = self._load().read(new, self._windows, run)
+            vectors = self._load().embed([text for pair in read.items for text in pair], run)
+            found = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
+            self._known.update(zip(new, self._windows.folded(found, read).tolist()))
         return np.array([self._known[pair] for pair in pairs])
 
 
@@ -292,6 +299,8 @@ def _encoder(name: str, revision: str | None, device: str | None, same: str) -> 
 
 
 @lru_cache(maxsize=_ENCODERS)
-def _cosines(name: str, revision: str | None, device: str | None, same: str) -> _Cosines:
-    """Return the cosines of an encoder; its arguments are those of :func:`_encoder`."""
-    return _Cosines(lambda: _encoder(name, revision, device, same))
+def _distances(
+    name: str, revision: str | None, device: str | None, same: str, windows: Windows
+) -> _Distances:
+    """Return the distances of an encoder; its first arguments are those of :func:`_encoder`."""
+    return _Distances(lambda: _encoder(name, revision, device, same), windows)

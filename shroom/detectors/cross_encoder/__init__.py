@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.cache import digest_of
 from shroom.datapoint import Rule, premises
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.fitted import fingerprint
 from shroom.detectors.pairs import Pairs
+from shroom.detectors.windowed import Windowed, Windows, parts_of
 from shroom.inference import RUN, over
 from shroom.problems import ShroomError
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
     from shroom.datapoint import Datapoint
     from shroom.inference import Run
+
+    _Pair = tuple[str, str, str]
 
 MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
 #: What a fitted model's folder holds.
@@ -49,6 +53,8 @@ class CrossEncoder:
         what the model was fitted with.
     threshold : float, optional
         By default the one that was fitted.
+    windows, overlap
+        How a reference is read that is too long: see :class:`shroom.detectors.windowed.Windows`.
     encoder, revision, seed, stages : optional
         For fitting only: see :class:`~shroom.detectors.cross_encoder.fitting.Fitting`.
 
@@ -70,6 +76,8 @@ class CrossEncoder:
         *,
         reference: str | None = None,
         threshold: float | None = None,
+        windows: str = "max",
+        overlap: int = 1,
         encoder: str | None = None,
         revision: str | None = None,
         seed: int = 0,
@@ -78,6 +86,7 @@ class CrossEncoder:
         self.folder = MODEL if model is None else Path(str(model))
         self._reference = None if reference is None else settings.rule(reference)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
+        self.windows = Windows.of(windows, overlap)
         self.recipe: dict[str, Any] = {
             "encoder": encoder,
             "revision": revision,
@@ -100,21 +109,21 @@ class CrossEncoder:
             return np.empty(0)
         if run.device not in (None, "cpu") and self._trained is None:
             run.note("the cross-encoder runs on the CPU, whatever the device")
-        distinct = list(dict.fromkeys(pairs.items))
-        arrays, cut = self._encoding(distinct)
-        if cut:
-            run.note(
-                f"{cut} of {len(distinct)} pairs have over {self._encoding.room} tokens: the end "
-                "of the reference was not read"
-            )
-        encoded = dict(zip(distinct, arrays))
+        read, encoded = self._read(pairs.items, run)
 
         def work(batch: list[tuple[str, str, str]]) -> NDArray[np.float32]:
             return self._probabilities(self._encoding.batch([encoded[item] for item in batch]))
 
-        lengths = [encoded[item].shape[1] for item in pairs.items]
-        p = over(pairs.items, work, lengths=lengths, scope=self.identity, run=run)
-        return pairs.best(p[:, 0])
+        lengths = [encoded[item].shape[1] for item in read.items]
+        p = over(
+            read.items,
+            work,
+            lengths=lengths,
+            scope=self.identity,
+            run=run,
+            address=self._address,
+        )
+        return pairs.best(self.windows.folded(p[:, 0], read))
 
     def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> CrossEncoder:
         """Fit a model on the annotators' proportions, by the recipe's stages."""
@@ -191,6 +200,46 @@ class CrossEncoder:
             "recipe": {"reference": (self._reference or Rule.GIVEN).value},
         }
         self._encoding = trained.encoding
+
+    def _read(
+        self, pairs: list[_Pair], run: Run
+    ) -> tuple[Windowed[_Pair], dict[_Pair, NDArray[np.int64]]]:
+        """Return what the model is given instead of pairs, and the arrays of each of it."""
+        encoding = self._encoding
+        distinct = list(dict.fromkeys(pairs))
+        arrays, cut = encoding(distinct)
+        encoded = dict(zip(distinct, arrays))
+        if cut and self.windows.cut:
+            run.note(
+                f"{cut} of {len(distinct)} pairs have over {encoding.room} tokens: the end of the "
+                "reference was not read"
+            )
+        # What was cut fills the room, as may what was not, which is its own only window.
+        whole = not cut or self.windows.cut
+        fits = [whole or encoded[pair].shape[1] < encoding.room for pair in pairs]
+        read = Windowed.of(pairs, fits, self._parts)
+        for note in read.notes("the cross-encoder", encoding.room, self.windows):
+            run.note(note)
+        new = [item for item in dict.fromkeys(read.items) if item not in encoded]
+        encoded.update(zip(new, encoding(new)[0]))
+        return read, encoded
+
+    def _parts(self, pair: _Pair) -> list[_Pair]:
+        task, ref, hyp = pair
+        refs, hyp = parts_of(ref, hyp, self._encoding, self.windows, prefix=f"{task}: ")
+        return [(task, ref, hyp) for ref in refs]
+
+    def _address(self) -> str | None:
+        """Return what p depends on beside the texts; ``None`` of a model that was fitted here."""
+        if self._trained is not None:
+            return None
+        import onnxruntime
+
+        return f"{self.name} {self._content} onnxruntime {onnxruntime.__version__}"
+
+    @cached_property
+    def _content(self) -> str:
+        return digest_of(self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
 
     def _probabilities(self, batch: NDArray[np.int64]) -> NDArray[np.float32]:
         if self._trained is not None:

@@ -15,7 +15,7 @@ from shroom.problems import ShroomError
 from shroom.tokens import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PADDING, REF, HYP, REF_SPECIAL, HYP_SPECIAL = range(5)
 #: What is read of a pair; those of SHROOM have 33 tokens on average, and hardly one has more.
 MAX_TOKENS = 256
+#: How many texts are encoded at a time: the encoding of a long one takes a lot of memory.
+_SLICE = 256
 
 
 class Encoding:
@@ -36,7 +38,8 @@ class Encoding:
     padding : int
         The id that fills up a batch.
     room : int
-        The most tokens of a pair; of longer ones the end of the reference is left out.
+        The most tokens of a pair, its ``special`` ones included; of longer ones the end of the
+        reference is left out.
     """
 
     def __init__(self, path: str | Path, padding: int, room: int = MAX_TOKENS) -> None:
@@ -51,6 +54,7 @@ class Encoding:
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # "</s>" in a text is no end
         self.padding, self.room = padding, room
+        self.special = int(self._tokenizer.num_special_tokens_to_add(is_pair=True))
 
     def __call__(
         self, items: Sequence[tuple[str, str, str]]
@@ -61,11 +65,22 @@ class Encoding:
         """
         texts = [(f"{task}: {plain(ref)}", plain(hyp)) for task, ref, hyp in items]
         found, cut = [], 0
-        for encoding in self._tokenizer.encode_batch(texts):
+        for encoding in self._encoded(texts):
             pair = np.array([encoding.ids, _sides(encoding.sequence_ids)], np.int64)
             cut += pair.shape[1] > self.room
             found.append(_shortened(pair, self.room))
         return found, cut
+
+    def count(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return how many tokens each distinct text has, without special ones."""
+        distinct = list(dict.fromkeys(texts))
+        encoded = self._encoded(list(map(plain, distinct)), add_special_tokens=False)
+        return {text: len(encoding) for text, encoding in zip(distinct, encoded)}
+
+    def _encoded(self, texts: Sequence[Any], **more: Any) -> Iterator[Any]:
+        """Yield the encoding of each text or pair, some of which are in memory at a time."""
+        for start in range(0, len(texts), _SLICE):
+            yield from self._tokenizer.encode_batch(texts[start : start + _SLICE], **more)
 
     def batch(self, pairs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         """Return pairs side by side, filled up to the longest: shape [2, batch, tokens]."""
