@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from shroom.cache import key_of
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from shroom.cache import Cache
 
 #: How torch (on CUDA, MPS and the CPU) and ONNX Runtime say that memory does not suffice.
 _NO_MEMORY = re.compile(r"out of memory|(allocate|not enough) memory|bad_alloc", re.IGNORECASE)
@@ -49,6 +52,8 @@ class Run:
         Called with a sentence that the user should read, such as that a premise was cut.
     journal : Journal or None
         Keeps what has been computed, so that an interrupted run can be taken up again.
+    cache : Cache or None
+        Keeps it for other runs, too, where the work can tell on what it depends.
     """
 
     batch_tokens: int = 2048
@@ -56,6 +61,7 @@ class Run:
     report: Callable[[int, int], None] = _silent
     note: Callable[[str], None] = _silent
     journal: Journal | None = None
+    cache: Cache | None = None
 
 
 #: A run of no special kind.
@@ -129,6 +135,7 @@ def over(
     lengths: Sequence[int],
     scope: str,
     run: Run,
+    address: Callable[[], str | None] | None = None,
 ) -> NDArray[np.float64]:
     """Return what ``work`` says of each item, each distinct item being computed once.
 
@@ -144,6 +151,10 @@ def over(
         What else the values depend on, such as the model: part of the journal's keys.
     run : Run
         How it is run.
+    address : callable, optional
+        Returns all that the values depend on beside the item, by its content: weights, precision,
+        device. It is asked anew after each batch, as the precision may change. Without it, or
+        where it returns ``None``, the run's cache is not used.
 
     Returns
     -------
@@ -169,7 +180,7 @@ def over(
     length = {item: max(1, n) for item, n in zip(items, lengths)}
     distinct = sorted(length, key=length.__getitem__, reverse=True)
     place = {item: row for row, item in enumerate(distinct)}
-    rows = _computed(distinct, [length[item] for item in distinct], work, scope, run)
+    rows = _computed(distinct, [length[item] for item in distinct], work, scope, run, address)
     return rows[[place[item] for item in items]]
 
 
@@ -179,6 +190,7 @@ def _computed(
     work: Callable[[list[Item]], NDArray[Any]],
     scope: str,
     run: Run,
+    address: Callable[[], str | None] | None,
 ) -> NDArray[np.float64]:
     """Return the values of distinct items, the longest of which are first: shape [items, k]."""
     keys = [_key(scope, item) for item in items] if run.journal else []
@@ -187,6 +199,10 @@ def _computed(
     for row, key in enumerate(keys):
         if key in before:
             rows[row] = np.array(before[key])
+    cache = _Recall(run.cache, address)
+    recalled = cache.fill(rows, items)
+    if recalled:
+        run.note(f"{recalled} of {len(items)} results are those of earlier runs, from the cache")
     waiting = [row for row, values in enumerate(rows) if values is None]
     start, tokens = 0, run.batch_tokens
     while start < len(waiting):
@@ -200,12 +216,41 @@ def _computed(
             rows[row] = found
         if run.journal:
             run.journal.add([(keys[row], found.tolist()) for row, found in zip(batch, values)])
+        cache.keep([items[row] for row in batch], values)
         start = stop
         run.report(len(items) - len(waiting) + start, len(items))
     found = [values for values in rows if values is not None]
-    if run.journal and len({values.shape for values in found}) > 1:
-        raise ShroomError(f"{run.journal.path}: holds what no run wrote; go on without --resume")
+    if len({values.shape for values in found}) > 1:
+        place, option = (run.journal, "--resume") if run.journal else (run.cache, "the cache")
+        where = place.path if place else "a run"
+        raise ShroomError(f"{where}: holds what no run wrote; go on without {option}")
     return np.stack(found)
+
+
+class _Recall:
+    """The run's cache for work of one kind; where there is none, it knows and keeps nothing."""
+
+    def __init__(self, cache: Cache | None, address: Callable[[], str | None] | None) -> None:
+        self._cache, self._address = cache, address
+
+    def fill(self, rows: list[NDArray[np.float64] | None], items: Sequence[tuple[Any, ...]]) -> int:
+        """Put what is known into the rows that have no values; return how many it was."""
+        missing = [row for row, values in enumerate(rows) if values is None]
+        keys = self._keys([items[row] for row in missing])
+        known = self._cache.get(keys) if self._cache and keys else {}
+        for row, key in zip(missing, keys):
+            rows[row] = known.get(key)
+        return len(known)
+
+    def keep(self, items: Sequence[tuple[Any, ...]], values: NDArray[np.float64]) -> None:
+        """Keep what has been computed."""
+        keys = self._keys(items)
+        if self._cache and keys:
+            self._cache.add(dict(zip(keys, values)))
+
+    def _keys(self, items: Sequence[tuple[Any, ...]]) -> list[bytes]:
+        address = self._address() if self._cache and self._address else None
+        return [] if address is None else [key_of(address, item) for item in items]
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[range]:

@@ -21,6 +21,9 @@ settings.register_profile(
 )
 settings.load_profile("shroom")
 
+# A test computes what it shows.
+os.environ["SHROOM_NO_CACHE"] = "1"
+
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "shroom" / "sample"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")

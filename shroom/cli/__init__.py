@@ -39,6 +39,7 @@ VERBS = {
     "queries": "Make new debate queries from examples, or describe a set of them.",
     "probe": "Tell from hidden states which questions a language model knows.",
     "explain": "Show which words of a hypothesis drive p.",
+    "cache": "Show or clear what models have said of texts before.",
     "bundle": "Build the competition bundle for Codabench and CodaLab.",
 }
 

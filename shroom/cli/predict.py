@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from shroom.cli.cache import NO_CACHE, opened
 from shroom.cli.options import INPUT, OUTPUT, SETTINGS, say
 from shroom.cli.progress import shown_progress
 from shroom.datasets.semeval2024 import DataFile, read_files
@@ -62,6 +63,7 @@ Examples:
 )
 @click.option("--device", help="cpu, cuda, cuda:1 or mps; by default the best that is there.")
 @click.option("--resume", is_flag=True, help="Go on from where an interrupted run has come to.")
+@NO_CACHE
 @click.option("--max-cost", type=click.FloatRange(0), help="Stop a judge before it costs more.")
 @click.option("--dry-run", is_flag=True, help="Tell what a judge would ask and cost, and stop.")
 def command(
@@ -74,6 +76,7 @@ def command(
     batch_tokens: int,
     device: str | None,
     resume: bool,
+    no_cache: bool,
     max_cost: float | None,
     dry_run: bool,
 ) -> None:
@@ -102,14 +105,15 @@ def command(
     prepare(output, names, inputs)
     refuse_overwriting([f"{output.rstrip('/')}.partial"], inputs)
     journal = Journal(f"{output.rstrip('/')}.partial", resume=resume) if output != "-" else None
+    cache = None if no_cache else opened(_note)
     began = time.monotonic()
     made = {}
     try:
         for name, file in zip(names, files):
             _warn(chosen, file)
             with shown_progress(file.base) as report:
-                run = Run(batch_tokens, device, report, note=lambda text: say([f"note: {text}"]))
-                made[name] = _predictions(chosen, file, replace(run, journal=journal))
+                run = Run(batch_tokens, device, report, _note, journal=journal, cache=cache)
+                made[name] = _predictions(chosen, file, run)
     except KeyboardInterrupt:
         if journal and journal.known:
             say([f"{len(journal.known)} results are kept; to go on from them, add --resume"])
@@ -126,6 +130,10 @@ def command(
             record = run_record(recipe, chosen, files, data, Path(output), seconds, made)
             write_atomically(place, json.dumps(record, indent=2, default=str) + "\n")
     say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
+
+
+def _note(text: str) -> None:
+    say([f"note: {text}"])
 
 
 def detector_and_data(arguments: tuple[str, ...]) -> tuple[str, str]:

@@ -1,0 +1,112 @@
+"""``shroom cache``: what models have said of texts before, kept for later runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.cache import MOST, NAME, Cache
+from shroom.cli.options import deliver, format_option, say
+from shroom.datasets.cache import cache_folder
+from shroom.problems import ShroomError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The environment variable that says how much the cache may take.
+LIMIT = "SHROOM_CACHE_MAX"
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+EXAMPLES = """\b
+Examples:
+  shroom cache info
+  shroom cache info --format json
+  shroom cache clear
+  shroom cache clear --max 200MB
+"""
+
+NO_CACHE = click.option(
+    "--no-cache",
+    is_flag=True,
+    envvar="SHROOM_NO_CACHE",
+    help="Compute everything anew, and keep nothing for later runs.",
+)
+
+
+def size_of(text: str) -> int:
+    """Return the bytes that a size such as 200MB means; a unit is 1000 of the one before.
+
+    Examples
+    --------
+    >>> size_of("1.5 kB"), size_of("7")
+    (1500, 7)
+    """
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"expected a size such as 200MB or 2GB, got {text}")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def opened(note: Callable[[str], None] = lambda _: None) -> Cache:
+    """Return the user's cache, with the limit that the environment gives."""
+    given = os.environ.get(LIMIT)
+    try:
+        most = size_of(given) if given else MOST
+    except ValueError as error:
+        raise ShroomError(f"{LIMIT}: {error}") from error
+    return Cache(cache_folder() / NAME, most, note)
+
+
+def _size_given(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    try:
+        return size_of(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx=ctx, param=param) from error
+
+
+@click.group(epilog=EXAMPLES)
+def command() -> None:
+    """Show or clear what models have said of texts before, which 'shroom predict' reads."""
+
+
+@command.command(epilog=EXAMPLES)
+@format_option("text", "json", about="Text, or one json object.")
+def info(*, form: str) -> None:
+    """Tell where the cache is, how much is in it and when it was last used."""
+    found = opened().info()
+    if form == "json":
+        deliver(json.dumps(found.to_dict(), indent=2) + "\n", None)
+        return
+    lines = [
+        f"file     {found.path}",
+        f"pairs    {found.entries}",
+        f"size     {found.size / 1e6:.1f} MB of at most {found.most / 1e6:.1f} MB ({LIMIT})",
+    ]
+    if found.oldest is not None and found.newest is not None:
+        lines.append(f"used     from {_day(found.oldest)} to {_day(found.newest)}")
+    deliver("\n".join(lines) + "\n", None)
+
+
+@command.command(epilog=EXAMPLES)
+@click.option(
+    "--max",
+    "down_to",
+    metavar="SIZE",
+    default="0",
+    callback=_size_given,
+    help="Keep what was used last, up to a size such as 200MB.",
+)
+def clear(*, down_to: int) -> None:
+    """Remove what is in the cache, or what was not used for longest."""
+    cache = opened()
+    cache.clear(down_to)
+    say([f"{cache.path}: {cache.info().entries} pairs are left"])
+
+
+def _day(seconds: int) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
