@@ -67,7 +67,7 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
     elif names_a_zip(out):
         write_atomically(path, zipped(files))
     elif names_a_file(out):
-        write_atomically(path, _encoded(path.name, next(iter(files.values()))))
+        write_atomically(path, encoded(path.name, next(iter(files.values()))))
     else:
         for target, text in zip(targets, files.values()):
             write_atomically(target, text)
@@ -83,11 +83,20 @@ def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> l
     path = Path(out)
     targets = [path] if one or names_a_zip(out) else [path / name for name in names]
     refuse_overwriting(targets, inputs)
+    refuse_unwritable(targets)
+    return targets
+
+
+def refuse_unwritable(targets: Iterable[Path]) -> None:
+    """Raise :class:`ShroomError` if a target is a folder, or can be in none; nothing is written."""
     for target in targets:
         above = next(parent for parent in target.absolute().parents if parent.exists())
         if not above.is_dir():
             raise ShroomError(f"{target}: cannot be written: {above} is no folder")
-    return targets
+        if target.is_dir():
+            raise ShroomError(f"{target}: is a folder; name a file")
+        if not os.access(above, os.W_OK):
+            raise ShroomError(f"{target}: cannot be written: {above} is read-only")
 
 
 def names_a_zip(out: Source) -> bool:
@@ -120,8 +129,14 @@ def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None
             raise ShroomError(f"{target}: is an input, and inputs are never touched; name another")
 
 
-def _encoded(name: str, text: str) -> bytes:
-    """Return the JSON text of a list as the file's name wants it."""
+def encoded(name: str, text: str) -> bytes:
+    r"""Return the JSON text of a list as the file's name wants it.
+
+    Examples
+    --------
+    >>> encoded("a.jsonl", "[1, 2]")
+    b'1\n2\n'
+    """
     if name.endswith((".jsonl", ".jsonl.gz")):
         text = "".join(json.dumps(row) + "\n" for row in json.loads(text))
     if not name.endswith(".gz"):

@@ -1,6 +1,9 @@
 """Annotating generations: rankers, the config, runs that are killed, and people's judgements."""
 
+import errno
+import io
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -148,9 +151,9 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
     assert ranked.notes == [
         "no generation has unigram_overlap_with_answer_score, so it does not count",
         "probe_score is the same everywhere, so it does not count",
-        "sim2answer_score is missing in 1 questions, where it does not count",
-        "sim2gen_score is missing in 2 questions, where it does not count",
-        "1 questions have no generation with scores, so they are not ranked",
+        "sim2answer_score does not count where it is missing, in 1 of 3 questions",
+        "sim2gen_score does not count where it is missing, in 2 of 3 questions",
+        "not ranked, having no generation with scores: 1 of 3 questions",
     ]
 
 
@@ -158,7 +161,7 @@ def test_without_a_refusal_rankings_have_none():
     questions = [asked(i, refusals=0, sim2answer_score=[i, i + 0.5]) for i in range(4)]
     ranked = Percentile().rank(questions)
     assert all(g.type == "normal" for q in ranked.questions for g in q.rank)
-    assert ranked.notes[-1] == "4 questions have no refusal, so their rankings have none"
+    assert ranked.notes[-1] == "ranked without a refusal, having none: 4 of 4 questions"
 
 
 @pytest.mark.parametrize("ranker", [Percentile(), Length()])
@@ -194,6 +197,16 @@ def test_a_text_is_no_score():
     question = with_scores(Generation("A", "normal"), {"note": "good"})
     with pytest.raises(ShroomError, match="note: expected numbers"):
         Percentile(scores=["note"]).rank([Question("Q", "A", None, (question,))])
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 10**400])
+def test_a_score_beyond_all_scores_is_refused(value):
+    questions = [
+        asked(0, sim2answer_score=[value, -1e308]),
+        asked(1, sim2answer_score=[0.5, 5e-324]),
+    ]
+    with pytest.raises(ShroomError, match="sim2answer_score: expected numbers of at most 1e"):
+        Percentile().rank(questions)
 
 
 def test_length_wants_more_of_a_long_generation():
@@ -323,8 +336,8 @@ def test_half_a_line_is_cut_off(tmp_path, cut):
     path.write_bytes(content[:-cut])
     kept = Log(path, resume=True).known
     assert kept == ({"a": {"rm_score": 1.0}} if cut < len(content) // 2 else kept)
-    assert path.read_bytes() in (content[: content.index(b"\n") + 1], b"")
     with Log(path, resume=True).open() as log:
+        assert path.read_bytes() in (content[: content.index(b"\n") + 1], b"")
         log.add("c", {})
     assert "c" in Log(path, resume=True).known
 
@@ -465,6 +478,24 @@ WRONG = {
     "data: none.jsonl\noutput: o\nscorers: [counting]\n": "none.jsonl",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
     "data: !!python/object:os.system x\noutput: o\n": "is not YAML",
+    "data: in.jsonl\noutput: o\n? [a, b]\n: 3\n": "a key is no text",
+    "data: in.jsonl\noutput: o\n? {a: b}\n: 3\n": "a key is no text",
+    "data: 2001-99-99\noutput: o\n": "month must be in 1..12",
+    "data: !!int x\noutput: o\n": "put it in quotes",
+    "data: !!int ''\noutput: o\n": "put it in quotes",
+    "data: !!bool x\noutput: o\n": "put it in quotes",
+    'data: "a\\0b"\noutput: o\nscorers: [counting]\n': "line 1: no path or name is",
+    'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "line 2: no path or name is",
+    "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
+    "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is no folder",
+    "data: in.jsonl\noutput: o\nscorers: [probe]\n": "line 3: probe needs a probe",
+    "data: &a [*a]\noutput: o\n": "leave aliases out",
+    "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+    + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)): (
+        "leave aliases out"
+    ),
+    "data: " + "[" * 50 + "]" * 50 + "\n": "20 within each other",
+    "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
 }
 
 
@@ -477,6 +508,91 @@ def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text
     assert WRONG[text] in err
     assert "Traceback" not in err
     assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_paths_in_lists_are_beside_the_config_as_well(config):
+    made = Config.read(config(scorers=[{"counting": {"log": ["./here", "there"]}}])).scorers[0]
+    assert made.log[0].endswith("/here")
+    assert made.log[0] != "./here"
+    assert made.log[1] == "there"
+
+
+def test_an_alias_stands_for_its_value(config):
+    text = "data: &in in.jsonl\noutput: o\nscorers: [counting: {log: *in}]\n"
+    assert Config.read(config(text)).scorers[0].log == "in.jsonl"
+
+
+def test_numbers_that_are_none_come_out_as_null(shroom, tmp_path, config):
+    row = {
+        "question": "Q?",
+        "answer": "A.",
+        "generation": [{"text": "A.", "probe_score": math.nan}],
+    }
+    row["generation"][0]["mine"] = [{"deep": math.inf}]
+    code, _, err = shroom("annotate", config(scorers=["counting"], rows=[{**row, "x": math.nan}]))
+    assert (code, "read as none" in err) == (0, True)
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    made = json.loads((tmp_path / "out.jsonl").read_text(), parse_constant=refuse)
+    assert made["x"] is None
+    assert made["generation"][0]["mine"] == [{"deep": None}]
+
+
+# two runs, and a full disk
+
+
+def test_another_run_at_the_log_is_refused_and_loses_nothing(tmp_path):
+    path = tmp_path / "log"
+    with Log(path).open() as log:
+        with pytest.raises(ShroomError, match="another run is writing"), Log(path).open():
+            pass
+        log.add("a", {"rm_score": 1})
+        with (
+            pytest.raises(ShroomError, match="another run is writing"),
+            Log(path, resume=True).open(),
+        ):
+            pass
+        log.add("b", {"rm_score": 2})
+    assert list(Log(path, resume=True).known) == ["a", "b"]
+
+
+def test_what_another_run_has_added_meanwhile_is_known(tmp_path):
+    path = tmp_path / "log"
+    late, other = Log(path), Log(path, resume=True)
+    with Log(path).open() as log:
+        log.add("a", {"rm_score": 1})
+    with other.open() as log:
+        assert list(log.known) == ["a"]
+    with pytest.raises(ShroomError, match="go on with --resume"), late.open():
+        pass
+
+
+def test_looking_at_a_log_changes_nothing(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b'["a", {"rm_score": 1}]\n["b", {"rm_')
+    before = path.read_bytes()
+    assert list(Log(path, resume=True).known) == ["a"]
+    assert path.read_bytes() == before
+    with Log(path, resume=True).open() as log:
+        log.add("b", {"rm_score": 2})
+    assert list(Log(path, resume=True).known) == ["a", "b"]
+
+
+def test_a_full_disk_is_told_with_its_place(tmp_path):
+    class Full(io.FileIO):
+        def write(self, _):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with Log(tmp_path / "log").open() as log:
+        log.add("a", {"rm_score": 1})
+        log._stream.close()
+        log._stream = Full(tmp_path / "log", "ab")
+        with pytest.raises(ShroomError, match=r"log: cannot be written: No space left"):
+            log.add("b", {"rm_score": 2})
+        log._stream.close()
+    assert list(Log(tmp_path / "log", resume=True).known) == ["a"]
 
 
 def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
@@ -653,6 +769,14 @@ def test_against_is_shown(shroom, tmp_path, config):
     found = json.loads(shroom("annotate", path, "--against", people, "--format", "json")[1])
     assert found["against"]["judged"] == 90
     assert {"score", "rho", "accuracy", "cohen_kappa"} <= found["against"]["scores"][0].keys()
+
+
+def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, config):
+    row = {"question": "another", "text": "x", "label": "Hallucination"}
+    people = lines(tmp_path / "j.jsonl", [row])
+    code, _, err = shroom("annotate", config(scorers=["counting"]), "--against", people)
+    assert (code, "none of the generations is judged" in err) == (1, True)
+    assert not list(tmp_path.glob("out.jsonl*"))
 
 
 @pytest.mark.parametrize(

@@ -707,3 +707,11 @@ def test_no_work_asks_nothing(folder):
 
 def test_hope_is_long():
     assert 2 * Judge(model="m", endpoint="http://localhost:1/v1").concurrency < judging._HOPELESS
+
+
+@pytest.mark.parametrize(
+    ("more", "said"), [({}, "paid for and kept"), ({"cache": False}, "again with --resume")]
+)
+def test_it_is_said_whether_a_reply_without_a_verdict_is_kept(serve, judge, more, said):
+    made = made_of([question("It is.")], judge(serve(lambda *_: chat("Perhaps.")).url, **more))
+    assert said in made[0, 0].reason

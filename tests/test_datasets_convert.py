@@ -416,6 +416,16 @@ def test_files_of_one_name_are_refused(native, shroom, tmp_path):
     assert shroom("datasets", "convert", "felm", one.parent, "-o", tmp_path / "out")[0] == 1
 
 
+def test_a_file_of_another_data_set_is_told(native, converted, shroom, tmp_path):
+    for path, form in ((native("felm"), "felm"), (converted("felm")[0], "semeval2024")):
+        code, _, told = shroom(
+            "datasets", "convert", "mushroom2025", path, "-o", tmp_path / "o.json"
+        )
+        assert code == 1
+        assert f"this has the form of {form}, not of mushroom2025" in told
+        assert not (tmp_path / "o.json").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [

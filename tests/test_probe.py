@@ -281,9 +281,10 @@ def test_states_are_those_of_a_plain_run_of_each_alone(name):
         with torch.inference_mode():
             plain = reader._model(torch.tensor([item]), output_hidden_states=True).hidden_states
         for layer in range(depth):  # the last one of theirs is normalised
-            np.testing.assert_allclose(
-                found[Site("layers", layer)][row], plain[layer][0, -1].numpy(), atol=2e-5, rtol=1e-5
-            )
+            expected = plain[layer][0, -1].numpy()
+            # Sums of float32 differ with the batch by so much of the greatest term.
+            near = 1e-5 * max(1, np.abs(expected).max())
+            np.testing.assert_allclose(found[Site("layers", layer)][row], expected, atol=near)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

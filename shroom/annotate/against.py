@@ -45,7 +45,7 @@ class Agreement:
         ``right`` where more of the score is better, ``wrong`` where it is worse, by its rho.
     scores : dict of float or None
         ``rho`` with the judged p, ``auroc``, and, at a threshold chosen out of fold, ``accuracy``
-        and ``kappa`` (Cohen's).
+        and ``cohen_kappa``.
     intervals : dict of tuple or None
         Of each, resampled by question.
     """
@@ -110,16 +110,7 @@ def agreement(
     ShroomError
         Where no generation is judged.
     """
-    places = [
-        (row, place)
-        for row, question in enumerate(questions)
-        for place, each in enumerate(question.generation)
-        if (question.question, each.text) in judgements
-    ]
-    if not places:
-        raise ShroomError(
-            "none of the generations is judged; judgements are matched by question and text"
-        )
+    places = judged(questions, judgements)
     known = {(q.question, each.text) for q in questions for each in q.generation}
     columns = {
         name: np.array([_number(value_of(questions[r].generation[g], name)) for r, g in places])
@@ -138,6 +129,27 @@ def agreement(
             rows.append(_agreement(name, values[there], p[there], row[there], how))
     wrong = int((p > 0.5).sum())
     return Agreements(rows, len(places), wrong, len(judgements.keys() - known), how)
+
+
+def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[int, int]]:
+    """Return the places of the judged generations: ``(question, generation)``.
+
+    Raises
+    ------
+    ShroomError
+        Where none is judged.
+    """
+    places = [
+        (row, place)
+        for row, question in enumerate(questions)
+        for place, each in enumerate(question.generation)
+        if (question.question, each.text) in judgements
+    ]
+    if not places:
+        raise ShroomError(
+            "none of the generations is judged; judgements are matched by question and text"
+        )
+    return places
 
 
 def _numeric(questions: Sequence[Question]) -> list[str]:

@@ -12,6 +12,10 @@ from shroom.problems import ShroomError, nearest, printable, show
 if TYPE_CHECKING:
     from shroom.registry import Registry
 
+#: More than any config has: a file of more characters, or of more parts once its aliases are
+#: written out, is a mistake, or made to fill the memory.
+_CHARACTERS, _PARTS, _DEPTH = 100_000, 10_000, 20
+
 #: The keys of a config, with what they are.
 KEYS = {
     "data": "files or folders of generations",
@@ -99,11 +103,15 @@ class _File:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: dict[tuple[Any, ...], int] = {}
+        self.parts = 0
         try:
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
             raise ShroomError(f"{path}: {reason}") from error
+        if len(text) > _CHARACTERS:
+            said = f"has {len(text)} characters, and a config has at most {_CHARACTERS}"
+            raise ShroomError(f"{path}: {said}; name a config, or take away what is none")
         content = self._parsed(text)
         if not isinstance(content, dict):
             raise ShroomError(
@@ -126,19 +134,31 @@ class _File:
             line = f"line {mark.line + 1}: " if mark else ""
             reason = getattr(error, "problem", None) or str(error)
             raise ShroomError(f"{self.path}: {line}is not YAML: {reason}") from error
+        except (ValueError, LookupError, AttributeError) as error:
+            # PyYAML lets through what becomes of a date or number that is none.
+            said = f"has a date or number that is none ({error}); put it in quotes if it is a text"
+            raise ShroomError(f"{self.path}: {said}") from error
         finally:
             loader.dispose()
 
     def _note(self, node: Any, place: tuple[Any, ...]) -> None:
-        """Note the line of each part, and refuse a key that is given twice."""
+        """Note the line of each part, and refuse keys and texts that nothing can be called."""
         import yaml
 
         self.lines.setdefault(place, node.start_mark.line + 1)
+        self.parts += 1
+        if self.parts > _PARTS or len(place) > _DEPTH:
+            said = f"a config has at most {_PARTS} parts, {_DEPTH} within each other"
+            raise self.error(place[:2], f"{said}; leave aliases out")
+        if isinstance(node, yaml.ScalarNode) and not _is_text(node.value):
+            raise self.error(place, f"no path or name is {show(node.value)}")
         if isinstance(node, yaml.SequenceNode):
             for number, part in enumerate(node.value):
                 self._note(part, (*place, number))
         elif isinstance(node, yaml.MappingNode):
             for key, part in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    raise self.error(place, "a key is no text; write 'key: value'")
                 inner = (*place, key.value)
                 if inner in self.lines:
                     self.lines[inner] = key.start_mark.line + 1
@@ -173,7 +193,9 @@ class _File:
             raise self.error((*place, name, *wrong[:1]), str(error)) from error
 
     def _beside(self, value: Any) -> Any:
-        """Return a setting, a path that begins with ``./`` or ``../`` relative to the config."""
+        """Return a setting, paths that begin with ``./`` or ``../`` relative to the config."""
+        if isinstance(value, list):
+            return [self._beside(one) for one in value]
         if isinstance(value, str) and value.startswith(("./", "../")):
             return str(self.path.parent / value)
         return value
@@ -213,3 +235,8 @@ class _File:
         resolved = [path.resolve() for path in config.outputs]
         if len(set(resolved)) < len(resolved):
             raise self.error((), "two of output, ranked and pairs are one file")
+
+
+def _is_text(value: str) -> bool:
+    """Return whether a path can be called so: without zero characters and half surrogates."""
+    return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in value)

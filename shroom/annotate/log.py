@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.growing import append, lock
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -43,39 +44,58 @@ class Log:
     """
 
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
-        self.path = Path(path)
+        self.path, self._resume = Path(path), resume
         self.known: dict[str, Mapping[str, Any]] = {}
-        if self.path.exists():
+        if self._length():
             if not resume:
-                raise ShroomError(
-                    f"{self.path}: is what an interrupted run has made; go on with --resume, or "
-                    "remove it to begin anew"
-                )
-            self.known = dict(self._entries())
+                raise self._interrupted()
+            self.known, _ = self._read()
 
     @contextmanager
     def open(self) -> Iterator[Log]:
-        """Keep what is added until the end."""
+        """Keep what is added until the end.
+
+        Raises
+        ------
+        ShroomError
+            Where another run is at the file, or it cannot be written.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with self.path.open("a", encoding="utf-8") as self._stream:
+        # Unbuffered, so that what has been added is there when the run is killed.
+        with self.path.open("ab", buffering=0) as self._stream:
+            busy = "another run is writing its scores here; wait for it, or name another output"
+            lock(self._stream, self.path, busy)
+            if self._length() and not self._resume:  # begun and interrupted just now
+                raise self._interrupted()
+            self.known, whole = self._read()
+            os.truncate(self.path, whole)  # what a killed run has left half written
+            try:
                 yield self
-        finally:
-            if not self.known:  # nothing that another run could go on from
-                self.remove()
+            finally:
+                if not self.known:  # nothing that another run could go on from
+                    self.remove()
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:
         """Keep the fields of a generation; they are safe from a kill once this has returned."""
-        self._stream.write(json.dumps([key, fields]) + "\n")
-        self._stream.flush()
+        append(self._stream, (json.dumps([key, fields]) + "\n").encode())
         self.known[key] = fields
 
     def remove(self) -> None:
         """Forget everything: the run has ended well."""
         self.path.unlink(missing_ok=True)
 
-    def _entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the lines that are whole, and cut off what a killed run has left half written."""
+    def _length(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def _interrupted(self) -> ShroomError:
+        return ShroomError(
+            f"{self.path}: is what an interrupted run has made; go on with --resume, or "
+            "remove it to begin anew"
+        )
+
+    def _read(self) -> tuple[dict[str, Mapping[str, Any]], int]:
+        """Return what the whole lines say, and how many bytes these are."""
+        found: dict[str, Mapping[str, Any]] = {}
         whole = 0
         with self.path.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
@@ -84,13 +104,13 @@ class Log:
                 whole += len(line)
                 try:
                     key, fields = json.loads(line)
-                    yield str(key), dict(fields)
+                    found[str(key)] = dict(fields)
                 except (ValueError, TypeError) as error:
                     raise ShroomError(
                         f"{self.path}: line {number}: is not what a run has written; remove the "
                         "line, or the file to begin anew"
                     ) from error
-        os.truncate(self.path, whole)
+        return found, whole
 
 
 def key_of(identity: str, question: Question, place: int) -> str:

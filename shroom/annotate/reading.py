@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shroom.datasets.collection import items_of
@@ -10,6 +12,7 @@ from shroom.datasets.dreamcatcher_rows import RowReader
 from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
+    from shroom.datasets.dreamcatcher_records import Generation
     from shroom.documents import Source
 
 
@@ -25,6 +28,11 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
     problems : Problems, optional
         Gets everything that is odd, each with its place.
 
+    Returns
+    -------
+    list of Question
+        A number that is not finite, which no JSON has, is ``None``.
+
     Raises
     ------
     InvalidInput
@@ -37,7 +45,7 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
         for index, row in enumerate(rows):
             record = reader.record(index, _in_full(row))
             if isinstance(record, Question):
-                found.append(record)
+                found.append(_finite(record))
             elif record is not None:
                 expected = "a question with generations"
                 problems.add("row-dropped", document.file, expected, "a ranking", index=index)
@@ -46,6 +54,24 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
     if problems.errors:
         raise InvalidInput(problems)
     return found
+
+
+def _finite(question: Question) -> Question:
+    def mended(generation: Generation) -> Generation:
+        return replace(generation, extra=_without_nan(generation.extra))
+
+    said = tuple(map(mended, question.generation))
+    rank = None if question.rank is None else tuple(map(mended, question.rank))
+    extra = _without_nan(question.extra)
+    return replace(question, generation=said, rank=rank, extra=extra)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _in_full(row: Any) -> Any:

@@ -19,7 +19,7 @@ from shroom.cli.options import INPUT, format_option, say
 from shroom.cli.progress import shown_progress
 from shroom.inference import Run
 from shroom.problems import Problems
-from shroom.writing import refuse_overwriting, write_atomically
+from shroom.writing import refuse_overwriting, refuse_unwritable, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -78,6 +78,7 @@ def command(
     inputs = [config, *plan.data, against]
     log_path = plan.output.with_name(plan.output.name + ".partial")
     refuse_overwriting([*plan.outputs, log_path], inputs)
+    refuse_unwritable([*plan.outputs, log_path])  # before hours of scoring
     problems = Problems()
     questions = read(*plan.data, problems=problems)
     say(problems)
@@ -88,9 +89,12 @@ def command(
     judgements = None
     if against is not None:
         from shroom.annotate import judgements as people
+        from shroom.annotate.against import judged
 
-        judgements = people.read(against)  # before hours of scoring
-    scored = _scored(plan.scorers, questions, Log(log_path, resume=resume), batch_tokens, device)
+        judgements = people.read(against)
+        judged(questions, judgements)  # before hours of scoring
+    log = Log(log_path, resume=resume)
+    scored = _scored(plan.scorers, questions, log, batch_tokens, device)
     ranked = plan.ranker.rank(scored.questions) if plan.ranker else None
     made = output_texts(ranked.questions if ranked else scored.questions)
     for key, path in (("output", plan.output), ("ranked", plan.ranked), ("pairs", plan.pairs)):
@@ -99,7 +103,7 @@ def command(
     click.echo(_summary(scored, ranked, form, judgements), nl=False)
     say(f"note: {sentence}" for sentence in (ranked.notes if ranked else []))
     if not scored.failed:
-        log_path.unlink(missing_ok=True)
+        log.remove()
         return 0
     say(_failures(scored))
     return 1

@@ -14,6 +14,7 @@ from shroom.datasets import archives, part
 from shroom.datasets.cache import cache_folder, cached, held, sha256_of, stored_at
 from shroom.datasets.sources import source
 from shroom.datasets.transfer import TIMEOUT, NotBrought, base_url, bring
+from shroom.growing import append, unwritable
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def fetch(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise part.unwritable(folder, error) from error
+        raise unwritable(folder, error) from error
     if force:
         for file in missing:
             part.remove(folder / file.name)
@@ -148,7 +149,7 @@ class _Errand:
             if file is not None:
                 with part.opened(self.folder / file.name) as member:
                     part.empty(member)
-                    part.append(member, content)
+                    append(member, content)
                 self._keep(file, url)
         return list(left.values())
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from shroom.problems import ShroomError
+from shroom.growing import lock, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +30,7 @@ def opened(path: Path) -> Iterator[FileIO]:
     except OSError as error:
         raise unwritable(place, error) from error
     with stream:
-        _lock(stream, place)
+        lock(stream, place, "another process is fetching this file; wait for it")
         try:
             yield stream
         finally:
@@ -50,16 +49,6 @@ def store(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove the part of a file, if there is one."""
     part_of(path).unlink(missing_ok=True)
-
-
-def append(part: FileIO, data: bytes) -> None:
-    """Write all of the data where the part stands."""
-    rest = memoryview(data)
-    try:
-        while rest:
-            rest = rest[part.write(rest) :]
-    except OSError as error:
-        raise unwritable(part.name, error) from error
 
 
 def empty(part: FileIO) -> None:
@@ -85,27 +74,5 @@ def part_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def unwritable(place: object, error: OSError) -> ShroomError:
-    """Return the sentence on what cannot be written."""
-    return ShroomError(f"{place}: cannot be written: {error.strerror or error}")
-
-
 def _opener(place: str, flags: int) -> int:
     return os.open(place, flags | os.O_CREAT, 0o666)
-
-
-def _lock(stream: FileIO, place: Path) -> None:
-    """Refuse a part that another process is at: two would mix what they write."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    try:
-        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        ours = os.path.samestat(os.fstat(stream.fileno()), place.stat())
-    except (BlockingIOError, FileNotFoundError):  # the latter where it was stored just now
-        ours = False
-    except OSError:  # a file system without locks
-        return
-    if not ours:
-        raise ShroomError(f"{place}: another process is fetching this file; wait for it")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from urllib.parse import urlsplit
 
 from shroom.datasets import part as parts
+from shroom.growing import append
 from shroom.problems import ShroomError, printable, show
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _continue(url: str, part: FileIO, size: int | None, timeout: float, report: 
             if have > most:
                 parts.empty(part)
                 raise NotBrought(f"sent more than {most} bytes")
-            parts.append(part, chunk)
+            append(part, chunk)
     if total is not None and have < total:
         raise _BrokeOff(f"broke off after {have} of {total} bytes")
 

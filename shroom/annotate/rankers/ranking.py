@@ -75,11 +75,11 @@ def notes_on(questions: Sequence[Question]) -> list[str]:
     """Return a sentence for each thing that rankings lack."""
     without = sum(each.category is None for each in questions)
     unsure = sum(each.category is not None and refusal(each) is None for each in questions)
-    notes = []
+    notes, n = [], len(questions)
     if without:
-        notes.append(f"{without} questions have no generation with scores, so they are not ranked")
+        notes.append(f"not ranked, having no generation with scores: {without} of {n} questions")
     if unsure:
-        notes.append(f"{unsure} questions have no refusal, so their rankings have none")
+        notes.append(f"ranked without a refusal, having none: {unsure} of {n} questions")
     return notes
 
 

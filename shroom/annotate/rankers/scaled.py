@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from shroom.datasets.dreamcatcher_records import Generation, Question
 
 
+#: Far beyond any score; the distance of two greater ones may be more than a float can be.
+_MOST = 1e300
+
+
 @dataclass(frozen=True, eq=False)
 class Scaled:
     """The scores that vary, as columns over all generations that have them.
@@ -50,6 +54,10 @@ class Scaled:
             odd = [value for value in values if isinstance(value, (str, list, dict))]
             if odd:
                 raise ShroomError(f"{name}: expected numbers, got {odd[0]!r}; name other scores")
+            great = [value for value in values if not abs(value) <= _MOST]
+            if great:
+                said = f"expected numbers of at most {_MOST:g}, got {great[0]!r}"
+                raise ShroomError(f"{name}: {said}; mend it, or name other scores")
             found[name] = np.array(values, np.float64)
         absent = tuple(name for name, column in found.items() if not len(column))
         if len(absent) == len(found):
@@ -90,5 +98,6 @@ class Scaled:
         for name in self.columns:
             n = sum(bool(normal(each)) and name not in self.common(each) for each in questions)
             if n:
-                notes.append(f"{name} is missing in {n} questions, where it does not count")
+                said = f"{name} does not count where it is missing"
+                notes.append(f"{said}, in {n} of {len(questions)} questions")
         return notes

@@ -238,7 +238,7 @@ class Judge:
         try:
             with closing(replies):
                 for key, reply in replies:
-                    scores = _read(reply)
+                    scores = _read(reply, kept=self._folder is not None)
                     for place, generation in left.pop(key):
                         yield place, generation, scores
                     failing = failing + 1 if isinstance(reply, ShroomError) else 0
@@ -266,16 +266,17 @@ def _logprobs(top: int, *, chat: bool) -> dict[str, Any]:
     return {"logprobs": True, "top_logprobs": top} if chat else {"logprobs": top}
 
 
-def _read(reply: Reply | ShroomError) -> Scores:
+def _read(reply: Reply | ShroomError, *, kept: bool) -> Scores:
     """Return the scores of a reply, or why it has none."""
     if isinstance(reply, ShroomError):
         return Failure(str(reply))
     verdict = verdicts.verdict_of(reply.text)
     if verdict is None:
         said = f"the model said neither right nor wrong: {show(reply.text, 120)}"
+        paid = "is paid for and kept" if kept else "is paid for, and again with --resume"
         return Failure(
-            f"{said}; the reply is paid for and kept, so give another template, or a higher "
-            "max_tokens where it was cut"
+            f"{said}; the reply {paid}, so give another template, or a higher max_tokens where it "
+            "was cut"
         )
     return _scores(verdict, verdicts.p_right(reply.verdict))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shroom.annotate.base import Failure
 from shroom.detectors import settings
 from shroom.inference import Run, batches
 from shroom.probing.saved import CHECK, SavedProbe, identity
+from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +40,11 @@ class Probe:
 
     name = "probe"
 
-    def __init__(self, probe: str, model: str | None = None) -> None:
+    def __init__(self, probe: str | None = None, model: str | None = None) -> None:
+        if probe is None:
+            raise ShroomError(
+                "probe needs a probe: the folder that 'shroom probe train' has written"
+            )
         self._folder = settings.path("probe", probe)
         self._model = None if model is None else settings.names("model", model)[0]
         self._saved = SavedProbe.load(self._folder)
@@ -49,7 +55,7 @@ class Probe:
         """What it adds to a generation."""
         return (_FIELD,)
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """The probe's numbers and settings, which know the model's answer to a check question."""
         return f"{self.name} {identity(self._folder)}"
