@@ -246,6 +246,26 @@ def test_what_the_library_has_prepared_is_read(caches):
     assert found.records[0].annotations == {"ann": ((0, 3),)}
 
 
+def test_tables_of_one_name_in_two_configurations_are_both_read(caches, tmp_path):
+    marked = {"soft_labels": [{"start": 0, "end": 3, "prob": 1.0}], "hard_labels": [[0, 3]]}
+    for place, lang in enumerate(("de", "en")):
+        data = datasets.Dataset.from_list([answer(place, **marked)])
+        data.to_parquet(tmp_path / "x.parquet")
+        content = (tmp_path / "x.parquet").read_bytes()
+        in_hub(caches[0], "me/parquet", {f"{lang}/val-00000-of-00001.parquet": content})
+        data.save_to_disk(caches[1] / "me___arrow" / lang / "0.0.0" / "x")
+    for name in ("me/parquet", "me/arrow"):
+        found = hub_cache.read("mushroom2025", name)
+        assert [record.id for record in found.records] == ["val-en-0", "val-en-1"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_table_that_is_damaged_gets_a_sentence(caches, ending):
+    in_hub(caches[0], "hkust-nlp/felm", {f"data/x-0.{ending}": b"PAR1 is not enough"})
+    with pytest.raises(ShroomError, match=rf"x-0\.{ending}: cannot be read as a table"):
+        hub_cache.read("felm")
+
+
 def test_without_the_library_the_extra_is_named(monkeypatch, caches):
     table = {"data/x-0.parquet": b"PAR1"}
     in_hub(caches[0], "hkust-nlp/felm", table)

@@ -287,6 +287,47 @@ def test_a_name_is_suggested(shroom, tmp_path):
     assert "did you mean 'felm'?" in err
 
 
+@pytest.mark.parametrize("named_as", ["semeval2024", "mushroom2025", "verifiability"])
+def test_gold_of_another_data_set_is_told(shroom, tmp_path, named_as):
+    rows = responses()
+    file, gold_file = lines(tmp_path / "p.jsonl", judged(rows)), lines(tmp_path / "g.jsonl", rows)
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        code, out, err = shroom(*verb, "--dataset", named_as)
+        assert (code, out) == (1, "")
+        assert f"g.jsonl: this has the form of felm, not of {named_as}" in err
+
+
+def test_predictions_and_gold_the_wrong_way_round(shroom, tmp_path):
+    for rows, said in ((responses(), judged(responses())), (answers(), marked(answers()))):
+        file, gold_file = lines(tmp_path / "p.jsonl", said), lines(tmp_path / "g.jsonl", rows)
+        for verb in (["score", gold_file, file], ["check", gold_file, "--gold", file]):
+            code, out, err = shroom(*verb)
+            assert (code, out) == (1, "")
+            assert "name the submission first and the gold last" in err
+            assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "harm"),
+    [
+        (responses(), judged(responses()), {"labels": "x"}),
+        (answers(), marked(answers()), {"model_output_text": 5}),
+    ],
+    ids=SCORED[::-1],
+)
+def test_rows_of_the_gold_that_cannot_be_used_are_told(shroom, tmp_path, rows, said, harm):
+    gold_file = lines(tmp_path / "g.jsonl", [rows[0], {**rows[1], **harm}, *rows[2:]])
+    without = lines(tmp_path / "without.jsonl", [said[0], *said[2:]])
+    code, _, err = shroom("score", without, gold_file)
+    assert code == 0
+    assert "g.jsonl: item 1" in err
+    assert "[row-dropped]" in err
+    code, _, err = shroom("score", lines(tmp_path / "all.jsonl", said), gold_file)
+    assert code == 1
+    assert "[id-unknown]" in err
+    assert "[row-dropped]" in err
+
+
 @pytest.mark.parametrize("options", ["--format codalab", "--by task", "--metrics ece"])
 def test_options_of_shrooms_own_form_are_refused(shroom, tmp_path, options):
     file = lines(tmp_path / "g.jsonl", responses())

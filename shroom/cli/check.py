@@ -68,7 +68,7 @@ def command(
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
         return _tell(_official(submission, gold, limit), form, f"the organisers' {who} it")
-    name = form_of_gold(dataset, gold)
+    name = form_of_gold(dataset, submission, gold)
     if name != SHROOM:
         if gold is None or data or out:
             raise click.UsageError(f"predictions for {name} are checked with --gold alone")

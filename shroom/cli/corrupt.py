@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, format_option, say
+from shroom.cli.options import INPUT, OUTPUT, Number, format_option, say
 from shroom.corrupt.base import Item
 from shroom.corrupt.corrupting import MAX_P, balanced, corruptions, is_faithful
 from shroom.corrupt.names import Rules
@@ -56,7 +55,7 @@ Examples:
 )
 @click.option(
     "--max-p",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=MAX_P,
     show_default=True,
     help="Items with a greater p are not taken as faithful.",
@@ -82,8 +81,6 @@ def command(
     hypothesis. The output has each faithful item, and after it what was made of it, with the
     method and the edit. Texts that seem not to be English are left to pairing.
     """
-    if math.isnan(max_p):
-        raise click.BadParameter("nan is no p", param_hint="--max-p")
     if form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; name a file")
     prepare(output, ["corrupted.json"], [data])

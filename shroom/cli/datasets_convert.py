@@ -16,7 +16,7 @@ from shroom.datasets.coming_back import come_back
 from shroom.datasets.converting import as_json
 from shroom.datasets.converting import convert as converted
 from shroom.datasets.places import read_here
-from shroom.datasets.registry import data_set
+from shroom.datasets.registry import data_set, refuse_another
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.writing import names_a_file, names_a_zip, prepare, write_atomically, zipped
 
@@ -81,6 +81,8 @@ def convert(
 
 def _forth(source: DataSet, paths: Sequence[str], output: str, view: str | None) -> None:
     _check_ending(output, ".json", ".jsonl")
+    for path in paths:
+        refuse_another(source.name, path)
     problems = Problems()
     found = source.read(*paths, problems=problems) if paths else read_here(source.name, problems)
     made = converted(source, found, view)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import format_option, say
+from shroom.cli.options import Number, format_option, say
 from shroom.cli.progress import shown_progress
 from shroom.datasets.cache import CACHE, cache_folder, held
 from shroom.datasets.fetching import fetch
@@ -49,7 +48,7 @@ Examples:
 @click.option("--yes", is_flag=True, help="Do not ask whether to store under the licences.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, 86400, min_open=True),
+    type=Number(0, 86400, min_open=True),
     default=TIMEOUT,
     show_default=True,
     help="Seconds that a server may be silent.",
@@ -70,8 +69,6 @@ def command(
     Each file is checked by its sha256 and stored whole or not at all. A download that breaks off
     is gone on with by the next run. What is there already is not fetched again.
     """
-    if math.isnan(timeout):
-        raise click.BadParameter("nan is no time", param_hint="--timeout")
     wanted = source(name)
     folder = folder or cache_folder() / wanted.name
     there = {} if force else held(wanted, folder)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
+from shroom.documents import is_pipe
 from shroom.intervals import METHODS, Intervals
 from shroom.problems import ShroomError
 from shroom.slices import MORE_SLICES, SLICES
@@ -22,6 +24,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: A file, a folder, a zip, or ``-`` for a pipe.
 INPUT = click.Path(exists=True, allow_dash=True)
 OUTPUT = click.Path()
+
+
+class Number(click.FloatRange):
+    """A number in a range; nan, which no range refuses, is none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number that a text is."""
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail("nan is no number", param, ctx)
+        return found
 
 
 def format_option(*forms: str, about: str) -> Callable[[F], F]:
@@ -114,16 +129,39 @@ DATASET_OPTION = click.option(
 )
 
 
-def form_of_gold(dataset: str | None, gold: str | None) -> str:
-    """Return the name of the data set that the gold is of, saying so where it was guessed."""
-    from shroom.datasets.registry import data_set, guess
+def form_of_gold(dataset: str | None, submission: str, gold: str | None) -> str:
+    """Return the name of the data set that the gold is of, saying so where it was guessed.
+
+    Raises
+    ------
+    ShroomError
+        Where the gold is of another than was named, or the submission looks like gold instead.
+    """
+    from shroom.datasets.registry import data_set, guess, refuse_another
 
     if dataset is not None:
+        if gold is not None:
+            refuse_another(data_set(dataset).name, gold)
         return data_set(dataset).name
     name = None if gold is None else guess(gold)
+    if gold is not None and name is None and not is_pipe(gold):
+        _refuse_swapped(submission, gold)
     if name not in (SHROOM, None):
         say([f"note: {gold} is in the form of {name}, and so taken as that (--dataset {name})"])
     return name or SHROOM
+
+
+def _refuse_swapped(submission: str, gold: str) -> None:
+    """Refuse what looks like gold against what does not."""
+    from shroom.datasets.registry import guess
+    from shroom.native.registry import SCORED
+
+    looks = guess(submission)
+    if looks in SCORED:
+        raise ShroomError(
+            f"{submission}: this has the form of {looks}'s gold, and {gold} does not; name the "
+            "submission first and the gold last"
+        )
 
 
 def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -147,13 +185,6 @@ BY_OPTION = click.option(
 )
 
 
-def _number(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    del ctx
-    if value != value:  # nan, which no range refuses
-        raise click.BadParameter("nan is not in the range 0<x<1", param=param)
-    return value
-
-
 def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]:
     """Add the options of bootstrap intervals to a verb, which gets them as ``intervals``.
 
@@ -168,8 +199,7 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
         click.option("--no-ci", is_flag=True, help="Leave the intervals out."),
         click.option(
             "--confidence",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            callback=_number,
+            type=Number(0, 1, min_open=True, max_open=True),
             default=0.95,
             show_default=True,
             help="Of the intervals.",

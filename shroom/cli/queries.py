@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, format_option, refuse_two_pipes, say
+from shroom.cli.options import INPUT, OUTPUT, Number, format_option, refuse_two_pipes, say
 from shroom.cli.progress import shown_progress
 from shroom.datasets import queries
 from shroom.problems import Problems, ShroomError
@@ -34,17 +33,9 @@ Examples:
 """
 
 
-def _number(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    del ctx
-    if math.isnan(value):  # which no range refuses
-        raise click.BadParameter("nan is no number", param=param)
-    return value
-
-
 THRESHOLD = click.option(
     "--threshold",
-    type=click.FloatRange(0, 1, min_open=True),
-    callback=_number,
+    type=Number(0, 1, min_open=True),
     default=Settings.threshold,
     show_default=True,
     help="The ROUGE-L F from which a query is a near-duplicate.",
@@ -79,8 +70,7 @@ def command() -> None:
 @THRESHOLD
 @click.option(
     "--temperature",
-    type=click.FloatRange(0, 2),
-    callback=_number,
+    type=Number(0, 2),
     default=Settings.temperature,
     show_default=True,
 )
@@ -100,8 +90,7 @@ def command() -> None:
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.001, 86_400),
-    callback=_number,
+    type=Number(0.001, 86_400),
     default=60,
     show_default=True,
     help="Seconds that the server may be silent.",

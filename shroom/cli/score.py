@@ -86,7 +86,7 @@ def command(
         say(map(str, found.warnings))
         return
     limit = None if everything else 20
-    name = form_of_gold(dataset, gold)
+    name = form_of_gold(dataset, submission, gold)
     if name != SHROOM:
         _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
         from shroom.native import registry

@@ -85,7 +85,8 @@ def _as_text(path: Path, folder: Path) -> Path:
     """Return a file that the readers can read: itself, or a table's rows as JSON Lines."""
     if path.suffix not in _TABLES:
         return path
-    target = folder / f"{path.stem}.jsonl"
+    # Tables of several configurations may have one name, so each gets a folder.
+    target = Path(tempfile.mkdtemp(dir=folder)) / f"{path.stem}.jsonl"
     split = path.stem.partition("-")[0]
     target.write_text(json_lines(rows_of(table(path), split)), encoding="utf-8")
     return target

@@ -131,13 +131,25 @@ def rows_of(data: datasets.Dataset, split: str | None = None) -> list[dict[str, 
 
 
 def table(path: Path) -> datasets.Dataset:
-    """Return a Parquet or Arrow file as a dataset, without a copy of it in any cache."""
+    """Return a Parquet or Arrow file as a dataset, without a copy of it in any cache.
+
+    Raises
+    ------
+    ShroomError
+        Where it is none, or the library is not installed.
+    """
     library = _library()
-    if path.suffix == ".arrow":
-        return library.Dataset.from_file(str(path))
     import pyarrow.parquet
 
-    return library.Dataset(library.table.InMemoryTable(pyarrow.parquet.read_table(path)))
+    try:
+        if path.suffix == ".arrow":
+            return library.Dataset.from_file(str(path))
+        return library.Dataset(library.table.InMemoryTable(pyarrow.parquet.read_table(path)))
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ShroomError(
+            f"{path}: cannot be read as a table ({reason}); have it fetched to the cache again"
+        ) from error
 
 
 def _name(column: str) -> str:

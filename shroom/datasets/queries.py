@@ -59,6 +59,17 @@ class Query:
         return {"prompt_text" if self.is_exam else "query": self.text, **rest, **self.other}
 
 
+def folded(text: str) -> str:
+    """Return a query in the form that tells whether it is the same as another.
+
+    Examples
+    --------
+    >>> folded("Should museums be  free?") == folded(" should Museums be free?")
+    True
+    """
+    return " ".join(text.split()).casefold()
+
+
 def is_debate_question(text: str) -> bool:
     """Return whether the original generator would keep a text, apart from whether it is new.
 
@@ -140,7 +151,7 @@ def _query(item: Any, index: int, file: str, problems: Problems) -> Query | None
 
 def _check(query: Query, index: int, file: str, problems: Problems, first: dict[str, str]) -> None:
     place = f"item {index} of {file}"
-    earlier = first.setdefault(" ".join(query.text.split()).casefold(), place)
+    earlier = first.setdefault(folded(query.text), place)
     if earlier is not place:
         problems.add("row-doubled", file, "another query", f"that of {earlier}", index=index)
     if not query.is_exam and not is_debate_question(query.text):

@@ -6,6 +6,7 @@ import csv
 import importlib
 import io
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,26 @@ def guess(source: Source) -> str | None:
         if name is not None:
             return name
     return None
+
+
+def refuse_another(name: str, source: Source) -> None:
+    """Refuse a path that has files of another data set, and none of the one that was named.
+
+    Raises
+    ------
+    ShroomError
+        With the name of the other one.
+    """
+    other = guess(source)
+    if other in (name, None):
+        return
+    found = documents_among_others(source, Problems(), endings=JSON + CSV)
+    if all(form_of(first_keys(document)) != name for document in found):
+        where = printable(os.fspath(source))
+        raise ShroomError(
+            f"{where}: this has the form of {other}, not of {name}; "
+            f"see 'shroom datasets describe {other} {where}'"
+        )
 
 
 def form_of(keys: frozenset[str]) -> str | None:

@@ -6,11 +6,10 @@ import importlib
 from typing import TYPE_CHECKING
 
 from shroom.datasets.places import read_here
-from shroom.datasets.registry import data_set, first_keys, form_of, guess
+from shroom.datasets.registry import data_set, refuse_another
 from shroom.describing.description import Contents, Description, FileRecords
-from shroom.documents import CSV, JSON, documents_among_others
 from shroom.intervals import USUAL, Intervals
-from shroom.problems import InvalidInput, Problems, ShroomError, printable
+from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +44,7 @@ def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Desc
     """
     described = data_set(name)
     for path in paths:
-        _refuse_another(name, path)
+        refuse_another(name, path)
     problems = Problems(limit=None)
     collection = described.read(*paths, problems=problems) if paths else read_here(name, problems)
     if not collection.records:
@@ -60,17 +59,3 @@ def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Desc
     module = importlib.import_module(f"shroom.describing.{name}")
     contents: Contents = module.contents(files, how)
     return Description(name, files, contents, problems, how)
-
-
-def _refuse_another(name: str, path: Source) -> None:
-    """Refuse a path that has files of another data set, and none of the one that was named."""
-    other = guess(path)
-    if other in (name, None):
-        return
-    documents = documents_among_others(path, Problems(), endings=JSON + CSV)
-    if all(form_of(first_keys(document)) != name for document in documents):
-        where = printable(str(path))
-        raise ShroomError(
-            f"{where}: this has the form of {other}, not of {name}; "
-            f"see 'shroom datasets describe {other} {where}'"
-        )

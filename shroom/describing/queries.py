@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.datasets.queries import is_debate_question
+from shroom.datasets.queries import folded, is_debate_question
 from shroom.describing.description import Contents, Table, counted, lengths, named
 
 if TYPE_CHECKING:
@@ -46,5 +46,5 @@ def _row(file: str, queries: Sequence[Query]) -> Row:
         "exam_prompts": len(queries) - len(debate),
         "debate_queries": len(debate),
         "debate_questions": sum(map(is_debate_question, debate)),
-        "distinct": len({" ".join(query.text.split()).casefold() for query in queries}),
+        "distinct": len({folded(query.text) for query in queries}),
     }

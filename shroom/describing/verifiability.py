@@ -12,7 +12,8 @@ from shroom.describing.description import ALL, Contents, Table, counted, lengths
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.describing.description import FileRecords
+    from shroom.citation_scores import SystemScores
+    from shroom.describing.description import FileRecords, Row
     from shroom.intervals import Intervals
 
 _SELECTION = (
@@ -29,7 +30,7 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
     statements = [statement for each in responses for statement in each.statements]
     judged = [each for statement in statements for each in statement.citation_annotations or ()]
     found = citation_scores(records, how)
-    rows = [system.to_dict() for system in (*found.systems, found.whole)] if responses else []
+    systems = [*found.systems, found.whole] if responses else []
     ratings = {
         key: counted(rating and rating.value for rating in (getattr(r, key) for r in responses))
         for key in ("fluency", "perceived_utility")
@@ -55,27 +56,27 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
             "system_name": Table(
                 "statements worth verifying and supported, citations judged and precise",
                 ("system_name",),
-                [
-                    {
-                        **row,
-                        "system_name": ALL if row["system_name"] is None else row["system_name"],
-                    }
-                    for row in rows
-                ],
+                [*map(_of_system, systems)],
             ),
             "file": Table(
                 "what the files have, and verdicts whose page has no text to hold them against",
                 ("file",),
-                [
-                    {
-                        "file": name,
-                        "responses": sum(isinstance(each, Response) for each in own),
-                        "pairs": sum(isinstance(each, Pair) for each in own),
-                        "verdicts_without_evidence": without_premise(own),
-                    }
-                    for name, own in named(files)
-                ],
+                [_of_file(*each) for each in named(files)],
             ),
         },
         notes=(_SELECTION,) if responses else (),
     )
+
+
+def _of_system(found: SystemScores) -> Row:
+    name = ALL if found.system_name is None else found.system_name
+    return {**found.to_dict(), "system_name": name}
+
+
+def _of_file(file: str, records: Sequence[Response | Pair]) -> Row:
+    return {
+        "file": file,
+        "responses": sum(isinstance(each, Response) for each in records),
+        "pairs": sum(isinstance(each, Pair) for each in records),
+        "verdicts_without_evidence": without_premise(records),
+    }

@@ -88,6 +88,14 @@ class NativeScore:
         }
 
 
+def tell_dropped(gold: Problems, problems: Problems) -> None:
+    """Report rows of the gold that were not used; what else is odd in it, describing it tells."""
+    for each in gold:
+        if each.code == "row-dropped":
+            place = {"index": each.index, "id": each.id, "key": each.key}
+            problems.add(each.code, each.file, each.expected, each.found, **place)
+
+
 def part_of(counts: Mapping[str, int], scored: Scored, how: Intervals) -> dict[str, Any]:
     """Return the counts, scores and intervals of a slice."""
     return {**counts, **flat(*estimates(scored, how))}

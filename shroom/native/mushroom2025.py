@@ -8,7 +8,7 @@ from shroom.datasets import mushroom2025
 from shroom.datasets.mushroom2025_predictions import align_files
 from shroom.intervals import USUAL, Intervals, estimates
 from shroom.metrics.spans import FLOORS, Marks, scored
-from shroom.native.base import NativeResult, NativeScore, signature, whole
+from shroom.native.base import NativeResult, NativeScore, signature, tell_dropped, whole
 from shroom.problems import Problems, ShroomError
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def score(
     ShroomError
         Where the gold has no row.
     """
-    problems = Problems(limit)
-    golds = mushroom2025.read_files(gold, problems=Problems())
+    problems, of_gold = Problems(limit), Problems(limit=None)
+    golds = mushroom2025.read_files(gold, problems=of_gold)
+    tell_dropped(of_gold, problems)
     if not any(file.records for file in golds):
         raise ShroomError(f"{gold}: no answer in it can be scored; name a labelled file")
     aligned = align_files(golds, predictions, problems=problems)

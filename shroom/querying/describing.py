@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.datasets.queries import is_debate_question
+from shroom.datasets.queries import folded, is_debate_question
 from shroom.metrics.rouge import References, words
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def describe(queries: Sequence[str], seeds: Sequence[str] | None, threshold: flo
     return Likeness(
         queries=len(queries),
         debate=sum(map(is_debate_question, queries)),
-        doubled=len(queries) - len({" ".join(text.split()).casefold() for text in queries}),
+        doubled=len(queries) - len(set(map(folded, queries))),
         threshold=threshold,
         near_other=int(other.sum()),
         near_earlier=int(earlier.sum()),
