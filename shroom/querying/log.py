@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from shroom.growing import append, lock, unwritable
 from shroom.problems import ShroomError, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from io import FileIO
 
 #: How every log begins.
 _HEAD = b'{"settings": '
@@ -47,7 +49,7 @@ class Log:
     ) -> None:
         self.path, self.settings, self.resume = Path(path), dict(settings), resume
         self.answers: list[str] = []
-        self._stream: IO[bytes] | None = None
+        self._stream: FileIO | None = None
 
     def read(self) -> Log:
         """Read the answers that are there, without touching anything.
@@ -72,13 +74,12 @@ class Log:
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = self.path.open("ab")
+            self._stream = self.path.open("ab", buffering=0)
         except OSError as error:
-            raise ShroomError(
-                f"{self.path}: cannot be written: {error.strerror or error}"
-            ) from error
+            raise unwritable(self.path, error) from error
         with self._stream:
-            self._claim()
+            # Both would ask the same.
+            lock(self._stream, self.path, "another run is writing to it; wait for its end")
             whole = self._read()
             os.truncate(self.path, whole)
             if not whole:
@@ -88,22 +89,9 @@ class Log:
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line, which is safe from a kill once this has returned."""
         assert self._stream is not None  # noqa: S101 - open comes first
-        self._stream.write(json.dumps(line).encode() + b"\n")
-        self._stream.flush()
+        append(self._stream, json.dumps(line).encode() + b"\n")
         if "answer" in line:
             self.answers.append(line["answer"])
-
-    def _claim(self) -> None:
-        """Refuse a file that another process has open: both would ask the same."""
-        with suppress(ImportError):  # there is none on Windows
-            import fcntl
-
-            try:
-                fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # type: ignore[arg-type]
-            except OSError as error:
-                raise ShroomError(
-                    f"{self.path}: another run is writing to it; wait for its end"
-                ) from error
 
     def _read(self) -> int:
         """Read the whole lines, and return how many bytes of them count."""
