@@ -38,6 +38,7 @@ MODULES = (
     "metrics/__init__.py",
     "metrics/base.py",
     "metrics/classification.py",
+    "metrics/confusion.py",
     "metrics/correlation.py",
     "metrics/resampling.py",
     "problems.py",
