@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_felm import row as felm
 from test_mushroom2025 import row as answer
+from tqdm import tqdm
 
 from shroom.datapoint import Datapoint, Label, Reference, Task
 from shroom.datasets import hub_cache
@@ -19,6 +20,8 @@ from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.table import P
 
 datasets.disable_progress_bars()
+# Its thread would outlive these tests, and large files are decoded in one piece beside threads.
+tqdm.monitor_interval = 0
 
 POINTS = st.builds(
     Datapoint,
