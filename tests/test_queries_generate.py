@@ -683,6 +683,14 @@ def test_describe(shroom, seeds, tmp_path):
     assert "ROUGE-L F of at least 1" in stdout
 
 
+def test_what_has_no_query_is_refused(shroom, tmp_path):
+    path = tmp_path / "found.jsonl"
+    path.write_text('{"index": "0"}\n')
+    code, stdout, stderr = shroom("queries", "describe", path)
+    assert (code, stdout) == (1, "")
+    assert f"{path}: has no query" in stderr
+
+
 @given(st.lists(st.lists(st.sampled_from(["should", "a", "b", "c"]), max_size=6), max_size=12))
 def test_what_is_left_is_what_the_screen_would_keep(texts):
     questions = [f"Should this be it: {' '.join(text)}?" for text in texts]

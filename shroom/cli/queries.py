@@ -153,6 +153,8 @@ def _texts(paths: list[str]) -> list[str]:
     problems = Problems()
     found = queries.read(*paths, problems=problems)
     say(problems)
+    if not found.records:
+        raise ShroomError(f"{', '.join(paths)}: has no query; each row needs query or prompt_text")
     return [query.text for query in found.records]
 
 
