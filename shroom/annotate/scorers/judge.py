@@ -144,12 +144,7 @@ class Judge:
                 'give "word" or a template that asks for that'
             )
         self.prompts = Prompts(chosen, checks.whole("generation_chars", generation_chars, 1))
-        prices = (("price_in", price_in), ("price_out", price_out), ("max_cost", max_cost))
-        self.budget = Budget(*(None if v is None else checks.number(n, v) for n, v in prices))
-        if self.budget.most is not None and None in (price_in, price_out):
-            raise ShroomError(
-                "max_cost wants prices: give price_in and price_out, for a million tokens"
-            )
+        self.budget = Budget.of(price_in, price_out, max_cost)
         longest = _LONGEST.get(chosen, _LONGEST_REASON) if max_tokens is None else max_tokens
         top = checks.whole("top_logprobs", top_logprobs, 0, 20)
         self._body: dict[str, Any] = {

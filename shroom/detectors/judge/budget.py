@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from shroom.detectors.judge import checks
+from shroom.problems import ShroomError
+
 _MILLION = 1_000_000
 
 
@@ -103,6 +106,23 @@ class Budget:
         self.spent = 0.0
         self._reserved = 0.0
         self._ratio = 1.0
+
+    @classmethod
+    def of(cls, price_in: object, price_out: object, max_cost: object) -> Budget:
+        """Return the budget of these settings, each a number or ``None``.
+
+        Raises
+        ------
+        ShroomError
+            Where one is no number, or the bound has no prices.
+        """
+        given = (("price_in", price_in), ("price_out", price_out), ("max_cost", max_cost))
+        budget = cls(*(None if v is None else checks.number(name, v) for name, v in given))
+        if budget.most is not None and None in (budget.price_in, budget.price_out):
+            raise ShroomError(
+                "max_cost wants prices: give price_in and price_out, for a million tokens"
+            )
+        return budget
 
     def cost(self, tokens: tuple[float, float]) -> float:
         """Return what these tokens cost, in and out; 0 without prices."""

@@ -173,8 +173,7 @@ class Judge:
         self._check_shots(template)
         revision = None if revision is None else checks.text("revision", revision)
         samples = checks.whole("samples", samples)
-        prices = (("price_in", price_in), ("price_out", price_out), ("max_cost", max_cost))
-        self.budget = Budget(*(None if v is None else checks.number(n, v) for n, v in prices))
+        self.budget = Budget.of(price_in, price_out, max_cost)
         self._check_together(endpoint, samples, rule)
         self._asked: Local | Remote
         if endpoint is None:
@@ -322,11 +321,6 @@ class Judge:
 
     def _check_together(self, endpoint: str | None, samples: int, rule: Rule) -> None:
         """Refuse settings that do not go together."""
-        budget = self.budget
-        if budget.most is not None and None in (budget.price_in, budget.price_out):
-            raise ShroomError(
-                "max_cost wants prices: give price_in and price_out, for a million tokens"
-            )
         if self.official and samples:
             raise ShroomError("the official baseline does not sample; leave samples out")
         if self.official and rule is Rule.BOTH:
