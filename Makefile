@@ -68,6 +68,7 @@ bench: models  ## measure speed and memory beside peers (minutes)
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/annotate.py
 	$(BIN)/python benchmarks/predicting.py
+	$(BIN)/python benchmarks/scale.py
 
 bundle: setup  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))

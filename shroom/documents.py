@@ -119,7 +119,7 @@ class _Wanted:
         """Return whether a member is one; what is neither one nor junk is reported."""
         if self.junk:
             return name.endswith(".json")
-        if _is_junk(name):
+        if is_junk(name):
             return False
         if name.lower().endswith(self.endings):
             return True
@@ -201,7 +201,7 @@ def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iter
         problems.add("file-unreadable", file, "a folder", error.strerror or "none")
 
     for parent, folders, files in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if wanted.junk or not _is_junk(name))
+        folders[:] = sorted(name for name in folders if wanted.junk or not is_junk(name))
         for name in sorted(files):
             path = Path(parent) / name
             if not wanted(name, str(path), problems):
@@ -238,7 +238,7 @@ def _zip_documents(
             for info in sorted(members, key=lambda info: info.filename):
                 name = info.filename.replace("\\", "/")
                 place = f"{file}/{name}"
-                if not name.endswith(".json") if wanted.junk else _is_junk(name):
+                if not name.endswith(".json") if wanted.junk else is_junk(name):
                     continue
                 data = _member(opened, info, place, problems, room, wanted)
                 room -= len(data or b"")
@@ -316,6 +316,7 @@ def _inflate(
     return grown.getvalue()
 
 
-def _is_junk(name: str) -> bool:
+def is_junk(name: str) -> bool:
+    """Return whether a path within a folder or a zip is what systems and the kit leave there."""
     parts = [part for part in PurePosixPath(name).parts if part != ".."]
     return any(part in _JUNK or part.startswith(".") for part in parts)

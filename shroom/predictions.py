@@ -5,20 +5,111 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shroom.check import check_documents
 from shroom.datapoint import Label
+from shroom.detectors.base import limits
 from shroom.documents import Document
 from shroom.problems import InvalidInput, Problems, ShroomError
+from shroom.submission import latest
 from shroom.table import P
 from shroom.writing import names_a_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from shroom.datasets.semeval2024 import DataFile
+    from shroom.detectors.base import Detector
     from shroom.documents import Source
+    from shroom.inference import Run
     from shroom.submission import Name
+
+
+def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
+    """Return a detector's predictions for a file as the JSON list of a submission.
+
+    The label goes by p as it is written.
+
+    Examples
+    --------
+    >>> from shroom.datapoint import pair
+    >>> from shroom.datasets.semeval2024 import DataFile
+    >>> from shroom.detectors.base import detector
+    >>> from shroom.inference import RUN
+    >>> file = DataFile("data.json", [pair("Two cats sat here.", "A dog.")])
+    >>> text = made_by(detector("unigram"), file, RUN)
+    >>> json.loads(text)[0]["label"]
+    'Hallucination'
+    """
+    points = file.datapoints
+    if getattr(chosen, "official", False):  # its label is the answer's, whatever p says
+        p, flagged = chosen.decide(points, run)  # type: ignore[attr-defined]
+    else:
+        p = chosen.predict(points, run)
+        flagged = np.round(p, 6) > limits(chosen, points)
+    with_ids = any(point.id is not None for point in points)
+    ids = np.array([point.id for point in points]) if with_ids else None
+    return text_of(np.asarray(flagged), np.round(p, 6), ids)
+
+
+def remarks(chosen: Detector, file: DataFile) -> list[str]:
+    """Return what a reader of the predictions should know of a file, in sentences."""
+    found = []
+    in_sample: Callable[..., bool] = getattr(chosen, "was_fitted_on", lambda _: False)
+    if in_sample(file.datapoints):
+        found.append(f"{chosen.name} was fitted on {file.base}: its scores there are in-sample")
+    empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
+    if empty:
+        found.append(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
+    return found
+
+
+def check_data(file: DataFile, problems: Problems) -> None:
+    """Report every datapoint of a file that cannot be judged, or not in a submission."""
+    _check_premises(file, problems)
+    _check_ids(file, problems)
+
+
+def _check_premises(file: DataFile, problems: Problems) -> None:
+    """Report every datapoint that has nothing to hold its hypothesis against."""
+    for index, point in enumerate(file.datapoints):
+        if not (point.src.strip() or point.tgt.strip()):
+            place = {"index": index, "id": point.id}
+            problems.add("premise-missing", file.base, "src or tgt", "both empty", **place)
+
+
+def _check_ids(file: DataFile, problems: Problems) -> None:
+    """Report ids that a submission could not have: doubled ones, or on some items alone."""
+    seen: set[int] = set()
+    some = any(point.id is not None for point in file.datapoints)
+    for index, point in enumerate(file.datapoints):
+        if point.id is None and some:
+            expected = "an id, as other items have"
+            problems.add("id-missing", file.base, expected, "none", index=index, key="id")
+        elif point.id is not None and point.id in seen:
+            found, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
+            problems.add("id-doubled", file.base, "an id of its own", found, **place)
+        seen |= {point.id} if point.id is not None else set()
+
+
+def wanted(found: list[Document], splits: tuple[str, ...]) -> list[Document]:
+    """Return a file that was named alone, or the latest files of these splits of a folder.
+
+    Raises
+    ------
+    InvalidInput
+        Where it cannot be told which file is the latest.
+    """
+    if len(found) == 1:
+        return found
+    problems = Problems()
+    named = sorted(latest(found, problems).items())
+    if problems.errors:
+        raise InvalidInput(problems)
+    return [document for (split, _), document in named if split in splits]
 
 
 def text_of(
@@ -53,6 +144,22 @@ def text_of(
     columns |= {key: values.tolist() for key, values in (more or {}).items()}
     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
+
+
+def list_of(lines: Iterable[bytes]) -> bytes:
+    r"""Return the JSON list, as :func:`text_of` writes it, of predictions on lines of their own.
+
+    Parameters
+    ----------
+    lines : iterable of bytes
+        JSON Lines, in pieces; each ends with the end of a line.
+
+    Examples
+    --------
+    >>> list_of([b'{"id": 1}\n{"id": 2}\n', b'{"id": 3}\n'])
+    b'[\n{"id": 1},\n{"id": 2},\n{"id": 3}\n]\n'
+    """
+    return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
 
 
 def name_for(name: Name | None, out: Source, told: str) -> str:

@@ -83,16 +83,23 @@ def read_files(
     problems = Problems() if problems is None else problems
     files = []
     for document in choose(documents_among_others(source, problems)):
-        data = document.read(problems)
-        if data is None:
-            continue
-        items = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
-        if items is not None:
-            points = from_items(items, document.file, problems)
-            files.append(DataFile(document.base, points, document.file))
+        file = from_document(document, problems)
+        if file is not None:
+            files.append(file)
     if problems.errors:
         raise InvalidInput(problems)
     return files
+
+
+def from_document(document: Document, problems: Problems) -> DataFile | None:
+    """Return what a document holds, or ``None`` where it cannot be read; see :func:`from_items`."""
+    data = document.read(problems)
+    if data is None:
+        return None
+    items = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
+    if items is None:
+        return None
+    return DataFile(document.base, from_items(items, document.file, problems), document.file)
 
 
 def from_items(items: Iterable[Any], file: str, problems: Problems) -> list[Datapoint]:

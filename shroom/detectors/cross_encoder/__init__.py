@@ -7,6 +7,7 @@ lives in the modules beside this one, which are imported when something is fitte
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from functools import cached_property
 from pathlib import Path
@@ -314,6 +315,9 @@ def session(folder: Path, shapes: Mapping[str, Sequence[int]]) -> Any:
         ) from error
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    # As torch reads it, and as Ray tells a worker which share of the cores is its own.
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    options.intra_op_num_threads = int(threads) if threads.isdecimal() else 0
     try:
         integers = np.frombuffer(zlib.decompress((folder / INTEGERS).read_bytes()), np.int8)
         graph = (folder / GRAPH).read_bytes()

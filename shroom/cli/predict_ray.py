@@ -1,0 +1,92 @@
+"""``shroom predict --engine ray``."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+import click
+
+from shroom.cli.options import say
+from shroom.cli.progress import shown_progress
+from shroom.problems import ShroomError
+from shroom.writing import names_a_file, names_a_zip
+
+if TYPE_CHECKING:
+    from shroom.inference import Run
+    from shroom.recipe import Recipe
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A Ray cluster: one that runs at an address, or one of so many workers that is begun here."""
+
+    address: str | None
+    workers: int | None
+
+    def predict(self, recipe: Recipe, data: str, output: str, run: Run, *, resume: bool) -> None:
+        """Judge the shards of a file or folder, and write their predictions into a folder."""
+        from shroom.scaling.cluster import outcomes
+        from shroom.scaling.manifest import MANIFEST, Manifest
+        from shroom.scaling.running import SUBMISSION, run_shards, write_submission
+        from shroom.scaling.shards import shards_of
+        from shroom.scaling.storage import Place
+
+        if output == "-" or names_a_file(output) or names_a_zip(output):
+            raise click.UsageError(f"--engine ray writes a folder, and {output} names none")
+        if run.device not in (None, "cpu", "cuda"):
+            raise click.UsageError(f"--engine ray takes --device cpu or cuda, got {run.device}")
+        shards = shards_of(data, recipe.data)
+        out = Place(output)
+        if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
+            raise ShroomError(f"{output}: lies in the data; name another folder")
+        manifest = Manifest(out, shards, recipe, resume=resume)
+        kept = len(shards) - len(manifest.missing)
+        if kept:
+            _note(f"{kept} of {len(shards)} shards are done")
+        judge = functools.partial(
+            outcomes, recipe=recipe, run=run, address=self.address, workers=self.workers
+        )
+        try:
+            with shown_progress("shards") as report:
+                problems = run_shards(manifest, judge, report=report, note=_note)
+        except KeyboardInterrupt:
+            done = len(shards) - len(manifest.missing)
+            say([f"{done} of {len(shards)} shards are done; to go on from them, add --resume"])
+            raise
+        say(problems)
+        written = write_submission(out, shards)
+        parts = f"{len(shards)} parts and {MANIFEST}"
+        say([f"wrote {manifest.rows} predictions to {output}: {parts}"])
+        if written:
+            say([f"and the submission of them to {out.of(SUBMISSION)}"])
+
+
+def RAY_OPTIONS(command: F) -> F:  # noqa: N802 - named like the other options
+    """Add the choice of an engine to a verb, which gets Ray's as ``ray``, or ``None``."""
+
+    @click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="This process, or a Ray cluster, which writes a part for each file of a folder.",
+    )
+    @click.option("--address", help="Of a Ray cluster that runs; by default, one is begun here.")
+    @click.option("--workers", type=click.IntRange(1), help="Of Ray; by default one for each core.")
+    @functools.wraps(command)
+    def collected(*, engine: str, address: str | None, workers: int | None, **given: Any) -> Any:
+        if engine != "ray" and (address or workers):
+            raise click.UsageError("--address and --workers are for --engine ray")
+        if engine == "ray" and (given.get("dry_run") or given.get("max_cost") is not None):
+            raise click.UsageError("--dry-run and --max-cost are not for --engine ray")
+        return command(ray=Ray(address, workers) if engine == "ray" else None, **given)
+
+    return collected  # type: ignore[return-value]
+
+
+def _note(text: str) -> None:
+    say([f"note: {text}"])
