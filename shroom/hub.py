@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ def tokenizer(name: str, revision: str | None = None) -> Any:
     """
 
     def load() -> Any:
-        found = _transformers().AutoTokenizer.from_pretrained(
+        found = _transformers(torch=False).AutoTokenizer.from_pretrained(
             _place(name), revision=revision, trust_remote_code=False
         )
         # Where its files are not there, some versions make a tokenizer that knows next to nothing.
@@ -59,7 +60,7 @@ def config(name: str, revision: str | None = None) -> Any:
     """Return the configuration of a model, which costs little; for the rest see :func:`model`."""
 
     def load() -> Any:
-        return _transformers().AutoConfig.from_pretrained(
+        return _transformers(torch=False).AutoConfig.from_pretrained(
             _place(name), revision=revision, trust_remote_code=False
         )
 
@@ -182,6 +183,8 @@ def identity(name: str, revision: str | None = None) -> str:
     return f"{folder.name}@{digest.hexdigest()[:12]}"
 
 
+#: How files of weights of transformers end.
+_WEIGHTS = frozenset((".safetensors", ".bin", ".h5", ".msgpack"))
 #: What else may lie in a model's folder, and is never read of it.
 _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
 
@@ -223,9 +226,28 @@ def _place(name: str) -> str:
     return os.path.expanduser(name)  # noqa: PTH111 - a name of the hub is no path
 
 
-def _transformers() -> Any:
+def onnx_file(name: str) -> Path | None:
+    """Return the ONNX graph that a name means, or ``None`` where it means weights.
+
+    Parameters
+    ----------
+    name : str
+        The graph's file; or a folder without weights of transformers, with ``model.onnx`` in it or
+        in its folder ``onnx``, as exporters write it.
+    """
+    path = Path(_place(name))
+    if path.suffix == ".onnx":
+        return path
+    if not path.is_dir() or any(found.suffix in _WEIGHTS for found in path.iterdir()):
+        return None
+    graphs = (path / "model.onnx", path / "onnx" / "model.onnx")
+    return next((graph for graph in graphs if graph.is_file()), None)
+
+
+def _transformers(*, torch: bool = True) -> Any:
     try:
-        import torch  # noqa: F401 - transformers needs it, and says so at length
+        if torch:
+            import_module("torch")  # transformers needs it, and says so at length
         import transformers
     except ImportError as error:
         raise ShroomError(

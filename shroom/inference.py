@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.cache import Cache
+    from shroom.journal import Journal
 
 #: How torch (on CUDA, MPS and the CPU) and ONNX Runtime say that memory does not suffice.
 _NO_MEMORY = re.compile(r"out of memory|(allocate|not enough) memory|bad_alloc", re.IGNORECASE)
@@ -36,14 +35,18 @@ def _silent(*_: object) -> None:
     """Say nothing."""
 
 
+#: The most tokens in one batch: what lies in a processor's cache, and what fills a GPU.
+BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 8192}
+
+
 @dataclass(frozen=True)
 class Run:
-    """How a prediction is run. Nothing here changes what is predicted.
+    """How a prediction is run. Only the precision changes what is predicted, and hardly.
 
     Attributes
     ----------
-    batch_tokens : int
-        The most tokens in one batch, padding included.
+    batch_tokens : int or None
+        The most tokens in one batch, padding included; by default what suits the device.
     device : str or None
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; by default the best that is there.
     report : callable
@@ -54,78 +57,43 @@ class Run:
         Keeps what has been computed, so that an interrupted run can be taken up again.
     cache : Cache or None
         Keeps it for other runs, too, where the work can tell on what it depends.
+    precision : str
+        What a classifier computes in, one of :data:`shroom.precision.PRECISIONS`: by default the
+        fastest that agrees with float32.
     """
 
-    batch_tokens: int = 2048
+    batch_tokens: int | None = None
     device: str | None = None
     report: Callable[[int, int], None] = _silent
     note: Callable[[str], None] = _silent
     journal: Journal | None = None
     cache: Cache | None = None
+    precision: str = "auto"
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens in one batch on the run's device.
+
+        Examples
+        --------
+        >>> Run(device="cuda:1").tokens, Run(64, "cuda").tokens
+        (32768, 64)
+        """
+        if self.batch_tokens is not None:
+            return self.batch_tokens
+        return BATCH_TOKENS.get((self.device or "cpu").partition(":")[0], BATCH_TOKENS["cpu"])
+
+    def to(self, device: str) -> Run:
+        """Return this run on a device."""
+        return replace(self, device=device)
+
+    def bare(self) -> Run:
+        """Return this run without what belongs to one process: reports, journal and cache."""
+        return Run(self.batch_tokens, self.device, precision=self.precision)
 
 
 #: A run of no special kind.
 RUN = Run()
-
-
-class Journal:
-    """What a run has computed so far, one line of json for each item, on disk as it comes.
-
-    Parameters
-    ----------
-    path : path
-        The file; made with the first entry.
-    resume : bool
-        Whether what is in the file counts; without, the file is begun anew.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "journal"
-    >>> Journal(path).add([("a key", [0.5])])
-    >>> Journal(path, resume=True).known
-    {'a key': [0.5]}
-    """
-
-    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
-        self.path = Path(path)
-        self.known: dict[str, list[float]] = {}
-        if resume and self.path.is_file():
-            self.known = dict(self._entries())
-        elif self.path.exists():
-            self.path.unlink()
-
-    def add(self, entries: Sequence[tuple[str, list[float]]]) -> None:
-        """Keep these keys and values."""
-        self.known.update(entries)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.writelines(json.dumps(entry) + "\n" for entry in entries)
-
-    def remove(self) -> None:
-        """Forget everything: the run has ended well."""
-        self.path.unlink(missing_ok=True)
-
-    def _entries(self) -> Iterator[tuple[str, list[float]]]:
-        """Yield the entries that are whole, and cut off what a killed run left half written."""
-        whole = 0
-        with self.path.open("rb") as stream:
-            for line in stream:
-                if line.endswith(b"\n"):
-                    whole += len(line)
-                    yield from _entry(line)
-        os.truncate(self.path, whole)
-
-
-def _entry(line: bytes) -> Iterator[tuple[str, list[float]]]:
-    """Yield the key and the values of a line, or nothing where they are not sound."""
-    try:
-        key, values = json.loads(line)
-        numbers = [float(value) for value in values]
-    except (ValueError, TypeError, OverflowError):
-        return
-    if np.isfinite(numbers).all():
-        yield str(key), numbers
 
 
 def over(
@@ -193,38 +161,68 @@ def _computed(
     address: Callable[[], str | None] | None,
 ) -> NDArray[np.float64]:
     """Return the values of distinct items, the longest of which are first: shape [items, k]."""
-    keys = [_key(scope, item) for item in items] if run.journal else []
-    before = run.journal.known if run.journal else {}
-    rows: list[NDArray[np.float64] | None] = [None] * len(items)
-    for row, key in enumerate(keys):
-        if key in before:
-            rows[row] = np.array(before[key])
+    rows = _Rows(len(items))
+    if run.journal and run.journal.known:
+        for row, item in enumerate(items):
+            rows.put([row], run.journal.known.get(_key(scope, item)))
     cache = _Recall(run.cache, address)
     recalled = cache.fill(rows, items)
     if recalled:
-        run.note(f"{recalled} of {len(items)} results are those of earlier runs, from the cache")
-    waiting = [row for row, values in enumerate(rows) if values is None]
-    start, tokens = 0, run.batch_tokens
-    while start < len(waiting):
-        stop = _end(lengths, waiting, start, tokens)
-        batch = waiting[start:stop]
-        values = _values([items[row] for row in batch], work)
-        if values is None:  # the next ones would not fit either
+        told = f"{len(recalled)} of {len(items)} results"
+        run.note(f"{told} are those of earlier runs, from the cache")
+    # Batches are those that a run without a stop would form, so that its very values come out.
+    order = [row for row in range(len(items)) if row not in recalled]
+    start, tokens = 0, run.tokens
+    while start < len(order):
+        stop = _end(lengths, order, start, tokens)
+        batch = [row for row in order[start:stop] if not rows.known[row]]
+        part = [items[row] for row in batch]
+        values = _values(part, work) if batch else None
+        if batch and values is None:  # the next ones would not fit either
             tokens = lengths[batch[0]] * len(batch) // 2
             continue
-        for row, found in zip(batch, values):
-            rows[row] = found
-        if run.journal:
-            run.journal.add([(keys[row], found.tolist()) for row, found in zip(batch, values)])
-        cache.keep([items[row] for row in batch], values)
         start = stop
-        run.report(len(items) - len(waiting) + start, len(items))
-    found = [values for values in rows if values is not None]
-    if len({values.shape for values in found}) > 1:
+        if values is None:
+            continue
+        rows.put(batch, values)
+        if run.journal:
+            run.journal.add([(_key(scope, item), row.tolist()) for item, row in zip(part, values)])
+        cache.keep(part, values)
+        run.report(int(rows.known.sum()), len(items))
+    if rows.values is None:
         place, option = (run.journal, "--resume") if run.journal else (run.cache, "the cache")
         where = place.path if place else "a run"
         raise ShroomError(f"{where}: holds what no run wrote; go on without {option}")
-    return np.stack(found)
+    return rows.values
+
+
+class _Rows:
+    """The values of items as they come, in one array, since there may be very many.
+
+    Attributes
+    ----------
+    known : array of bool, shape [n]
+        Which items have values.
+    values : array, shape [n, k], or None
+        ``None`` before the first, and for good once two items have unlike numbers of values.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.known = np.zeros(n, bool)
+        self.values: NDArray[np.float64] | None = None
+
+    def put(self, places: Sequence[int], found: Any) -> None:
+        """Set the values of items: shape [places, k], or [k] of one; ``None`` sets none."""
+        if found is None:
+            return
+        rows = np.asarray(found, np.float64).reshape(len(places), -1)
+        if self.values is None and not self.known.any():
+            self.values = np.empty((len(self.known), rows.shape[1]))
+        if self.values is not None and self.values.shape[1] == rows.shape[1]:
+            self.values[places] = rows
+        else:
+            self.values = None
+        self.known[places] = True
 
 
 class _Recall:
@@ -233,14 +231,15 @@ class _Recall:
     def __init__(self, cache: Cache | None, address: Callable[[], str | None] | None) -> None:
         self._cache, self._address = cache, address
 
-    def fill(self, rows: list[NDArray[np.float64] | None], items: Sequence[tuple[Any, ...]]) -> int:
-        """Put what is known into the rows that have no values; return how many it was."""
-        missing = [row for row, values in enumerate(rows) if values is None]
+    def fill(self, rows: _Rows, items: Sequence[tuple[Any, ...]]) -> set[int]:
+        """Put what is known into the rows that have no values; return which these are."""
+        missing = np.flatnonzero(~rows.known).tolist()
         keys = self._keys([items[row] for row in missing])
         known = self._cache.get(keys) if self._cache and keys else {}
-        for row, key in zip(missing, keys):
-            rows[row] = known.get(key)
-        return len(known)
+        found = {row: known[key] for row, key in zip(missing, keys) if key in known}
+        for row, values in found.items():
+            rows.put([row], values)
+        return set(found)
 
     def keep(self, items: Sequence[tuple[Any, ...]], values: NDArray[np.float64]) -> None:
         """Keep what has been computed."""

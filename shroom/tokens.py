@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
 #: Families that count their positions from the padding's id + 1, so that some are never used.
 _OFFSET = frozenset(
@@ -59,25 +63,33 @@ def longest(tokenizer: Any, config: Any) -> int:
     return min(known, default=_USUAL)
 
 
-def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
-    """Return how many tokens each distinct text has, without special ones."""
+def encoded(tokenizer: Any, texts: Iterable[str]) -> dict[str, NDArray[np.int32]]:
+    """Return the ids of each distinct text's tokens, without special ones."""
     distinct = list(dict.fromkeys(texts))
-    found: dict[str, int] = {}
+    found: dict[str, NDArray[np.int32]] = {}
     for start in range(0, len(distinct), _SLICE):
         part = distinct[start : start + _SLICE]
-        ids = tokenizer(
+        rows = tokenizer(
             part,
             add_special_tokens=False,
             return_attention_mask=False,
             return_token_type_ids=False,
             verbose=False,
         )["input_ids"]
-        found.update(zip(part, map(len, ids)))
+        found.update((text, np.array(ids, np.int32)) for text, ids in zip(part, rows))
     return found
+
+
+def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
+    """Return how many tokens each distinct text has, without special ones."""
+    return {text: len(ids) for text, ids in encoded(tokenizer, texts).items()}
 
 
 class PairReader:
     """How pairs become a model's input: the first text is cut before the second.
+
+    Each text is tokenized once, however often it occurs; a pair is put together from its texts as
+    the tokenizer itself would do it.
 
     Parameters
     ----------
@@ -92,9 +104,10 @@ class PairReader:
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         self._tokenizer = tokenizer
+        self._frame = _Frame(tokenizer)
         self.room = room
-        self.special = int(tokenizer.num_special_tokens_to_add(pair=True))
-        self._count: dict[str, int] = {}
+        self.special = self._frame.special
+        self._ids: dict[str, NDArray[np.int32]] = {}
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
         """Return how many tokens each distinct text has, without special ones."""
@@ -102,51 +115,91 @@ class PairReader:
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """Return the tokens of each pair before anything is cut."""
-        self._count = self.count(text for pair in pairs for text in pair)
+        texts = dict.fromkeys(text for pair in pairs for text in pair)
+        new = encoded(self._tokenizer, (text for text in texts if text not in self._ids))
+        self._ids = {text: new[text] if text in new else self._ids[text] for text in texts}
         return [self._length(pair) for pair in pairs]
 
-    def batch(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        """Return the tensors of some of the pairs that ``lengths`` was given."""
-        ones, others = map(list, zip(*pairs))
-        if not self._tokenizer.is_fast:  # it does not tell which text a token is of
-            ways = {"truncation": True, "max_length": self.room, "padding": True}
-            return self._tokenizer(ones, others, return_tensors="pt", verbose=False, **ways)
-        encoded = self._tokenizer(ones, others, verbose=False)
-        rows = []
-        for row, pair in enumerate(pairs):
-            given = {key: values[row] for key, values in encoded.items()}
-            if self._length(pair) > self.room:
-                kept = self._kept(pair, encoded, row)
-                given = {key: [values[place] for place in kept] for key, values in given.items()}
-            rows.append(given)
-        return self._tokenizer.pad(rows, return_tensors="pt", verbose=False)
+    def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.int64]]:
+        """Return the arrays, each of shape [pairs, tokens], of pairs that ``lengths`` was given."""
+        return self._frame.batch([self._kept(pair) for pair in pairs])
 
     def cuts_second(self, pair: tuple[str, str]) -> bool:
         """Return whether the second text has to be cut too."""
-        return self._shares(pair)[1] < self._count[pair[1]]
+        return self._shares(pair)[1] < len(self._ids[pair[1]])
 
     def _length(self, pair: tuple[str, str]) -> int:
-        return self._count[pair[0]] + self._count[pair[1]] + self.special
+        return len(self._ids[pair[0]]) + len(self._ids[pair[1]]) + self.special
 
     def _shares(self, pair: tuple[str, str]) -> tuple[int, int]:
         """Return how many tokens of each text are kept: all of the second where that can be."""
-        one, other = (self._count[text] for text in pair)
+        one, other = (len(self._ids[text]) for text in pair)
         free = self.room - self.special
         if min(one, 1) + other > free:
             other = free - min(one, free // 2)
         return min(one, free - other), other
 
-    def _kept(self, pair: tuple[str, str], encoded: Any, row: int) -> list[int]:
-        """Return the places of the tokens that are kept of a pair.
+    def _kept(self, pair: tuple[str, str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        one, other = self._shares(pair)
+        return self._ids[pair[0]][:one], self._ids[pair[1]][:other]
 
-        The library's own truncation makes an encoding of all that is left over, and of two long
-        texts of every piece with every other: memory would not suffice.
-        """
-        left = dict(enumerate(self._shares(pair)))
-        kept = []
-        for place, part in enumerate(encoded.sequence_ids(row)):
-            if part is not None:
-                left[part] -= 1
-            if part is None or left[part] >= 0:
-                kept.append(place)
-        return kept
+
+class _Frame:
+    """Where a tokenizer puts its special tokens around two texts, and how it fills up a batch."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        one, other = (
+            tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in "ab"
+        )
+        pair = tokenizer("a", "b", verbose=False)
+        ids = pair["input_ids"]
+        first = _place(ids, one, 0)
+        second = _place(ids, other, first + len(one))
+        spans = (0, first), (first + len(one), second), (second + len(other), len(ids))
+        self._special = [np.array(ids[start:stop], np.int32) for start, stop in spans]
+        self.special = sum(map(len, self._special))
+        self._left = tokenizer.padding_side == "left"
+        self._padding = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
+        self._with_mask = "attention_mask" in pair
+        # What an array of token types has in each of the five parts of a pair.
+        self._types: tuple[NDArray[np.int32], ...] = ()
+        if "token_type_ids" in pair:
+            types = pair["token_type_ids"]
+            self._padding["token_type_ids"] = tokenizer.pad_token_type_id
+            before, between, after = (np.array(types[a:b], np.int32) for a, b in spans)
+            texts = (np.int32(types[place]) for place in (first, second))
+            self._types = (before, np.array(next(texts)), between, np.array(next(texts)), after)
+
+    def batch(
+        self, texts: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the arrays of pairs of ids, filled up to the longest."""
+        before, between, after = self._special
+        rows = [np.concatenate((before, one, between, other, after)) for one, other in texts]
+        made = {"input_ids": self._filled("input_ids", rows)}
+        if self._with_mask:
+            ones = [np.ones(len(row), np.int32) for row in rows]
+            made["attention_mask"] = self._filled("attention_mask", ones)
+        if self._types:
+            types = [np.concatenate(self._types_of(len(a), len(b))) for a, b in texts]
+            made["token_type_ids"] = self._filled("token_type_ids", types)
+        return made
+
+    def _types_of(self, one: int, other: int) -> list[NDArray[np.int32]]:
+        before, first, between, second, after = self._types
+        return [before, np.repeat(first, one), between, np.repeat(second, other), after]
+
+    def _filled(self, key: str, rows: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+        longest = max(map(len, rows))
+        filled = np.full((len(rows), longest), self._padding[key], np.int64)
+        for place, row in enumerate(rows):
+            filled[place, slice(-len(row), None) if self._left else slice(len(row))] = row
+        return filled
+
+
+def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:
+    """Return where ``part`` is in ``ids``, from ``start`` on."""
+    for place in range(start, len(ids) - len(part) + 1):
+        if ids[place : place + len(part)] == part:
+            return place
+    raise ValueError("the tokenizer reads a text otherwise in a pair than alone")

@@ -20,7 +20,8 @@ from shroom.cli.cache import size_of
 from shroom.datapoint import pair
 from shroom.detectors.cross_encoder import CrossEncoder
 from shroom.detectors.nli import NLI
-from shroom.inference import RUN, Journal, Run, over
+from shroom.inference import RUN, Run, over
+from shroom.journal import Journal
 from shroom.problems import ShroomError
 
 

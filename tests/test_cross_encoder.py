@@ -21,10 +21,10 @@ from shroom.detectors.cross_encoder.corpora import Corpus
 from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
 from shroom.detectors.cross_encoder.export import exported
 from shroom.detectors.cross_encoder.fitting import Fitting
-from shroom.detectors.cross_encoder.quantise import in_steps, packed, quantised
 from shroom.detectors.cross_encoder.training import Example, Schedule, train
 from shroom.inference import Run
 from shroom.problems import ShroomError
+from shroom.quantise import in_steps, packed, quantised
 
 POINTS = read(SAMPLE / "val.model-aware.json")[:24]
 P = np.array([point.p for point in POINTS])

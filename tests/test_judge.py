@@ -21,7 +21,8 @@ from shroom.detectors.base import detector
 from shroom.detectors.judge import Estimate, Judge, answers, prompts
 from shroom.detectors.judge.answers import Reply, Step
 from shroom.detectors.judge.shots import Shots
-from shroom.inference import Journal, Run
+from shroom.inference import Run
+from shroom.journal import Journal
 from shroom.problems import ShroomError
 from shroom.recipe import parsed
 

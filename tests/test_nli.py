@@ -1,9 +1,12 @@
 """The NLI detector: whose classes are which, what p follows, and what is cut."""
 
 import csv
+import functools
 import itertools
 import json
 import sys
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,8 +22,8 @@ from shroom.detectors import settings
 from shroom.detectors.base import detector
 from shroom.detectors.classifier import columns
 from shroom.detectors.nli import FORMULAS, NLI, p_from
-from shroom.inference import Journal, Run
-from shroom.precision import Guarded
+from shroom.inference import Run
+from shroom.journal import Journal
 from shroom.problems import ShroomError
 from shroom.tokens import PairReader, counts, longest, plain
 
@@ -300,6 +303,43 @@ def test_a_text_is_only_ever_text(made):
     assert ids.count(2) == 3  # the three ends of a pair
 
 
+TEXTS = st.text(max_size=20).map(plain)
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6), st.sampled_from(NLI_ARCHITECTURES)
+)
+def test_a_pair_is_put_together_as_the_tokenizer_itself_does_it(pairs, architecture):
+    tokenizer, reader = readers(architecture)
+    lengths, found = reader.lengths(pairs), reader.batch(pairs)
+    expected = tokenizer(*map(list, zip(*pairs)), padding=True, verbose=False)
+    assert set(found) == set(expected)
+    for key, rows in expected.items():
+        np.testing.assert_array_equal(found[key], rows)
+    assert lengths == found["attention_mask"].sum(axis=1).tolist()
+
+
+@functools.lru_cache
+def readers(architecture):
+    folder = Path(tempfile.mkdtemp())
+    nli_model(folder, architecture)
+    tokenizer = hub.tokenizer(str(folder))
+    tokenizer.split_special_tokens = True
+    return tokenizer, PairReader(hub.tokenizer(str(folder)), 10**6)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_is_where_the_tokenizer_has_it(side, made):
+    tokenizer = hub.tokenizer(made("bert"))
+    tokenizer.padding_side = side
+    reader = PairReader(tokenizer, LENGTH)
+    pairs = [("A cat sat.", "A dog."), ("A", "b")]
+    reader.lengths(pairs)
+    expected = tokenizer(*map(list, zip(*pairs)), padding=True)
+    for key, rows in reader.batch(pairs).items():
+        np.testing.assert_array_equal(rows, expected[key])
+
+
 # --- what is too long
 
 
@@ -397,96 +437,6 @@ def test_plain_text_can_be_written(text):
     assert len(found) == len(text)
     if not any("\ud800" <= char <= "\udfff" for char in text):
         assert found == text
-
-
-# --- float16
-
-
-def precise(bad_from=None):
-    """Return a loader whose float16 gives no number from a batch on, and what was loaded."""
-    loaded, seen = [], []
-
-    def load(precision):
-        loaded.append(precision)
-
-        def forward(batch):
-            seen.append(batch)
-            values = np.array(batch, precision)
-            if precision == "float16" and bad_from is not None and len(seen) >= bad_from:
-                values[-1] = np.nan
-            return values
-
-        return forward
-
-    return load, loaded
-
-
-def test_float16_is_kept_where_it_gives_numbers():
-    load, loaded = precise()
-    forward = Guarded(load, half=True)
-    assert forward([1, 2]).dtype == np.float16
-    assert forward([3]).dtype == np.float16
-    assert loaded == ["float16"]
-
-
-@pytest.mark.parametrize("bad_from", [1, 2])
-def test_float16_is_left_for_good_where_it_gives_none(bad_from):
-    load, loaded = precise(bad_from)
-    forward = Guarded(load, half=True)
-    for _ in range(4):
-        found = forward([1, 2])
-        np.testing.assert_array_equal(found, [1, 2])
-    assert found.dtype == np.float32
-    assert loaded == ["float16", "float32"]
-
-
-def test_float16_is_left_where_it_overflows():
-    load, loaded = precise()
-    forward = Guarded(load, half=True)
-    np.testing.assert_array_equal(forward([1e6, -1e6]), [1e6, -1e6])
-    assert loaded == ["float16", "float32"]
-
-
-def test_float32_is_not_tried_twice():
-    load, loaded = precise()
-    forward = Guarded(load, half=False)
-    assert np.isnan(forward([np.nan])).all()
-    assert loaded == ["float32"]
-
-
-def test_a_model_in_float16_that_overflows_gives_the_float32_values(made, tmp_path, monkeypatch):
-    """As on CUDA: half the model, find that it gives no numbers, and load it again."""
-    import torch
-
-    folder = made("bert")
-    expected = NLI(folder).probabilities(PAIRS)
-    from shroom.detectors import classifier
-
-    precisions = []
-
-    def halved(load, *, half):
-        assert not half  # on the CPU
-
-        def noting(precision):
-            precisions.append(precision)
-            return load(precision)
-
-        return Guarded(noting, half=True)
-
-    monkeypatch.setattr(classifier, "Guarded", halved)
-    np.testing.assert_allclose(NLI(folder).probabilities(PAIRS), expected, atol=0.02)
-    assert precisions == ["float16"]
-
-    model = hub.model("nli", folder, device="cpu")
-    with torch.no_grad():
-        model.classifier.weight *= 1e6
-    model.save_pretrained(tmp_path)
-    hub.tokenizer(folder).save_pretrained(tmp_path)
-    precisions.clear()
-    found = NLI(str(tmp_path)).probabilities(PAIRS)
-    assert precisions == ["float16", "float32"]
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
 def test_weights_that_give_no_numbers_are_told(made, tmp_path):

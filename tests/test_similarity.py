@@ -24,7 +24,8 @@ from shroom.detectors.crossval import out_of_fold
 from shroom.detectors.logistic import Logistic
 from shroom.detectors.sentences import Layout, SentenceEncoder, layout
 from shroom.detectors.similarity import Similarity
-from shroom.inference import RUN, Journal, Run
+from shroom.inference import RUN, Run
+from shroom.journal import Journal
 from shroom.problems import ShroomError
 
 TEXTS = [*TEXT, "A cat.", "", "猫だ 𝔘ñ", "A cat."]

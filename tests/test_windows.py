@@ -14,7 +14,8 @@ from shroom.detectors.nli import NLI, p_from
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
 from shroom.detectors.windowed import Windowed, Windows, best_rows, parts_of
-from shroom.inference import Journal, Run
+from shroom.inference import Run
+from shroom.journal import Journal
 from shroom.problems import ShroomError
 from shroom.tokens import PairReader, counts, plain
 from shroom.windows import beginning, sentence_spans, spans, windows

@@ -17,7 +17,7 @@ from shroom.annotate.reading import read
 from shroom.annotate.running import score, waiting
 from shroom.cli.options import INPUT, format_option, say
 from shroom.cli.progress import shown_progress
-from shroom.inference import Run
+from shroom.cli.running import run_options
 from shroom.problems import Problems
 from shroom.writing import refuse_overwriting, refuse_unwritable, write_atomically
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shroom.annotate.base import Ranked, Scorer, Scores, Work
     from shroom.annotate.running import Scored
     from shroom.datasets.dreamcatcher_records import Question
+    from shroom.inference import Run
 
 EXAMPLES = """\b
 Examples:
@@ -55,8 +56,7 @@ A config:
 @click.option(
     "--against", type=INPUT, help="People's judgements, to hold scores and ranks against."
 )
-@click.option("--batch-tokens", type=click.IntRange(1), default=2048, show_default=True)
-@click.option("--device", help="Of models: cpu, cuda, mps; by default the best there is.")
+@run_options()
 @format_option("text", "json", about="The summary as text, or as one json object.")
 def command(
     *,
@@ -64,8 +64,7 @@ def command(
     resume: bool,
     dry_run: bool,
     against: str | None,
-    batch_tokens: int,
-    device: str | None,
+    run: Run,
     form: str,
 ) -> int:
     """Score and rank generations as CONFIG says.
@@ -94,7 +93,7 @@ def command(
         judgements = people.read(against)
         judged(questions, judgements)  # before hours of scoring
     log = Log(log_path, resume=resume)
-    scored = _scored(plan.scorers, questions, log, batch_tokens, device)
+    scored = _scored(plan.scorers, questions, log, run)
     ranked = plan.ranker.rank(scored.questions) if plan.ranker else None
     made = output_texts(ranked.questions if ranked else scored.questions)
     for key, path in (("output", plan.output), ("ranked", plan.ranked), ("pairs", plan.pairs)):
@@ -109,13 +108,7 @@ def command(
     return 1
 
 
-def _scored(
-    scorers: Sequence[Scorer],
-    questions: list[Question],
-    log: Log,
-    batch_tokens: int,
-    device: str | None,
-) -> Scored:
+def _scored(scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run) -> Scored:
     said: set[str] = set()
 
     def note(text: str) -> None:
@@ -125,8 +118,8 @@ def _scored(
 
     try:
         with log.open() if scorers else nullcontext():
-            run = Run(batch_tokens, device, note=note)
-            return score(questions, [_Shown(each) for each in scorers], log, lambda _: run)
+            how = replace(run, note=note)
+            return score(questions, [_Shown(each) for each in scorers], log, lambda _: how)
     except KeyboardInterrupt:
         say([f"{len(log.known)} scores are kept in {log.path}; to go on from them, add --resume"])
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,12 @@ import click
 
 from shroom.cli.options import OUTPUT, deliver, format_option, interval_options, say
 from shroom.cli.progress import shown_progress
+from shroom.cli.running import run_options
 from shroom.evaluating.contenders import contenders
 from shroom.evaluating.matrix import evaluate
 from shroom.evaluating.store import Store
 from shroom.evaluating.subjects import subjects
 from shroom.evaluating.tuning import MEASURES, split
-from shroom.inference import RUN, Run
 from shroom.problems import ShroomError, printable
 from shroom.writing import refuse_overwriting
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from shroom.evaluating.matrix import Matrix
     from shroom.evaluating.subjects import Subject
+    from shroom.inference import Run
     from shroom.intervals import Intervals
 
 EXAMPLES = """\b
@@ -70,14 +72,7 @@ Examples:
     help="Where p are kept, to go on from.  [default: OUTPUT.runs, or the user's cache]",
 )
 @click.option("--fresh", is_flag=True, help="Make all p anew, whatever was kept.")
-@click.option("--device", help="cpu, cuda, cuda:1 or mps; by default the best that is there.")
-@click.option(
-    "--batch-tokens",
-    type=click.IntRange(1),
-    default=RUN.batch_tokens,
-    show_default=True,
-    help="The most tokens that go through a model at once.",
-)
+@run_options()
 @interval_options(1000)
 def command(
     *,
@@ -91,8 +86,7 @@ def command(
     corrupt: bool,
     runs: str | None,
     fresh: bool,
-    device: str | None,
-    batch_tokens: int,
+    run: Run,
     intervals: Intervals,
 ) -> None:
     """Hold each DETECTOR against each data set: accuracy, balanced accuracy, AUROC, rho, time.
@@ -119,7 +113,7 @@ def command(
     @contextmanager
     def watch(label: str) -> Iterator[Run]:
         with shown_progress(label) as report:
-            yield Run(batch_tokens, device, report)
+            yield replace(run, report=report)
 
     try:
         matrix = evaluate(

@@ -15,10 +15,11 @@ from shroom.cli.cache import NO_CACHE, opened
 from shroom.cli.options import INPUT, OUTPUT, SETTINGS, say
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
+from shroom.cli.running import run_options
 from shroom.datasets.semeval2024 import DataFile, read_files
 from shroom.detectors.base import DEFAULT, REGISTRY
 from shroom.documents import RUN_RECORD
-from shroom.inference import RUN, Journal, Run
+from shroom.journal import Journal
 from shroom.predictions import check_data, check_made, made_by, name_for, remarks, wanted
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.recipe import Recipe
@@ -35,6 +36,7 @@ from shroom.writing import (
 
 if TYPE_CHECKING:
     from shroom.detectors.base import Detector
+    from shroom.inference import Run
 
 EXAMPLES = """\b
 Examples:
@@ -52,14 +54,7 @@ Examples:
 @click.option("--model", help="A fitted model, a folder of transformers, or a name on the hub.")
 @SETTINGS
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Hallucination where p is greater.")
-@click.option(
-    "--batch-tokens",
-    type=click.IntRange(1),
-    default=RUN.batch_tokens,
-    show_default=True,
-    help="The most tokens that go through a model at once.",
-)
-@click.option("--device", help="cpu, cuda, cuda:1 or mps; by default the best that is there.")
+@run_options()
 @click.option("--resume", is_flag=True, help="Go on from where an interrupted run has come to.")
 @NO_CACHE
 @click.option("--max-cost", type=click.FloatRange(0), help="Stop a judge before it costs more.")
@@ -72,8 +67,7 @@ def command(
     model: str | None,
     settings: dict[str, Any],
     threshold: float | None,
-    batch_tokens: int,
-    device: str | None,
+    run: Run,
     resume: bool,
     no_cache: bool,
     max_cost: float | None,
@@ -97,7 +91,7 @@ def command(
     if output is None and not dry_run:
         raise click.UsageError("where shall the predictions go? Name a file or a folder with -o")
     if ray is not None and output is not None:
-        ray.predict(recipe, data, output, Run(batch_tokens, device), resume=resume)
+        ray.predict(recipe, data, output, run, resume=resume)
         return
     files = _files(data, recipe)
     if output is None or dry_run:
@@ -116,11 +110,11 @@ def command(
             for text in remarks(chosen, file):
                 _note(text)
             with shown_progress(file.base) as report:
-                run = Run(batch_tokens, device, report, _note, journal=journal, cache=cache)
-                made[name] = made_by(chosen, file, run)
+                how = replace(run, report=report, note=_note, journal=journal, cache=cache)
+                made[name] = made_by(chosen, file, how)
     except KeyboardInterrupt:
-        if journal and journal.known:
-            say([f"{len(journal.known)} results are kept; to go on from them, add --resume"])
+        if journal and journal.kept:
+            say([f"{journal.kept} results are kept; to go on from them, add --resume"])
         raise
     seconds = time.monotonic() - began
     check_made(made)

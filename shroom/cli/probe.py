@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 
 from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, interval_options, say
 from shroom.cli.progress import shown_progress
-from shroom.inference import Run
+from shroom.cli.running import run_options
 from shroom.probing.frame import MODES, POSITIONS
 from shroom.probing.sites import KINDS
 from shroom.problems import Problems, ShroomError, nearest, printable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shroom.datasets.dreamcatcher_records import Question
+    from shroom.inference import Run
     from shroom.intervals import Intervals
     from shroom.probing.saved import SavedProbe
 
@@ -32,15 +34,6 @@ Examples:
   shroom probe score questions.jsonl --probe my-probe -o scored.jsonl
   shroom probe report my-probe --html page.html -o layers.svg
 """
-
-BATCH_TOKENS = click.option(
-    "--batch-tokens",
-    type=click.IntRange(1),
-    default=Run.batch_tokens,
-    show_default=True,
-    help="The most tokens in one batch.",
-)
-DEVICE = click.option("--device", help="cpu, cuda, mps; by default the best there is.")
 
 
 def _kinds(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
@@ -106,8 +99,7 @@ def command() -> None:
     show_default=True,
     help="Of the cross-validation.",
 )
-@BATCH_TOKENS
-@DEVICE
+@run_options(precision=False)
 @click.option("--resume", is_flag=True, help="Use the states that an earlier run has read.")
 @interval_options(1000)
 @format_option("text", "json", about="A table, or one json object.")
@@ -120,8 +112,7 @@ def _train(
     by_head: bool,
     kinds: list[str],
     folds: int,
-    batch_tokens: int,
-    device: str | None,
+    run: Run,
     resume: bool,
     intervals: Intervals,
     form: str,
@@ -146,9 +137,9 @@ def _train(
         reading_, fitting = (
             functools.partial(_reported, report, word) for word in ("states", "places")
         )
-        run = Run(batch_tokens, device, report=reading_, note=lambda text: say([f"note: {text}"]))
+        how = replace(run, report=reading_, note=lambda text: say([f"note: {text}"]))
         try:
-            saved = make(given, plan, folder, run, fitting, resume=resume)
+            saved = make(given, plan, folder, how, fitting, resume=resume)
         except KeyboardInterrupt:
             say([f"the states read so far are kept in {output}; to go on, add --resume"])
             raise
@@ -161,8 +152,7 @@ def _train(
 @click.option("--probe", required=True, type=click.Path(exists=True, file_okay=False))
 @click.option("-o", "--output", type=OUTPUT, required=True, help="The questions with probe_score.")
 @click.option("--model", help="The language model, where it no longer is where it was.")
-@BATCH_TOKENS
-@DEVICE
+@run_options(precision=False)
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run ended.")
 def _score(
     *,
@@ -170,8 +160,7 @@ def _score(
     probe: str,
     output: str,
     model: str | None,
-    batch_tokens: int,
-    device: str | None,
+    run: Run,
     resume: bool,
 ) -> int:
     """Add probe_score, p(the model knows the answer), to each generation of QUESTIONS."""
@@ -187,9 +176,9 @@ def _score(
     scorer = Probe(probe, model)
     given = _read(questions)
     with log.open(), shown_progress("questions") as report:
-        run = Run(batch_tokens, device, report=report, note=lambda text: say([f"note: {text}"]))
+        how = replace(run, report=report, note=lambda text: say([f"note: {text}"]))
         try:
-            found = score(given, [scorer], log, lambda _: run)
+            found = score(given, [scorer], log, lambda _: how)
         except KeyboardInterrupt:
             say([f"{len(log.known)} scores are kept in {log.path}; to go on, add --resume"])
             raise

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def shown_progress(label: str) -> Iterator[Callable[..., None]]:
-    """Show a bar on stderr while the context lasts.
+    """Show a bar on stderr while the context lasts, with items a second and the time left.
 
     Yields a function of the number done, the number of all and, if there is more to say, a text
     that stands behind the bar.
@@ -25,14 +25,24 @@ def shown_progress(label: str) -> Iterator[Callable[..., None]]:
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TextColumn,
         TimeRemainingColumn,
     )
+
+    class Rate(ProgressColumn):
+        """Items a second, of late."""
+
+        def render(self, task: Task) -> str:
+            speed = task.finished_speed or task.speed
+            return "" if speed is None else f"{speed:.3g}/s"
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        Rate(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[more]}"),
     )

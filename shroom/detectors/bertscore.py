@@ -69,7 +69,7 @@ class BertScore:
             distinct = {text for item in batch for text in _texts(item)}
             new = sorted(distinct - vectors.keys(), key=lambda text: (-length[text], text))
             sizes = [min(length[text], room) for text in new]
-            for places in batches(sizes, run.batch_tokens):
+            for places in batches(sizes, run.tokens):
                 part = [new[place] for place in places]
                 safe = [texts[text] for text in part]
                 vectors.update(zip(part, _vectors(tokenizer, encoder, safe, room)))

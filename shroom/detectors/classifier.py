@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom import hub
 from shroom.detectors.windowed import Windowed, Windows, best_rows, parts_of
-from shroom.inference import over
-from shroom.precision import Guarded
+from shroom.precision import softmax
 from shroom.problems import ShroomError, show
-from shroom.tokens import PairReader, longest
+from shroom.sequence_classifier import SequenceClassifier
+from shroom.tokens import PairReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,37 +81,18 @@ class Classifier:
     Parameters
     ----------
     name, revision : str
-        A folder, or a name on the hub; and its commit, tag or branch there.
-    device : str, optional
-        By default the best that is there; on CUDA, float16 is used where it gives numbers.
+        As :class:`shroom.sequence_classifier.SequenceClassifier` takes them.
+    run : Run
+        Its device and precision.
     windows : Windows
         How a premise is read that is too long.
     """
 
-    def __init__(
-        self,
-        name: str,
-        revision: str | None,
-        device: str | None,
-        windows: Windows,
-    ) -> None:
-        config = hub.config(name, revision)
-        self._columns = columns(name, config.id2label)
+    def __init__(self, name: str, revision: str | None, run: Run, windows: Windows) -> None:
+        self._model = SequenceClassifier("nli", name, revision, run)
+        self._columns = columns(name, self._model.config.id2label)
         self._name, self._windows = name, windows
-        self._identity = hub.identity(name, revision)
-        self._scope = f"nli {self._identity}"
-        self._revision = revision
-        tokenizer = hub.tokenizer(name, revision)
-        self._reader = PairReader(tokenizer, longest(tokenizer, config))
-        self._device = device = device or hub.best_device()
-
-        def load(precision: str) -> Any:
-            model = hub.model("nli", name, revision, device)
-            if model.config.pad_token_id is None:
-                model.config.pad_token_id = tokenizer.pad_token_id
-            return forward_of(model.half() if precision == "float16" else model)
-
-        self._logits = Guarded(load, half=device.startswith("cuda"))
+        self._reader = PairReader(self._model.tokenizer, self._model.room)
 
     def probabilities(self, pairs: list[tuple[str, str]], run: Run) -> NDArray[np.float64]:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3].
@@ -130,36 +109,18 @@ class Classifier:
             run.note(note)
         if not all(fits):
             lengths = self._reader.lengths(read.items)
-        logits = over(
-            read.items,
-            lambda batch: self._logits(self._reader.batch(batch)),
-            lengths=[min(length, room) for length in lengths],
-            scope=self._scope,
-            run=run,
-            address=self._address,
-        )
-        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-        found = exponents / exponents.sum(axis=1, keepdims=True)
+        shortened = [min(length, room) for length in lengths]
+        logits = self._model.logits(read.items, shortened, self._reader.batch, "nli", run)
         entailment, neutral, contradiction = self._columns
+        if logits.shape[1] != len(self._model.config.id2label):
+            raise ShroomError(
+                f"{self._name}: gives {logits.shape[1]} numbers for a pair, and its config.json "
+                f"names {len(self._model.config.id2label)} classes"
+            )
+        found = softmax(logits)
         middle = np.zeros(len(found)) if neutral is None else found[:, neutral]
         rows = np.column_stack((found[:, entailment], middle, found[:, contradiction]))
         return best_rows(rows, read, self._windows)
-
-    @cached_property
-    def _content(self) -> str | None:
-        """What tells the weights from others, unless their files have changed since."""
-        unchanged = hub.identity(self._name, self._revision) == self._identity
-        return hub.content(self._name, self._revision) if unchanged else None
-
-    def _address(self) -> str | None:
-        """Return what the logits depend on beside the texts."""
-        import torch
-
-        if self._content is None:
-            return None
-        precision = "float16" if self._logits.half else "float32"
-        room = self._reader.room
-        return f"nli {self._content} {precision} {room} {self._device} torch {torch.__version__}"
 
     def _parts(self, pair: tuple[str, str]) -> list[tuple[str, str]]:
         premises, hyp = parts_of(*pair, self._reader, self._windows)
@@ -175,21 +136,3 @@ class Classifier:
             f"{len(long)} of {len(pairs)} premises were cut{also}: {self._name} reads at most "
             f"{self._reader.room} tokens of both together"
         )
-
-
-def forward_of(model: Any) -> Any:
-    """Return a classifier's function from a batch of tokens to logits, shape [batch, labels]."""
-    import inspect
-
-    import torch
-
-    known = inspect.signature(model.forward).parameters
-
-    def forward(batch: Any) -> NDArray[np.float32]:
-        given = {key: value.to(model.device) for key, value in batch.items() if key in known}
-        with torch.inference_mode():
-            logits = model(**given).logits
-        found: NDArray[np.float32] = logits.float().cpu().numpy()
-        return found
-
-    return forward

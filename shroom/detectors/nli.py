@@ -92,7 +92,7 @@ class NLI:
         self.multilingual = settings.flag("multilingual", multilingual)
         self.threshold = settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
-        self._loaded: dict[str | None, list[Classifier]] = {}
+        self._loaded: dict[tuple[str | None, str], list[Classifier]] = {}
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
@@ -144,13 +144,12 @@ class NLI:
         return np.asarray(np.mean(self._by_model(pairs, run), axis=0))
 
     def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[NDArray[np.float64]]:
-        if run.device not in self._loaded:
+        how = (run.device, run.precision)
+        if how not in self._loaded:
             chosen = zip(self.models, self.revisions)
-            self._loaded[run.device] = [
-                Classifier(*one, run.device, self.windows) for one in chosen
-            ]
+            self._loaded[how] = [Classifier(*one, run, self.windows) for one in chosen]
         given = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
-        return [one.probabilities(given, run) for one in self._loaded[run.device]]
+        return [one.probabilities(given, run) for one in self._loaded[how]]
 
 
 def p_from(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.evaluating.subjects import digest_of
-from shroom.inference import RUN, Journal
+from shroom.inference import RUN
+from shroom.journal import Journal
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
 
@@ -71,6 +72,8 @@ class Store:
             Where the detector gives no p in [0, 1] for each of them, or nothing can be written.
         """
         key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
+        if run.precision != RUN.precision:
+            key = f"{key}-{run.precision}"
         path = self.folder / f"{key}.json"
         again = not self._fresh or key in self._made
         known = _read(path, len(datapoints)) if again else None

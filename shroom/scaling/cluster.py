@@ -9,6 +9,7 @@ import socket
 import sys
 from collections import Counter
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shroom.inference import RUN
@@ -63,7 +64,7 @@ def outcomes(
         Where Ray is not installed, or the cluster cannot be joined or has no GPU.
     """
     with _cluster(address, workers):
-        worker = Worker(recipe, run.batch_tokens, run.device or "cpu")
+        worker = Worker(recipe, replace(run, device=run.device or "cpu"))
         yield from _outcomes(
             shards, worker, workers, retries, gpus=1 if run.device == "cuda" else 0
         )

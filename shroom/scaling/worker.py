@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shroom.inference import Run
+from shroom.inference import RUN
 from shroom.predictions import check_data, check_made, made_by, remarks
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.scaling.shards import read
@@ -16,6 +16,7 @@ from shroom.writing import encoded
 
 if TYPE_CHECKING:
     from shroom.detectors.base import Detector
+    from shroom.inference import Run
     from shroom.recipe import Recipe
     from shroom.scaling.shards import Shard
 
@@ -67,10 +68,8 @@ class Worker:
     ----------
     recipe : Recipe
         What makes the detector.
-    batch_tokens : int
-        The most tokens that go through a model at once.
-    device : str or None
-        Where the model is.
+    run : Run
+        How the detector is run; what belongs to one process, the worker does without.
 
     Examples
     --------
@@ -81,10 +80,8 @@ class Worker:
     60
     """
 
-    def __init__(
-        self, recipe: Recipe, batch_tokens: int = Run.batch_tokens, device: str | None = None
-    ) -> None:
-        self._recipe, self._batch_tokens, self._device = recipe, batch_tokens, device
+    def __init__(self, recipe: Recipe, run: Run = RUN) -> None:
+        self._recipe, self._run = recipe, run.bare()
 
     @cached_property
     def detector(self) -> Detector:
@@ -108,8 +105,7 @@ class Worker:
         if file is None or problems.errors:
             raise InvalidInput(problems)
         notes = remarks(self.detector, file)
-        run = Run(self._batch_tokens, self._device, note=notes.append)
-        text = made_by(self.detector, file, run)
+        text = made_by(self.detector, file, replace(self._run, note=notes.append))
         lines = encoded(shard.output, text)
         check_made({shard.output: lines.decode()})
         rows = len(file.datapoints)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shroom.annotate.base import Failure
 from shroom.detectors import settings
-from shroom.inference import Run, batches
+from shroom.inference import batches
 from shroom.probing.saved import CHECK, SavedProbe, identity
 from shroom.problems import ShroomError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from shroom.annotate.base import Scores, Work
     from shroom.datasets.dreamcatcher_records import Question
+    from shroom.inference import Run
     from shroom.probing.reader import Reader
 
 _FIELD = "probe_score"
@@ -80,12 +81,12 @@ class Probe:
         rest = [place for place in todo if place not in set(blank)]
         if not rest:
             return
-        quiet = Run(run.batch_tokens, run.device, note=run.note)
+        quiet = replace(run.bare(), note=run.note)
         reader = self._reader(quiet)
         frame, site = self._saved.frame, self._site
         given = {place: reader.ids(frame, work[place].question.question) for place in rest}
         rest.sort(key=lambda place: len(given[place]), reverse=True)
-        for batch in batches([len(given[place]) for place in rest], run.batch_tokens):
+        for batch in batches([len(given[place]) for place in rest], run.tokens):
             here = [rest[row] for row in batch]
             states = reader.states([given[place] for place in here], [site], quiet)[site]
             for place, value in zip(here, self._saved.p(states).tolist()):

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from shroom import hub
 from shroom.annotate.scorers.slices import gathered, in_slices
-from shroom.detectors.classifier import forward_of
 from shroom.detectors.judge import checks
 from shroom.detectors.judge.prompts import Template
-from shroom.inference import over
-from shroom.precision import Guarded
 from shroom.problems import ShroomError
-from shroom.tokens import PairReader, longest, plain
+from shroom.sequence_classifier import SequenceClassifier
+from shroom.tokens import PairReader, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +64,7 @@ class Reward:
         self.template = None if template is None else checks.text("template", template)
         if self.template not in (None, *FORMS):
             Template.parse(str(self.template), "template", _PLACES, _PLACES)
-        self._loaded: dict[str | None, _Model] = {}
+        self._loaded: dict[tuple[str | None, str], _Model] = {}
 
     @cached_property
     def identity(self) -> str:
@@ -92,38 +90,25 @@ class Reward:
             yield place, generation, {"rm_score": value}
 
     def _rewards(self, pairs: list[tuple[str, str]], run: Run) -> list[float]:
-        if run.device not in self._loaded:
-            loaded = _Model(self.model, self.revision, self.template, run.device)
-            self._loaded[run.device] = loaded
-        return self._loaded[run.device].rewards(pairs, self.identity, run)
+        how = (run.device, run.precision)
+        if how not in self._loaded:
+            self._loaded[how] = _Model(self.model, self.revision, self.template, run)
+        return self._loaded[how].rewards(pairs, self.identity, run)
 
 
 class _Model:
     """A reward model on a device, with its way to put question and generation."""
 
-    def __init__(
-        self, name: str, revision: str | None, template: str | None, device: str | None
-    ) -> None:
-        config = hub.config(name, revision)
-        if config.num_labels != 1:
+    def __init__(self, name: str, revision: str | None, template: str | None, run: Run) -> None:
+        self._model = model = SequenceClassifier("reward", name, revision, run)
+        if model.config.num_labels != 1:
             raise ShroomError(
-                f"{name}: has {config.num_labels} classes; a reward model has one, its score"
+                f"{name}: has {model.config.num_labels} classes; a reward model has one, its score"
             )
-        tokenizer = hub.tokenizer(name, revision)
-        tokenizer.pad_token = _padding(tokenizer, config)
-        tokenizer.padding_side = "right"
-        room = longest(tokenizer, config)
-        self._name, self._room = name, room
-        self._reader = _reader(name, tokenizer, room, template)
-        device = device or hub.best_device()
-
-        def load(precision: str) -> Any:
-            model = hub.model("reward", name, revision, device)
-            if model.config.pad_token_id is None:
-                model.config.pad_token_id = tokenizer.pad_token_id
-            return forward_of(model.half() if precision == "float16" else model)
-
-        self._logits = Guarded(load, half=device.startswith("cuda"))
+        model.tokenizer.pad_token = _padding(model.tokenizer, model.config)
+        model.tokenizer.padding_side = "right"
+        self._name, self._room = name, model.room
+        self._reader = _reader(name, model.tokenizer, model.room, template)
 
     def rewards(self, pairs: list[tuple[str, str]], scope: str, run: Run) -> list[float]:
         """Return the score of each question and generation."""
@@ -134,13 +119,8 @@ class _Model:
                 f"{long} questions with their generations were cut to the {self._room} tokens that "
                 f"{self._name} reads"
             )
-        found = over(
-            pairs,
-            lambda batch: self._logits(self._reader.batch(batch)),
-            lengths=[min(length, self._room) for length in lengths],
-            scope=scope,
-            run=run,
-        )
+        shortened = [min(length, self._room) for length in lengths]
+        found = self._model.logits(pairs, shortened, self._reader.batch, scope, run)
         values: list[float] = found[:, 0].tolist()
         return values
 
@@ -196,9 +176,9 @@ class _TextReader:
         return [len(self._ids(pair)) for pair in pairs]
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        """Return the tensors of pairs."""
+        """Return the arrays of pairs, each of shape [pairs, tokens]."""
         ids = [self._ids(pair)[: self._room] for pair in pairs]
-        return self._tokenizer.pad({"input_ids": ids}, return_tensors="pt", verbose=False)
+        return self._tokenizer.pad({"input_ids": ids}, return_tensors="np", verbose=False)
 
     def _ids(self, pair: tuple[str, str]) -> list[int]:
         question, generation = pair

@@ -7,7 +7,6 @@ lives in the modules beside this one, which are imported when something is fitte
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.fitted import fingerprint
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.windowed import Windowed, Windows, parts_of
+from shroom.forward import session
 from shroom.inference import RUN, over
 from shroom.problems import ShroomError
 
@@ -289,10 +289,10 @@ class CrossEncoder:
 
     @cached_property
     def _session(self) -> Any:
-        return session(self.folder, self._about["integers"])
+        return opened(self.folder, self._about["integers"])
 
 
-def session(folder: Path, shapes: Mapping[str, Sequence[int]]) -> Any:
+def opened(folder: Path, shapes: Mapping[str, Sequence[int]]) -> Any:
     """Return the runtime's session of a fitted model.
 
     Parameters
@@ -308,17 +308,6 @@ def session(folder: Path, shapes: Mapping[str, Sequence[int]]) -> Any:
         Where the runtime is not installed, or the files are missing or damaged.
     """
     try:
-        import onnxruntime
-    except ImportError as error:
-        raise ShroomError(
-            "the cross-encoder needs onnxruntime and tokenizers: pip install 'shroom-kit[onnx]'"
-        ) from error
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    # As torch reads it, and as Ray tells a worker which share of the cores is its own.
-    threads = os.environ.get("OMP_NUM_THREADS", "")
-    options.intra_op_num_threads = int(threads) if threads.isdecimal() else 0
-    try:
         integers = np.frombuffer(zlib.decompress((folder / INTEGERS).read_bytes()), np.int8)
         graph = (folder / GRAPH).read_bytes()
     except (OSError, zlib.error) as error:
@@ -326,12 +315,6 @@ def session(folder: Path, shapes: Mapping[str, Sequence[int]]) -> Any:
     ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
     if not len(ends) or len(integers) != ends[-1]:
         raise ShroomError(f"{folder}: {INTEGERS} does not belong to this {ABOUT}")
-    parts = zip(np.split(integers, ends[:-1]), shapes.values())
-    values = [onnxruntime.OrtValue.ortvalue_from_numpy(part.reshape(to)) for part, to in parts]
-    options.add_external_initializers(list(shapes), values)
-    try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the runtime's own classes have no public names
-        if not type(error).__module__.startswith("onnxruntime"):
-            raise
-        raise ShroomError(f"{folder}: the runtime refuses it: {error}") from error
+    parts = np.split(integers, ends[:-1])
+    arrays = {name: part.reshape(shapes[name]) for name, part in zip(shapes, parts)}
+    return session(graph, str(folder), arrays)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import logging
-import warnings
 from typing import TYPE_CHECKING
 
 import torch
 
-from shroom.detectors.cross_encoder.quantise import quantised
+from shroom.exporting import graph_of
+from shroom.quantise import quantised
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from shroom.detectors.cross_encoder.pair_model import PairModel
-
-_OPSET = 17
 
 
 def exported(model: PairModel) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
@@ -28,22 +24,10 @@ def exported(model: PairModel) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
     """
     import onnx
 
-    stream = io.BytesIO()
     example = torch.tensor([[[5, 6, 7, 8], [5, 6, 7, 8]], [[3, 1, 2, 4], [3, 1, 2, 4]]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tracing warns of what is constant here indeed
-        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-        torch.onnx.export(
-            _Whole(model).cpu().eval(),
-            (example,),
-            stream,
-            input_names=["pairs"],
-            output_names=["p"],
-            dynamic_axes={"pairs": {1: "batch", 2: "tokens"}, "p": {0: "batch"}},
-            opset_version=_OPSET,
-            dynamo=False,
-        )
-    graph, integers = quantised(onnx.load_model_from_string(stream.getvalue()))
+    axes = {"pairs": {1: "batch", 2: "tokens"}, "p": {0: "batch"}}
+    traced = graph_of(_Whole(model).cpu().eval(), {"pairs": example}, "p", axes)
+    graph, integers = quantised(onnx.load_model_from_string(traced))
     return graph.SerializeToString(), integers
 
 

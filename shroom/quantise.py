@@ -1,4 +1,4 @@
-"""Making an ONNX graph small and fast: 7-bit matrices, 8-bit embeddings, integer arithmetic.
+"""Making an ONNX graph fast and small: 7-bit matrices, 8-bit embeddings, integer arithmetic.
 
 Trained matrices are close to normally distributed, so that evenly spaced integers of which the
 common ones are small can be stored in fewer bits than they have: with steps of a sixth of the
@@ -34,7 +34,7 @@ _LEAST = 4096
 
 
 def in_steps(
-    weights: NDArray[np.float32], steps: float, most: int, axis: int
+    weights: NDArray[np.float32], steps: float | None, most: int, axis: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return a matrix as integers, and the sizes of their steps along ``axis``.
 
@@ -42,8 +42,8 @@ def in_steps(
     ----------
     weights : array, two-dimensional
         The matrix.
-    steps : float
-        Steps to a standard deviation of the whole matrix.
+    steps : float or None
+        Steps to a standard deviation of the whole matrix; ``None`` for as many as ``most`` allows.
     most : int
         Greatest size of an integer; a line with a weight beyond it has wider steps.
     axis : int
@@ -57,7 +57,7 @@ def in_steps(
     ('int8', (1, 8), True)
     """
     widest = np.abs(weights).max(axis=axis, keepdims=True) / most
-    sizes = np.maximum(widest, weights.std() / steps)
+    sizes = widest if steps is None else np.maximum(widest, weights.std() / steps)
     sizes = np.where(sizes == 0, 1, sizes).astype(np.float32)
     return np.rint(weights / sizes).astype(np.int8), sizes
 
@@ -71,40 +71,53 @@ def packed(data: bytes) -> bytes:
     return coder.compress(data) + coder.flush()
 
 
-def quantised(model: Any) -> tuple[Any, dict[str, NDArray[np.int8]]]:
-    """Return an ONNX model with small matrices and tables, and its integers by name.
+def quantised(model: Any, *, small: bool = True) -> tuple[Any, dict[str, NDArray[np.int8]]]:
+    """Return an ONNX model that computes with integers, and these by name.
 
     Products with a constant matrix, and look-ups in a constant table, are replaced; whatever else
     the graph does stays as it is. The integers are the graph's external data, one after the other.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        In float32.
+    small : bool
+        Whether the integers are such that they take few bits on disk. Else they are as fine as
+        seven bits allow, and tables, which cost no time, stay as they are.
     """
     import onnx
 
     graph = model.graph
-    rewriting = _Rewriting(graph)
+    rewriting = _Rewriting(graph, small=small)
     nodes = [made for node in graph.node for made in rewriting.of(node)]
     needed = {name for node in nodes for name in node.input}
-    kept = [tensor for name, tensor in rewriting.constants.items() if name in needed]
+    kept = [
+        tensor
+        for name, tensor in rewriting.constants.items()
+        if name in needed or name not in rewriting.replaced
+    ]
     made = onnx.helper.make_graph(
         nodes, graph.name, list(graph.input), list(graph.output), kept + rewriting.made
     )
     domains = {domain.domain: domain.version for domain in model.opset_import}
     imported = {**domains, "com.microsoft": 1}
-    small = onnx.helper.make_model(
+    rewritten = onnx.helper.make_model(
         made,
         opset_imports=[onnx.helper.make_opsetid(*domain) for domain in imported.items()],
         ir_version=8,
         producer_name="shroom-kit",
     )
-    return small, rewriting.integers
+    return rewritten, rewriting.integers
 
 
 class _Rewriting:
     """The nodes and constants that take the place of those of a graph."""
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Any, *, small: bool) -> None:
         import onnx
 
-        self.onnx = onnx
+        self.onnx, self.small = onnx, small
+        self.replaced: set[str] = set()
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
         self.made: list[Any] = []
         self.integers: dict[str, NDArray[np.int8]] = {}
@@ -119,19 +132,22 @@ class _Rewriting:
         """Yield what takes a node's place."""
         if node.op_type == "MatMul" and self._is_large(node.input[1]):
             yield from self._product(node)
-        elif node.op_type == "Gather" and self._is_large(node.input[0]):
+        elif self.small and node.op_type == "Gather" and self._is_large(node.input[0]):
             yield from self._look_up(node)
         else:
             yield node
 
     def _is_large(self, name: str) -> bool:
         tensor = self.constants.get(name)
-        return tensor is not None and len(tensor.dims) == 2 and np.prod(tensor.dims) >= _LEAST
+        if tensor is None or tensor.data_type != self.onnx.TensorProto.FLOAT:
+            return False
+        return len(tensor.dims) == 2 and np.prod(tensor.dims) >= (_LEAST if self.small else 1)
 
     def _product(self, node: Any) -> Iterator[Any]:
         """Yield nodes that multiply rows of 8 bits with a matrix of 7."""
         source, name = node.input[0], node.output[0]
-        values, sizes = in_steps(self._array(node.input[1]), MATRIX_STEPS, MATRIX_MOST, axis=0)
+        steps = MATRIX_STEPS if self.small else None
+        values, sizes = in_steps(self._array(node.input[1]), steps, MATRIX_MOST, axis=0)
         matrix = self._integers(f"{name}.matrix", values)
         columns = self._constant(f"{name}.columns", sizes[0])
         yield from self._rows(source)
@@ -168,6 +184,7 @@ class _Rewriting:
         yield self._node("Mul", [f"{name}.values", f"{name}.sizes"], name)
 
     def _array(self, name: str) -> NDArray[np.float32]:
+        self.replaced.add(name)
         return np.asarray(self.onnx.numpy_helper.to_array(self.constants[name]), np.float32)
 
     def _constant(self, name: str, value: Any) -> str:

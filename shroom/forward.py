@@ -1,0 +1,149 @@
+"""Forward passes of classifiers: from a batch of token arrays to logits, in torch or from ONNX."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.cores import threads
+from shroom.problems import ShroomError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from shroom.precision import Forward
+
+
+def of_torch(model: Any) -> Forward:
+    """Return the forward pass of a classifier of transformers, in its own precision and place.
+
+    Returns
+    -------
+    callable
+        From arrays of shape [batch, tokens], by name, to logits of shape [batch, classes].
+    """
+    import torch
+
+    if torch.get_num_threads() > threads():
+        torch.set_num_threads(threads())
+    known = inspect.signature(model.forward).parameters
+    on_gpu = model.device.type == "cuda"
+
+    def placed(array: NDArray[Any]) -> Any:
+        tensor = torch.from_numpy(array)
+        return tensor.pin_memory().to(model.device, non_blocking=True) if on_gpu else tensor
+
+    def forward(batch: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+        given = {key: placed(array) for key, array in batch.items() if key in known}
+        with torch.inference_mode():
+            logits = model(**given).logits
+        found: NDArray[np.float32] = logits.float().cpu().numpy()
+        return found
+
+    return forward
+
+
+def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = None) -> Forward:
+    """Return the forward pass of a classifier's ONNX graph, as its exporters write it.
+
+    Parameters
+    ----------
+    graph : str or bytes
+        Its file, or the graph itself.
+    told : str
+        How a message names it.
+    integers : mapping of array, optional
+        External data of the graph, by name.
+
+    Raises
+    ------
+    ShroomError
+        Where the runtime is not there, refuses the graph, or the graph takes something else than
+        token ids, their mask and types.
+    """
+    opened = session(graph, told, integers)
+    wanted = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
+    names = [put.name for put in opened.get_outputs()]
+    output = "logits" if "logits" in names else names[0]
+
+    def forward(batch: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+        missing = [name for name, dtype in wanted.items() if name not in batch or dtype is None]
+        if missing:
+            raise ShroomError(
+                f"{told}: wants {', '.join(missing)}, and the tokenizer gives {', '.join(batch)}; "
+                "export it for text classification, with its own tokenizer beside it"
+            )
+        given = {name: batch[name].astype(dtype, copy=False) for name, dtype in wanted.items()}
+        try:
+            (found,) = opened.run([output], given)
+        except Exception as error:  # the runtime's own classes have no public names
+            if not type(error).__module__.startswith("onnxruntime") or _NO_MEMORY in str(error):
+                raise
+            raise ShroomError(f"{told}: the runtime cannot run it: {_line(error)}") from error
+        if found.ndim != 2:
+            raise ShroomError(
+                f"{told}: gives {output} of shape {list(found.shape)}, and a classifier gives one "
+                "number for each class: [batch, classes]"
+            )
+        return np.asarray(found, np.float32)
+
+    return forward
+
+
+_INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+_NO_MEMORY = "llocate memory"
+
+
+def session(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = None) -> Any:
+    """Return the runtime's session of an ONNX graph on the CPU; for the rest see `of_onnx`."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ShroomError(
+            f"{told}: needs onnxruntime and tokenizers: pip install 'shroom-kit[onnx]'"
+        ) from error
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads()
+    if integers:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in integers.values()]
+        options.add_external_initializers(list(integers), values)
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        if not type(error).__module__.startswith("onnxruntime"):
+            raise
+        raise ShroomError(f"{told}: the runtime refuses it: {_line(error)}") from error
+
+
+def in_integers(graph: bytes | Path, told: str) -> Forward:
+    """Return the forward pass of a graph in float32 with matrices of 7 bits and rows of 8.
+
+    Raises
+    ------
+    ShroomError
+        As :func:`of_onnx`, and where onnx is not installed or no matrix can be brought to integers.
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ShroomError("int8 needs onnx: pip install 'shroom-kit[models]'") from error
+    from shroom.quantise import quantised
+
+    try:
+        model = onnx.load(graph) if isinstance(graph, Path) else onnx.load_model_from_string(graph)
+    except Exception as error:  # protobuf's own errors
+        raise ShroomError(f"{told}: is no ONNX graph: {_line(error)}") from error
+    small, integers = quantised(model, small=False)
+    if not integers:
+        raise ShroomError(f"{told}: has no products with matrices of weights in float32")
+    return of_onnx(small.SerializeToString(), told, integers)
+
+
+def _line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__

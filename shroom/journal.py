@@ -1,0 +1,84 @@
+"""What a run has computed so far, on disk as it comes, so that it can be taken up again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class Journal:
+    """What a run has computed so far: one line of json for each batch, with its keys and values.
+
+    A batch is there whole or not at all, so that a run which goes on forms the batches that it
+    would have formed without a stop: what a model says of an item may depend, in the last digits,
+    on what shares its batch.
+
+    Parameters
+    ----------
+    path : path
+        The file; made with the first entry.
+    resume : bool
+        Whether what is in the file counts; without, the file is begun anew.
+
+    Attributes
+    ----------
+    known : dict
+        What an earlier run had computed: values by key.
+    kept : int
+        How many results the file has now.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "journal"
+    >>> Journal(path).add([("a key", [0.5])])
+    >>> Journal(path, resume=True).known
+    {'a key': [0.5]}
+    """
+
+    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
+        self.path = Path(path)
+        self.known: dict[str, list[float]] = {}
+        if resume and self.path.is_file():
+            self.known = dict(self._entries())
+        elif self.path.exists():
+            self.path.unlink()
+        self.kept = len(self.known)
+
+    def add(self, entries: Sequence[tuple[str, list[float]]]) -> None:
+        """Keep the keys and values of a batch."""
+        self.kept += len(entries)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(entries) + "\n")
+
+    def remove(self) -> None:
+        """Forget everything: the run has ended well."""
+        self.path.unlink(missing_ok=True)
+
+    def _entries(self) -> Iterator[tuple[str, list[float]]]:
+        """Yield the entries that are whole, and cut off what a killed run left half written."""
+        whole = 0
+        with self.path.open("rb") as stream:
+            for line in stream:
+                if line.endswith(b"\n"):
+                    whole += len(line)
+                    yield from _batch(line)
+        os.truncate(self.path, whole)
+
+
+def _batch(line: bytes) -> list[tuple[str, list[float]]]:
+    """Return the keys and values of a line, or none where one of them is not sound."""
+    try:
+        entries = [(str(key), list(map(float, values))) for key, values in json.loads(line)]
+    except (ValueError, TypeError, OverflowError):
+        return []
+    sound = all(np.isfinite(values).all() for _, values in entries)
+    return entries if sound else []

@@ -1,0 +1,187 @@
+"""A transformer that classifies texts or pairs: its files, and its forward pass on a device."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom import hub
+from shroom.cache import digest_of
+from shroom.forward import in_integers, of_onnx, of_torch
+from shroom.inference import batches, over
+from shroom.precision import Trusted, precisions
+from shroom.problems import ShroomError
+from shroom.tokens import longest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.inference import Item, Run
+    from shroom.precision import Forward
+
+    Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
+
+#: How many items a precision is tried on.
+SAMPLE = 32
+
+
+class SequenceClassifier:
+    """Logits of items, by a model of transformers or an ONNX graph of one.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`shroom.hub.KINDS`: what the model was trained as.
+    name : str
+        A folder, a name on the hub, or an ONNX graph's file. Beside that, or in the folder above,
+        are ``config.json`` and the tokenizer's files.
+    revision : str or None
+        A commit, tag or branch of the hub.
+    run : Run
+        Its device, by default the best that is there, and its precision.
+
+    Attributes
+    ----------
+    config, tokenizer
+        Of transformers; the tokenizer is read when it is first asked for.
+    """
+
+    def __init__(self, kind: str, name: str, revision: str | None, run: Run) -> None:
+        self._kind, self._name, self._revision = kind, name, revision
+        self._graph = hub.onnx_file(name)
+        self._folder = name if self._graph is None else _folder(name, self._graph)
+        self.config = hub.config(self._folder, revision)
+        self._identity = self._told()
+        if self._graph is None:
+            self._device = run.device or hub.best_device()
+            tried = precisions(run.precision, self._device)
+        else:
+            self._device = "cpu"
+            tried = _of_graph(name, run)
+        self._forward = Trusted(self._load, tried)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The tokenizer that lies beside the weights."""
+        return hub.tokenizer(self._folder, self._revision)
+
+    @cached_property
+    def room(self) -> int:
+        """The most tokens of an item."""
+        return longest(self.tokenizer, self.config)
+
+    def logits(
+        self, items: Sequence[Item], lengths: Sequence[int], read: Reading, scope: str, run: Run
+    ) -> NDArray[np.float64]:
+        """Return the logits of each item: shape [n, classes].
+
+        Parameters
+        ----------
+        items : sequence of tuple, length n
+            At least one.
+        lengths : sequence of int, length n
+            The tokens of each, at most ``room``.
+        read : callable
+            Makes token arrays of items.
+        scope : str
+            What else the logits depend on, for the journal.
+        run : Run
+            How it is run.
+        """
+        self._forward.settle([read(part) for part in _sample(items, lengths, run)], run.note)
+        return over(
+            items,
+            lambda batch: self._forward(read(batch)),
+            lengths=lengths,
+            scope=f"{scope} {self._identity} {self._forward.precision}",
+            run=run.to(self._device),
+            address=self._address,
+        )
+
+    def _load(self, precision: str) -> Forward:
+        """Return the forward pass in a precision."""
+        if self._graph is not None:
+            told = str(self._graph)
+            if precision == "int8":
+                return in_integers(self._graph, told)
+            return of_onnx(told, told)
+        model = hub.model(self._kind, self._name, self._revision, self._device)
+        if model.config.pad_token_id is None:
+            model.config.pad_token_id = self.tokenizer.pad_token_id
+        if precision == "int8":
+            from shroom.exporting import classifier_graph
+
+            example = self.tokenizer(["a b", "c"], ["d", "e"], padding=True, return_tensors="np")
+            return in_integers(classifier_graph(model, dict(example)), self._name)
+        dtypes = {"float16": "half", "bfloat16": "bfloat16"}
+        return of_torch(getattr(model, dtypes[precision])() if precision in dtypes else model)
+
+    def _told(self) -> str:
+        """Return what tells the weights from others, within a run."""
+        graph = "" if self._graph is None else f" {self._graph.name}"
+        return f"{hub.identity(self._folder, self._revision)}{graph}"
+
+    @cached_property
+    def _content(self) -> str | None:
+        """What tells the weights from others at any time, unless their files have changed since."""
+        if self._told() != self._identity:
+            return None
+        if self._graph is None:
+            return hub.content(self._name, self._revision)
+        graph, folder = self._graph, Path(self._folder)
+        beside = folder.glob("*.json")
+        return digest_of([*graph.parent.glob(f"{graph.stem}*"), *beside])
+
+    def _address(self) -> str | None:
+        """Return what the logits depend on beside the item."""
+        if self._content is None:
+            return None
+        precision = self._forward.precision
+        runtime = "torch" if self._graph is None and precision != "int8" else "onnxruntime"
+        about = f"{self._content} {precision} {self.room} {self._device}"
+        return f"{self._kind} {about} {runtime} {_version(runtime)}"
+
+
+def _version(runtime: str) -> str:
+    from importlib.metadata import version
+
+    return version(runtime)
+
+
+def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[list[Item]]:
+    """Return batches of items from the shortest to the longest, evenly spread."""
+    known = dict(zip(items, lengths))
+    ordered = sorted(known, key=known.__getitem__, reverse=True)
+    places = np.unique(np.linspace(0, len(ordered) - 1, SAMPLE).round().astype(int))
+    chosen = [ordered[place] for place in places]
+    found = batches([known[item] for item in chosen], run.tokens)
+    return [[chosen[place] for place in part] for part in found]
+
+
+def _folder(name: str, graph: Path) -> str:
+    """Return the folder that has the configuration of a graph."""
+    if not graph.is_file():
+        raise ShroomError(f"{name}: there is no such file")
+    for folder in (graph.parent, graph.parent.parent):
+        if (folder / "config.json").is_file():
+            return str(folder)
+    raise ShroomError(
+        f"{name}: has no config.json beside it or in the folder above; put that of its model "
+        "there, and the tokenizer's files"
+    )
+
+
+def _of_graph(name: str, run: Run) -> tuple[str, ...]:
+    """Return the precisions of a graph, which has its own, called float32 here."""
+    if run.device not in (None, "cpu"):
+        raise ShroomError(f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}")
+    if run.precision in ("bfloat16", "float16"):
+        raise ShroomError(
+            f"{name}: an ONNX graph has its own precision; --precision can be auto or int8"
+        )
+    return ("int8", "float32") if run.precision == "int8" else ("float32",)
