@@ -12,6 +12,9 @@ LIGHT := cross-encoder lexical
 # What `make train` begins from, and the labelled data that it ends with.
 ENCODER ?= .venv/encoders/all-mpnet-base-v2
 LABELLED := trial-v1.json val.model-agnostic.json val.model-aware.v2.json
+# What `make bench` runs, in its order, and what ONLY alone asks for, as it takes an hour.
+ENDURING := endurance
+BENCHES := engine startup scoring resampling comparing coverage spans loading annotate scale
 INSTALL = $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 DATA := $(or $(wildcard $(SHROOM_DATA:%=%/semeval2024)),shroom/sample)
 export SHROOM_DATA
@@ -59,16 +62,13 @@ lint: setup  ## check style, format and types
 	$(BIN)/mypy
 
 bench: export SHROOM_NO_CACHE = 1
-bench: models  ## measure speed and memory beside peers (minutes)
-	$(BIN)/python benchmarks/scoring.py
-	$(BIN)/python benchmarks/resampling.py
-	$(BIN)/python benchmarks/coverage.py
-	$(BIN)/python benchmarks/comparing.py
-	$(BIN)/python benchmarks/spans.py
-	$(BIN)/python benchmarks/loading.py
-	$(BIN)/python benchmarks/annotate.py
-	$(BIN)/python benchmarks/predicting.py
-	$(BIN)/python benchmarks/scale.py
+bench: models  ## measure speed and memory beside peers, write docs/benchmarks.md (ONLY=NAME: one of them)
+	$(INSTALL) -e '.[bench]'
+	@failed=; for name in $(or $(ONLY),$(BENCHES)); do \
+		echo "== $$name"; \
+		$(BIN)/python benchmarks/$$name.py --json benchmarks/results/$$name.json || failed="$$failed $$name"; \
+	done; \
+	$(BIN)/python benchmarks/page.py && test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 bundle: setup  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))

@@ -22,8 +22,11 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+# Idle threads of numpy's BLAS would count as processor time; it reads this when it is imported.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 import numpy as np
-from common import machine_line, progress, save
+from common import Beside, progress, save, tell
 
 from shroom.annotate import chinese, ngrams
 from shroom.annotate.base import normal
@@ -37,7 +40,7 @@ from shroom.inference import RUN
 from shroom.report.text import align
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
 ROOT = Path(__file__).parent.parent
 PREFIX = {CHINESE: "问题：{}\n回答：{}"}
@@ -71,7 +74,6 @@ def main() -> int:
                 1,
             )
         )
-    print(f"{machine_line()}\n")
     rows: list[tuple[str, ...] | None] = [
         ("", "questions", "scored", "seconds", "cpu s", "it / kit"),
         None,
@@ -89,10 +91,10 @@ def main() -> int:
                     ratio,
                 )
             )
-    print("\n".join(align(rows)))
+    tell(align(rows))
     for found in figures:
-        print(f"{found['embedding']}: scores differ by at most {found['difference']:.1g}")
-    save(options.json, {"figures": figures})
+        tell([f"{found['embedding']}: scores differ by at most {found['difference']:.1g}"])
+    save(options.json, {"rows": figures}, _beside(figures))
     return 0 if all(found["same"] for found in figures) else 1
 
 
@@ -130,6 +132,14 @@ def _measured(
         "difference": apart,
         "same": apart <= (TOLERANCE if embed is ngrams.embed else ENCODERS_TOLERANCE),
     }
+
+
+def _beside(figures: list[dict[str, Any]]) -> Iterator[Beside]:
+    for found in figures:
+        work = f"scoring {found['scored']} generations, {found['embedding']}"
+        ours, *peers = found["cpu"].items()
+        for name, seconds in peers:
+            yield Beside(work, name, ours[1], seconds, found["ratios"][name], "cpu s")
 
 
 def _by_kit(questions: list[Question], similarity: Similarity) -> list[list[float | None]]:

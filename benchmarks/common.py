@@ -1,27 +1,42 @@
-"""What the benchmarks share: running a process under measurement, and telling the results."""
+"""What the benchmarks share: measuring a process, telling the results, and storing them."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
-from importlib.metadata import version
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MIB = 1 << 20
+#: Of those that are installed the versions are told.
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "msgspec",
+    "tokenizers",
+    "onnxruntime",
+    "torch",
+    "transformers",
+    "sentence-transformers",
+)
 #: Of ``ru_maxrss``: bytes on macOS, kibibytes elsewhere.
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1 << 10
 #: Over the last minute, before the benchmark added its own.
 _LOAD = os.getloadavg()[0]
+_told: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -72,16 +87,89 @@ def run(command: Sequence[str | Path]) -> Run:
         return Run(seconds, cpu, usage.ru_maxrss * _RSS_UNIT, out.read().decode())
 
 
+def memory(command: Sequence[str | Path]) -> int:
+    """Return the most bytes that a command and its child processes held at once.
+
+    Pages that several share count once (the proportional set size), sampled every 10 ms. Where
+    the system does not tell them (all but Linux), it is the peak of the largest process.
+
+    Raises
+    ------
+    RuntimeError
+        Where it fails.
+    """
+    if not Path("/proc/self/smaps_rollup").exists():
+        return run(command).peak
+    words, quiet = list(map(str, command)), subprocess.DEVNULL
+    most = 0
+    with subprocess.Popen(words, stdout=quiet, stderr=quiet) as process:
+        while process.poll() is None:
+            most = max(most, sum(map(_shared_once, _family(process.pid))))
+            time.sleep(0.01)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(words)} failed")
+    return most
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            for child in children.read_text(encoding="ascii").split():
+                yield from _family(int(child))
+
+
+def _shared_once(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A figure of the kit beside that of what people use without it, for the page's first table.
+
+    Attributes
+    ----------
+    work : str
+        What both do.
+    peer : str
+        What people use.
+    ours, theirs : float
+        The two figures.
+    ratio : float
+        How many times better the kit's is; below 1 the peer is ahead.
+    unit : str
+        Of both figures.
+    """
+
+    work: str
+    peer: str
+    ours: float
+    theirs: float
+    ratio: float
+    unit: str = "s"
+
+
 def machine() -> dict[str, Any]:
-    """Return what the figures depend on: processor, cores and load, system and versions."""
+    """Return what the figures depend on: date, processor, memory, load, system and versions."""
     return {
+        "date": datetime.now(timezone.utc).date().isoformat(),
         "cpu": _cpu(),
         "cores": os.cpu_count(),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "load": round(_LOAD, 2),
         "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        **{package: version(package) for package in ("numpy", "scipy", "msgspec")},
+        "versions": {"Python": platform.python_version(), **dict(_installed())},
     }
+
+
+def _installed() -> Iterator[tuple[str, str]]:
+    for package in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            yield package, version(package)
 
 
 def _cpu() -> str:
@@ -94,13 +182,13 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-def machine_line() -> str:
-    """Return the machine in one line."""
-    told = machine()
-    versions = ", ".join(f"{k} {told[k]}" for k in ("numpy", "scipy", "msgspec"))
+def machine_line(told: Mapping[str, Any] | None = None) -> str:
+    """Return a machine (this one) in one line, without what changes from run to run."""
+    told = told or machine()
+    versions = ", ".join(f"{name} {number}" for name, number in told["versions"].items())
     return (
-        f"{told['cpu']}, {told['cores']} cores (load {told['load']}), {told['system']}, "
-        f"Python {told['python']}, {versions}"
+        f"{told['cpu']}, {told['cores']} cores, {told['memory_gib']:g} GiB, {told['system']}, "
+        f"{versions}"
     )
 
 
@@ -109,8 +197,45 @@ def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def save(path: Path | None, figures: dict[str, Any]) -> None:
-    """Write the figures as json, with the machine, where a file was named."""
-    if path is not None:
-        text = json.dumps({"machine": machine(), **figures}, indent=2)
-        path.write_text(text + "\n", encoding="utf-8")
+def tell(lines: Iterable[str]) -> None:
+    """Print lines of the report, the machine above the first, and keep them for ``save``."""
+    if not _told:
+        print(machine_line(), f"load before: {_LOAD:.2f}", "", sep="\n")
+    for text in lines:
+        _told.extend(text.split("\n"))
+        print(text, flush=True)
+
+
+def save(path: Path | None, figures: dict[str, Any], beside: Iterable[Beside] = ()) -> None:
+    """Write the figures as json where a file was named, with all that the page shows of them.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file.
+    figures : dict
+        What was measured.
+    beside : iterable of Beside
+        The most telling of it, for the page's first table.
+    """
+    if path is None:
+        return
+    stored = {
+        "machine": machine(),
+        "command": _command(sys.argv),
+        "beside": [asdict(each) for each in beside],
+        "report": _told,
+        "figures": figures,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(stored, indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """Return the command line, without where its result goes and the folders of one machine."""
+    words = [Path(word).name if Path(word).is_absolute() else word for word in arguments[1:]]
+    if "--json" in words:
+        place = words.index("--json")
+        del words[place : place + 2]
+    return shlex.join(["python", f"benchmarks/{Path(arguments[0]).name}", *words])

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 import scipy.stats
-from common import MIB, Run, machine_line, progress, run, save
+from common import MIB, Beside, Run, progress, run, save, tell
 
 from shroom.report.text import align
 
@@ -64,10 +64,16 @@ def main() -> int:
     apart = max(differences(options, found, gold, systems))
     seconds = sum(each.seconds for each in kit.values())
     peak = max(each.peak for each in kit.values()) / MIB
-    print("\n".join(_report(options, kit, peers, apart)))
-    figures = {name: vars(each) | {"out": ""} for name, each in kit.items()}
-    save(options.json, {"kit": figures, "peers": peers, "apart": apart})
-    least = min(sum(row["seconds"] for row in rows) for rows in peers.values()) / seconds
+    tell(_report(options, kit, peers, apart))
+    figures = {name: {**vars(each), "out": ""} for name, each in kit.items()}
+    totals = {name: sum(row["seconds"] for row in rows) for name, rows in peers.items()}
+    work = f"comparing {options.systems} systems: intervals, differences, p-values"
+    beside = [
+        Beside(work, name.replace("scipy", "scipy.stats"), seconds, total, total / seconds)
+        for name, total in totals.items()
+    ]
+    save(options.json, {"kit": figures, "peers": peers, "apart": apart}, beside)
+    least = min(totals.values()) / seconds
     return 0 if seconds < SECONDS and peak < PEAK and least > RATIO and apart < ERRORS else 1
 
 
@@ -272,8 +278,6 @@ def _report(
     peers: dict[str, list[dict[str, Any]]],
     apart: float,
 ) -> Iterator[str]:
-    yield machine_line()
-    yield ""
     yield (
         f"{options.systems} systems, {options.items} items, {options.resamples} resamples and "
         f"trials; best of {options.repeats}"

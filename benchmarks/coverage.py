@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import latent
 import numpy as np
-from common import machine_line, progress, save
+from common import progress, save, tell
 from scipy import stats
 
 from shroom.metrics.classification import ACCURACY
@@ -64,11 +64,9 @@ def main() -> int:
         "Power": list(power(options)),
         "Ranks and groups": list(ranking(options)),
     }
-    print(machine_line())
     for title, rows in tables.items():
-        print(f"\n{title}\n")
-        print("\n".join(_markdown(rows)))
-    print(f"\n{options.sets} data sets a line; {time.perf_counter() - start:.0f} s")
+        tell([title, "", *_markdown(rows), ""])
+    tell([f"{options.sets} data sets a line; {time.perf_counter() - start:.0f} s"])
     save(options.json, {"sets": options.sets, "tables": tables})
     return 0 if all(row["held"] != "no" for rows in tables.values() for row in rows) else 1
 

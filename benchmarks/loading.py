@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common import machine_line, progress, save
+from common import Beside, progress, save, tell
 
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.problems import Problems
@@ -50,8 +50,12 @@ def main() -> int:
         print(f"no data set in {data}; name the folder of them by SHROOM_DATA", file=sys.stderr)
         return 1
     total = sum(row["first"] for row in rows)
-    print("\n".join(_report(rows, total)))
-    save(options.json, {"rows": rows, "total": total})
+    tell(_report(rows, total))
+    best, plain = (sum(row[key] for row in rows) for key in ("best", "plain"))
+    work = f"reading and checking {len(rows)} data sets"
+    peer = "json and csv, which check nothing"
+    beside = [Beside(work, peer, best, plain, plain / best)]
+    save(options.json, {"rows": rows, "total": total}, beside)
     return 0 if options.train or total < LIMIT else 1
 
 
@@ -119,8 +123,7 @@ def _parsed(path: Path) -> int:
 
 
 def _report(rows: list[dict[str, Any]], total: float) -> Iterator[str]:
-    yield machine_line()
-    yield "\nSeconds to read all rows and make the datapoints; plain: json and csv alone"
+    yield "Seconds to read all rows and make the datapoints; plain: json and csv alone"
     heads = ("", "files", "MiB", "rows", "datapoints", "problems", "first", "best", "plain")
     table: list[tuple[str, ...] | None] = [(*heads, "best / plain"), None]
     for row in rows:

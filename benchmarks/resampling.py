@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 import scipy.stats
-from common import machine_line, progress, save
+from common import Beside, progress, save, tell
 
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
@@ -43,8 +43,9 @@ def main() -> int:
     """Measure, print the table, and return 1 if intervals differ."""
     options = _options()
     rows = measure(options)
-    print("\n".join(_report(rows, options)))
-    save(options.json, {"items": options.items, "resamples": options.resamples, "rows": rows})
+    tell(_report(rows, options))
+    figures = {"items": options.items, "resamples": options.resamples, "rows": rows}
+    save(options.json, figures, _beside(rows, options))
     return 0 if all(row["agrees"] for row in rows) else 1
 
 
@@ -185,9 +186,8 @@ def _apart(ours: Interval, theirs: Interval, spread: float, counts: tuple[int, i
 
 
 def _report(rows: list[dict[str, Any]], options: argparse.Namespace) -> Iterator[str]:
-    yield machine_line()
     yield (
-        f"\n{options.resamples} resamples of {options.items} items, "
+        f"{options.resamples} resamples of {options.items} items, "
         f"{CONFIDENCE:.0%} percentile intervals; best of {options.repeats}"
     )
     ours = {row["metric"]: row["seconds"] for row in rows if row["by"] == KIT}
@@ -213,6 +213,15 @@ def _report(rows: list[dict[str, Any]], options: argparse.Namespace) -> Iterator
         yield f"* from fewer resamples, scaled to {options.resamples}"
     how = "agree" if all(row["agrees"] for row in rows) else "DIFFER"
     yield f"apart: Monte-Carlo standard errors between the ends; the intervals {how} (to {ERRORS})"
+
+
+def _beside(rows: list[dict[str, Any]], options: argparse.Namespace) -> Iterator[Beside]:
+    ours = {row["metric"]: row["seconds"] for row in rows if row["by"] == KIT}
+    for row in rows:
+        if row["by"] != KIT:
+            work = f"{options.resamples:,} bootstrap resamples of {row['metric']}"
+            kit, peer = ours[row["metric"]], row["seconds"]
+            yield Beside(work, row["by"].replace(SCIPY, "scipy.stats"), kit, peer, peer / kit)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Callable
 
-from common import machine_line, save
+from common import save, tell
 
 from shroom.report.text import align
 
@@ -118,9 +118,9 @@ def main() -> int:
     if options.measure:
         save(options.json, measure(options.measure, options.items))
         return 0
-    print(f"{options.rate:g} datapoints/s for each worker, {options.price:g} for its hour\n")
+    tell([f"{options.rate:g} datapoints/s for each worker, {options.price:g} for its hour", ""])
     sizes(options.rate, options.price)
-    print()
+    tell([""])
     figures = troubles(options.rate, options.repeats)
     save(options.json, {"rate": options.rate, "troubles": figures})
     return 0
@@ -134,14 +134,15 @@ def sizes(rate: float, price: float) -> None:
         hours = pairs / rate / 3600
         shown = (f"{hours / workers:,.2f}", f"{hours:,.0f}", f"{hours * price:,.2f}")
         rows.append((f"{pairs:,}", f"{workers:,}", *shown))
-    print("\n".join(align(rows)))
+    tell(align(rows))
 
 
 def troubles(rate: float, repeats: int) -> dict[str, float]:
     """Print what shards' sizes, slow workers and losses cost; return the shares of the ideal."""
     base = Plan(10**8, 256, rate)
     ideal = f"{base.ideal / 3600:.2f} hours"
-    print(f"{base.pairs:,} pairs, {base.workers} workers: {ideal} if nothing were lost; medians\n")
+    head = f"{base.pairs:,} pairs, {base.workers} workers: {ideal} if nothing were lost; medians"
+    tell([head, ""])
     cases: list[tuple[str, Callable[[Plan], Plan]]] = [
         ("no trouble", lambda plan: plan),
         ("1 worker of 10 at half the rate", lambda plan: replace(plan, slow=0.1)),
@@ -150,8 +151,8 @@ def troubles(rate: float, repeats: int) -> dict[str, float]:
         ("both, every 2 hours", lambda plan: replace(plan, slow=0.1, life=2)),
     ]
     shards = (100, 1_000, 10_000, 100_000)
-    head = tuple(f"shards of {shard:,}" for shard in shards)
-    rows: list[tuple[str, ...] | None] = [("hours (shards begun again)", *head), None]
+    heads = tuple(f"shards of {shard:,}" for shard in shards)
+    rows: list[tuple[str, ...] | None] = [("hours (shards begun again)", *heads), None]
     found = {}
     for name, change in cases:
         shown = []
@@ -162,7 +163,7 @@ def troubles(rate: float, repeats: int) -> dict[str, float]:
             shown.append(f"{seconds / 3600:.2f} ({again:,.0f})")
             found[f"{name}, {shard}"] = plan.ideal / seconds
         rows.append((name, *shown))
-    print("\n".join(align(rows)))
+    tell(align(rows))
     return found
 
 
@@ -214,10 +215,8 @@ def measure(data: Path, n: int) -> dict[str, float]:
     tokens = sum(pair.shape[1] for pair in encoding(items)[0]) / len(items)
     table: list[tuple[str, ...] | None] = [("of one core", "seconds", "datapoints/s"), None]
     table += [(name, f"{took:.3f}", f"{n / took:,.1f}") for name, took in seconds.items()]
-    print(
-        f"{machine_line()}\n\n{n} datapoints, {len(items)} pairs of {tokens:.1f} tokens on average"
-    )
-    print("\n".join(align(table)))
+    tell([f"{n} datapoints, {len(items)} pairs of {tokens:.1f} tokens on average"])
+    tell(align(table))
     return {"items": n, **seconds}
 
 

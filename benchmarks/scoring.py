@@ -1,6 +1,6 @@
 """Speed and memory of ``shroom.score`` and ``shroom check`` beside a plain script.
 
-First the whole process on one file of the val split's size, then on 10^4 to 10^6 rows. The plain
+First the whole process on one file of the val split's size, then on 10^3 to 10^6 rows. The plain
 script (``peers/naive_score.py``) does what people write without the kit: json.load and
 scipy.stats.spearmanr, without checks, intervals or slices.
 """
@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common import MIB, Run, machine_line, progress, run, save
+from common import MIB, Beside, Run, memory, progress, run, save, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "shroom" / "sample"
 NAIVE = Path(__file__).resolve().parent / "peers" / "naive_score.py"
 P = "p(Hallucination)"
-ROWS = (10_000, 100_000, 1_000_000)
+ROWS = (1_000, 10_000, 100_000, 1_000_000)
+#: Up to so many, little of the time is beyond start-up: such runs are repeated more often, and
+#: growth is told from here on.
+MOSTLY_STARTUP = 10_000
 #: As many as the val split has of the model-aware track.
 VAL_ROWS = 501
 #: So few that all the time is start-up.
@@ -36,9 +39,9 @@ FEW_ROWS = 20
 TOLERANCE = 1e-12
 SEED = 0
 
-#: Each command, by the name that the tables have for it; the first is the peer.
+#: Each command, by the name that the tables have for it; the peer comes first.
 COMMANDS = ("naive script", "score", "score --no-ci --format codalab", "check --gold")
-PEER = COMMANDS[0]
+PEER, KIT = COMMANDS[:2]
 
 
 def command(name: str, pred: Path, gold: Path) -> list[str | Path]:
@@ -65,8 +68,8 @@ def main() -> int:
             figures["rows_of"] = _rows_of(data)[0]
             figures["rows"] = [measure(data, place, few, n, options.repeats) for n in options.rows]
             figures["exponent"] = exponents(figures["rows"])
-    print("\n".join(_report(figures)))
-    save(options.json, figures)
+    tell(_report(figures))
+    save(options.json, figures, _beside(figures))
     same = figures["startup"]["same"] and all(size["same"] for size in figures.get("rows", []))
     return 0 if same else 1
 
@@ -81,7 +84,7 @@ def _options() -> argparse.Namespace:
         type=int,
         nargs="*",
         default=list(ROWS),
-        help="sizes to measure (default 10000 100000 1000000; none to leave this out)",
+        help="sizes to measure (default 1000 10000 100000 1000000; none to leave this out)",
     )
     parser.add_argument(
         "--repeats", type=int, default=3, help="of which the best counts (default 3)"
@@ -170,10 +173,8 @@ def measure(
     progress(f"{n} rows: writing the files")
     pred, gold = _made(data, place / str(n), n)
     runs: dict[str, list[tuple[Run, Run]]] = {name: [] for name in COMMANDS}
-    # Short runs are repeated more often, since little of them is beyond start-up; long runs of the
-    # peer not at all.
-    peer_turns = 1 if n >= ROWS[-1] else repeats
-    for turn in range(repeats * 5 if n <= ROWS[0] else repeats):
+    peer_turns = 1 if n >= ROWS[-1] else repeats  # it is slow there
+    for turn in range(repeats * 5 if n <= MOSTLY_STARTUP else repeats):
         for name in COMMANDS:
             if name == PEER and turn >= peer_turns:
                 continue
@@ -186,6 +187,7 @@ def measure(
             what: {name: min(getattr(r, what) for r, _ in pairs) for name, pairs in runs.items()}
             for what in ("seconds", "cpu", "peak")
         },
+        "memory": {name: memory(command(name, pred, gold)) for name in COMMANDS},
         "startup": {name: min(s.cpu for _, s in pairs) for name, pairs in runs.items()},
         "beyond": {
             name: statistics.median(r.cpu - s.cpu for r, s in pairs) for name, pairs in runs.items()
@@ -211,7 +213,8 @@ def _same(pred: Path, gold: Path, naive: Run) -> bool:
 
 
 def exponents(sizes: Sequence[dict[str, Any]]) -> dict[str, dict[str, float | None]]:
-    """Return the growth over all sizes and over the last two: time less start-up is n^exponent."""
+    """Return the growth: time less start-up is n^exponent, over large sizes and the last two."""
+    sizes = [size for size in sizes if size["n"] >= MOSTLY_STARTUP] or sizes
     return {
         name: {
             "all": _slope(sizes[0], sizes[-1], name),
@@ -232,9 +235,8 @@ def _report(figures: dict[str, Any]) -> Iterator[str]:
     # Not above: this process must be smaller than those it measures; see common.run.
     from shroom.report.text import align
 
-    yield machine_line()
     start = figures["startup"]
-    yield f"\nStart-up: whole processes on {start['data']}, medians of {start['pairs']} pairs"
+    yield f"Start-up: whole processes on {start['data']}, medians of {start['pairs']} pairs"
     rows: list[tuple[str, ...] | None] = [("", "seconds", "naive / it", "cpu s", "MiB"), None]
     for name, seconds in start["seconds"].items():
         ratio = "" if name == PEER else f"{start['ratio']:.2f}"
@@ -254,7 +256,17 @@ def _report(figures: dict[str, Any]) -> Iterator[str]:
     for size in figures["rows"]:
         yield f"{size['n']} rows: {_verdict(size)}"
     sizes = [str(size["n"]) for size in figures["rows"]]
-    yield "\nGrowth: cpu s beyond start-up = c * rows^exponent, over all sizes and the last two"
+    yield ""
+    yield "Memory: MiB of all processes of a command at once, shared pages once, by rows"
+    rows = [("", *sizes), None]
+    for name in COMMANDS:
+        rows.append((name, *(f"{size['memory'][name] / MIB:.0f}" for size in figures["rows"])))
+    yield from align(rows)
+    yield ""
+    yield (
+        f"Growth: cpu s beyond start-up = c * rows^exponent, from {MOSTLY_STARTUP} rows on and "
+        "over the last two"
+    )
     rows = [("", "start-up", *sizes, "exponent", "last"), None]
     for name in COMMANDS:
         started = min(size["startup"][name] for size in figures["rows"])
@@ -262,6 +274,18 @@ def _report(figures: dict[str, Any]) -> Iterator[str]:
         slopes = ["–" if v is None else f"{v:.2f}" for v in figures["exponent"][name].values()]
         rows.append((name, f"{started:.3f}", *beyond, *slopes))
     yield from align(rows)
+
+
+def _beside(figures: dict[str, Any]) -> Iterator[Beside]:
+    start, peer = figures["startup"], "json.load and scipy.stats"
+    ours, theirs = (start["seconds"][name] for name in (KIT, PEER))
+    yield Beside(f"scoring {VAL_ROWS} rows", peer, ours, theirs, start["ratio"])
+    if "rows" not in figures:
+        return
+    large = figures["rows"][-1]
+    for what, unit, size in (("seconds", "s", 1), ("memory", "MiB", MIB)):
+        ours, theirs = (large[what][name] / size for name in (KIT, PEER))
+        yield Beside(f"scoring {large['n']:,} rows", peer, ours, theirs, theirs / ours, unit)
 
 
 def _row(name: str, size: dict[str, Any]) -> tuple[str, ...]:

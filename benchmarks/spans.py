@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 import scipy.stats
-from common import machine_line, progress, save
+from common import Beside, progress, save, tell
 
 from shroom.datasets.mushroom2025 import read
 from shroom.datasets.mushroom2025_predictions import Aligned, align
@@ -43,8 +43,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         gold = _gold(Path(folder))
         rows = [_measure(gold, Path(folder), each, options.repeats) for each in (False, True)]
-    print("\n".join(_report(rows)))
-    save(options.json, {"rows": rows})
+    tell(_report(rows))
+    save(options.json, {"rows": rows}, map(_beside, rows))
     return 0 if all(row["same"] for row in rows) else 1
 
 
@@ -162,8 +162,7 @@ def _rho(gold: Record, predicted: Record) -> float:
 
 
 def _report(rows: list[dict[str, Any]]) -> Iterator[str]:
-    yield machine_line()
-    yield f"\n{rows[0]['texts']} texts of {rows[0]['characters']} characters; best times in seconds"
+    yield f"{rows[0]['texts']} texts of {rows[0]['characters']} characters; best times in seconds"
     table: list[tuple[str, ...] | None] = [("", "reading", "scoring", "whole", "naive / it")]
     for row in rows:
         table += [None, (f"{row['spans']} predicted spans", *[""] * 4)]
@@ -177,6 +176,12 @@ def _report(rows: list[dict[str, Any]]) -> Iterator[str]:
         how = "the same" if row["same"] else "DIFFERENT"
         scores = f"iou {row['iou']:.6f}, rho {row['rho']:.6f}"
         yield f"{row['spans']} spans: {scores}: {how} (to {TOLERANCE:g})"
+
+
+def _beside(row: dict[str, Any]) -> Beside:
+    work = f"IoU and rho of {row['spans']:,} spans, reading included"
+    ours, theirs = (sum(seconds) for seconds in row["seconds"].values())
+    return Beside(work, "character by character", ours, theirs, theirs / ours)
 
 
 if __name__ == "__main__":
