@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.cores import threads
+from shroom.inference import NO_MEMORY
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -19,8 +20,16 @@ if TYPE_CHECKING:
     from shroom.precision import Forward
 
 
-def of_torch(model: Any) -> Forward:
+def of_torch(model: Any, *, compiled: bool = False) -> Forward:
     """Return the forward pass of a classifier of transformers, in its own precision and place.
+
+    Parameters
+    ----------
+    model : model of transformers
+        In evaluation mode.
+    compiled : bool
+        Whether it is to be compiled once for batches of any size and length, which takes about a
+        minute. Where that fails, it runs as it is.
 
     Returns
     -------
@@ -33,6 +42,7 @@ def of_torch(model: Any) -> Forward:
         torch.set_num_threads(threads())
     known = inspect.signature(model.forward).parameters
     on_gpu = model.device.type == "cuda"
+    ways = [torch.compile(model, dynamic=True), model] if compiled else [model]
 
     def placed(array: NDArray[Any]) -> Any:
         tensor = torch.from_numpy(array)
@@ -41,7 +51,13 @@ def of_torch(model: Any) -> Forward:
     def forward(batch: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
         given = {key: placed(array) for key, array in batch.items() if key in known}
         with torch.inference_mode():
-            logits = model(**given).logits
+            try:
+                logits = ways[0](**given).logits
+            except Exception as error:
+                if len(ways) == 1 or NO_MEMORY.search(str(error)):
+                    raise
+                del ways[0]  # the compiler can raise anything
+                logits = ways[0](**given).logits
         found: NDArray[np.float32] = logits.float().cpu().numpy()
         return found
 
@@ -82,7 +98,7 @@ def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
         try:
             (found,) = opened.run([output], given)
         except Exception as error:  # the runtime's own classes have no public names
-            if not type(error).__module__.startswith("onnxruntime") or _NO_MEMORY in str(error):
+            if not type(error).__module__.startswith("onnxruntime") or NO_MEMORY.search(str(error)):
                 raise
             raise ShroomError(f"{told}: the runtime cannot run it: {_line(error)}") from error
         if found.ndim != 2:
@@ -96,7 +112,6 @@ def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
 
 
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-_NO_MEMORY = "llocate memory"
 
 
 def session(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = None) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shroom.journal import Journal
 
 #: How torch (on CUDA, MPS and the CPU) and ONNX Runtime say that memory does not suffice.
-_NO_MEMORY = re.compile(r"out of memory|(allocate|not enough) memory|bad_alloc", re.IGNORECASE)
+NO_MEMORY = re.compile(r"out of memory|(allocate|not enough) memory|bad_alloc", re.IGNORECASE)
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 
 
@@ -286,7 +286,7 @@ def _values(
     try:
         values = np.asarray(work(batch), np.float64).reshape(len(batch), -1)
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not _NO_MEMORY.search(str(error)):
+        if not isinstance(error, MemoryError) and not NO_MEMORY.search(str(error)):
             raise
         if len(batch) == 1:
             raise ShroomError(

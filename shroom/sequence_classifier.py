@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: How many items a precision is tried on.
 SAMPLE = 32
+#: From how many items on a model is compiled on a GPU.
+MANY = 100_000
 
 
 class SequenceClassifier:
@@ -63,6 +65,7 @@ class SequenceClassifier:
         else:
             self._device = "cpu"
             tried = _of_graph(name, run)
+        self._compiled = False
         self._forward = Trusted(self._load, tried)
 
     @cached_property
@@ -93,6 +96,7 @@ class SequenceClassifier:
         run : Run
             How it is run.
         """
+        self._compiled = self._of_many(self._device, len(items))
         self._forward.settle([read(part) for part in _sample(items, lengths, run)], run.note)
         return over(
             items,
@@ -102,6 +106,11 @@ class SequenceClassifier:
             run=run.to(self._device),
             address=self._address,
         )
+
+    @staticmethod
+    def _of_many(device: str, n: int) -> bool:
+        """Return whether compiling pays."""
+        return device.startswith("cuda") and n >= MANY
 
     def _load(self, precision: str) -> Forward:
         """Return the forward pass in a precision."""
@@ -119,7 +128,8 @@ class SequenceClassifier:
             example = self.tokenizer(["a b", "c"], ["d", "e"], padding=True, return_tensors="np")
             return in_integers(classifier_graph(model, dict(example)), self._name)
         dtypes = {"float16": "half", "bfloat16": "bfloat16"}
-        return of_torch(getattr(model, dtypes[precision])() if precision in dtypes else model)
+        model = getattr(model, dtypes[precision])() if precision in dtypes else model
+        return of_torch(model, compiled=self._compiled)
 
     def _told(self) -> str:
         """Return what tells the weights from others, within a run."""

@@ -15,7 +15,7 @@ from shroom.inference import Run
 from shroom.journal import Journal
 from shroom.precision import TOLERANCE, Trusted, apart, precisions, softmax
 from shroom.problems import ShroomError
-from shroom.sequence_classifier import SAMPLE
+from shroom.sequence_classifier import SAMPLE, SequenceClassifier
 
 PAIRS = [(premise, hyp) for premise in TEXT for hyp in TEXT]
 
@@ -318,3 +318,50 @@ def test_threads_are_the_cores_that_are_there(asked, quota, expected, monkeypatc
     assert cores.threads() == expected
     monkeypatch.setattr(cores, "_QUOTA", tmp_path / "none")
     assert cores.threads() >= expected
+
+
+# --- compiled
+
+
+def compiled_by(monkeypatch, backend):
+    """Have torch compile with a backend, as it is done on a GPU for many items."""
+    seen, really = [], torch.compile
+
+    def compiling(model, **how):
+        seen.append(how)
+        return really(model, backend=backend, **how)
+
+    monkeypatch.setattr(torch, "compile", compiling)
+    monkeypatch.setattr(SequenceClassifier, "_of_many", lambda *_: True)
+    return seen
+
+
+def test_a_model_is_compiled_once_for_all_batches(made, monkeypatch):
+    expected, _ = probabilities(made(), "float32")
+    shapes = []
+
+    def backend(graph, inputs):
+        shapes.append([len(one.shape) for one in inputs if hasattr(one, "shape")])
+        return graph.forward
+
+    seen = compiled_by(monkeypatch, backend)
+    found, _ = probabilities(made(), "float32", batch_tokens=60)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert seen == [{"dynamic": True}]
+    assert 1 <= len(shapes) <= 4  # and not one for each batch
+
+
+def test_where_the_compiler_fails_the_model_runs_as_it_is(made, monkeypatch):
+    def backend(graph, inputs):
+        raise RuntimeError("no compiler here")
+
+    expected, _ = probabilities(made(), "float32")
+    compiled_by(monkeypatch, backend)
+    found, _ = probabilities(made(), "float32")
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_few_items_are_not_worth_it_nor_is_a_processor():
+    assert SequenceClassifier._of_many("cuda:1", 100_000)
+    assert not SequenceClassifier._of_many("cuda:1", 99_999)
+    assert not SequenceClassifier._of_many("cpu", 10**9)

@@ -97,7 +97,7 @@ def manifest_of(out: Path) -> dict:
 
 def begun(data, out, *, resume=False, recipe=LEXICAL) -> Manifest:
     shards = shards_of(str(data), recipe.data)
-    return Manifest(Place(str(out)), shards, recipe, resume=resume)
+    return Manifest(Place(str(out)), shards, recipe, RUN, resume=resume)
 
 
 def here(shards, recipe=LEXICAL):

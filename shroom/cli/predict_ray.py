@@ -43,7 +43,7 @@ class Ray:
         out = Place(output)
         if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
             raise ShroomError(f"{output}: lies in the data; name another folder")
-        manifest = Manifest(out, shards, recipe, resume=resume)
+        manifest = Manifest(out, shards, recipe, run, resume=resume)
         kept = len(shards) - len(manifest.missing)
         if kept:
             _note(f"{kept} of {len(shards)} shards are done")

@@ -13,6 +13,7 @@ from shroom.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shroom.inference import Run
     from shroom.recipe import Recipe
     from shroom.scaling.shards import Shard
     from shroom.scaling.storage import Place
@@ -29,9 +30,9 @@ _DONE = ("rows", "bytes", "sha256")
 class Manifest:
     """The manifest of a run, in the folder of its output.
 
-    It says what was run (``kit``, ``detector``, ``settings``, ``weights``) and, for each of the
-    ``shards``, its ``input`` with ``size`` and time, its ``output`` and, once that is written,
-    the number of ``rows`` and of ``bytes`` and their ``sha256``.
+    It says what was run (``kit``, ``detector``, ``settings``, ``precision``, ``weights``) and, for
+    each of the ``shards``, its ``input`` with ``size`` and time, its ``output`` and, once that is
+    written, the number of ``rows`` and of ``bytes`` and their ``sha256``.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class Manifest:
         All that are to be judged.
     recipe : Recipe
         With what.
+    run : Run
+        How; its precision is part of what was run.
     resume : bool
         Whether to go on from what the folder has.
 
@@ -51,7 +54,7 @@ class Manifest:
     """
 
     def __init__(
-        self, out: Place, shards: Sequence[Shard], recipe: Recipe, *, resume: bool
+        self, out: Place, shards: Sequence[Shard], recipe: Recipe, run: Run, *, resume: bool
     ) -> None:
         self._out, self.shards = out, shards
         self._head: dict[str, Any] = {
@@ -59,6 +62,7 @@ class Manifest:
             "kit": __version__,
             "detector": recipe.detector,
             "settings": json.loads(json.dumps(dict(recipe.settings), default=str)),
+            "precision": run.precision,
         }
         self.weights: str | None = None
         self._rows: list[dict[str, Any]] = [
