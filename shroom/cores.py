@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+#: More threads than any machine has cores.
+_MOST = 1024
 #: What a container may use of the processor: microseconds, or ``max``, in so many.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
@@ -16,8 +18,8 @@ def threads() -> int:
     and no more than its container's share of time: more threads would wait for each other.
     """
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    if asked.isdigit() and int(asked):
-        return int(asked)
+    if asked.isdecimal() and int(asked):
+        return min(int(asked), _MOST)
     here = getattr(os, "sched_getaffinity", None)
     cores = len(here(0)) if here else os.cpu_count() or 1
     return max(1, min(cores, _share(cores)))

@@ -46,7 +46,7 @@ def of_torch(model: Any, *, compiled: bool = False) -> Forward:
 
     def placed(array: NDArray[Any]) -> Any:
         tensor = torch.from_numpy(array)
-        return tensor.pin_memory().to(model.device, non_blocking=True) if on_gpu else tensor
+        return (tensor.pin_memory() if on_gpu else tensor).to(model.device, non_blocking=on_gpu)
 
     def forward(batch: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
         given = {key: placed(array) for key, array in batch.items() if key in known}
@@ -98,8 +98,10 @@ def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
         try:
             (found,) = opened.run([output], given)
         except Exception as error:  # the runtime's own classes have no public names
-            if not type(error).__module__.startswith("onnxruntime") or NO_MEMORY.search(str(error)):
+            if not type(error).__module__.startswith("onnxruntime"):
                 raise
+            if NO_MEMORY.search(str(error)):
+                raise MemoryError(_line(error)) from error
             raise ShroomError(f"{told}: the runtime cannot run it: {_line(error)}") from error
         if found.ndim != 2:
             raise ShroomError(

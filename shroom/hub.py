@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.cache import digest_of
+from shroom.journal import PARTIAL
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -176,15 +177,15 @@ def identity(name: str, revision: str | None = None) -> str:
         return f"{name}@{revision or 'main'}"
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
+        if path.is_file() and path.suffix != PARTIAL:
             about = path.stat()
             inside = path.relative_to(folder).as_posix()
             digest.update(f"{inside} {about.st_size} {about.st_mtime_ns}\n".encode())
     return f"{folder.name}@{digest.hexdigest()[:12]}"
 
 
-#: How files of weights of transformers end.
-_WEIGHTS = frozenset((".safetensors", ".bin", ".h5", ".msgpack"))
+#: What files of weights of transformers are called.
+_WEIGHTS = re.compile(r"(pytorch_)?model.*\.(safetensors|bin)(\.index\.json)?")
 #: What else may lie in a model's folder, and is never read of it.
 _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
 
@@ -238,7 +239,7 @@ def onnx_file(name: str) -> Path | None:
     path = Path(_place(name))
     if path.suffix == ".onnx":
         return path
-    if not path.is_dir() or any(found.suffix in _WEIGHTS for found in path.iterdir()):
+    if not path.is_dir() or any(_WEIGHTS.fullmatch(found.name) for found in path.iterdir()):
         return None
     graphs = (path / "model.onnx", path / "onnx" / "model.onnx")
     return next((graph for graph in graphs if graph.is_file()), None)

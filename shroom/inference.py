@@ -101,7 +101,7 @@ def over(
     work: Callable[[list[Item]], NDArray[Any]],
     *,
     lengths: Sequence[int],
-    scope: str,
+    scope: str | Callable[[], str],
     run: Run,
     address: Callable[[], str | None] | None = None,
 ) -> NDArray[np.float64]:
@@ -115,14 +115,15 @@ def over(
         Takes a batch of items, gives an array with one row for each: shape [batch] or [batch, k].
     lengths : sequence of int, length n
         Tokens of each item. Items of like length go together, the longest first.
-    scope : str
-        What else the values depend on, such as the model: part of the journal's keys.
+    scope : str or callable
+        What else the values depend on, such as the model: part of the journal's keys. A callable
+        returns it, and is asked anew for each batch, as the precision may change.
     run : Run
         How it is run.
     address : callable, optional
         Returns all that the values depend on beside the item, by its content: weights, precision,
-        device. It is asked anew after each batch, as the precision may change. Without it, or
-        where it returns ``None``, the run's cache is not used.
+        device. It is asked anew, too. Without it, or where it returns ``None``, the run's cache is
+        not used.
 
     Returns
     -------
@@ -148,7 +149,8 @@ def over(
     length = {item: max(1, n) for item, n in zip(items, lengths)}
     distinct = sorted(length, key=length.__getitem__, reverse=True)
     place = {item: row for row, item in enumerate(distinct)}
-    rows = _computed(distinct, [length[item] for item in distinct], work, scope, run, address)
+    said = scope if callable(scope) else lambda: scope
+    rows = _computed(distinct, [length[item] for item in distinct], work, said, run, address)
     return rows[[place[item] for item in items]]
 
 
@@ -156,20 +158,21 @@ def _computed(
     items: list[Item],
     lengths: list[int],
     work: Callable[[list[Item]], NDArray[Any]],
-    scope: str,
+    scope: Callable[[], str],
     run: Run,
     address: Callable[[], str | None] | None,
 ) -> NDArray[np.float64]:
     """Return the values of distinct items, the longest of which are first: shape [items, k]."""
     rows = _Rows(len(items))
     if run.journal and run.journal.known:
+        told = scope()
         for row, item in enumerate(items):
-            rows.put([row], run.journal.known.get(_key(scope, item)))
+            rows.put([row], run.journal.known.get(_key(told, item)))
     cache = _Recall(run.cache, address)
     recalled = cache.fill(rows, items)
     if recalled:
-        told = f"{len(recalled)} of {len(items)} results"
-        run.note(f"{told} are those of earlier runs, from the cache")
+        share = f"{len(recalled)} of {len(items)} results"
+        run.note(f"{share} are those of earlier runs, from the cache")
     # Batches are those that a run without a stop would form, so that its very values come out.
     order = [row for row in range(len(items)) if row not in recalled]
     start, tokens = 0, run.tokens
@@ -186,7 +189,8 @@ def _computed(
             continue
         rows.put(batch, values)
         if run.journal:
-            run.journal.add([(_key(scope, item), row.tolist()) for item, row in zip(part, values)])
+            told = scope()
+            run.journal.add([(_key(told, item), row.tolist()) for item, row in zip(part, values)])
         cache.keep(part, values)
         run.report(int(rows.known.sum()), len(items))
     if rows.values is None:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+#: How the name of an unfinished run's file ends.
+PARTIAL = ".partial"
+
+
 class Journal:
     """What a run has computed so far: one line of json for each batch, with its keys and values.
 

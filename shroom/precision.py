@@ -104,12 +104,14 @@ class Trusted:
         self._load, self._precisions = load, tuple(precisions)
         self.precision = self._precisions[0]
         self._forward: Forward | None = None
+        self._note: Callable[[str], None] = lambda _: None
 
     def settle(self, sample: Sequence[Any], note: Callable[[str], None]) -> None:
         """Choose the precision by a sample of batches, unless that has been done.
 
         Both models are never in memory at once.
         """
+        self._note = note
         if self._forward is not None:
             return
         *tried, last = self._precisions
@@ -118,10 +120,11 @@ class Trusted:
         for name in tried:
             try:
                 forward = self._load(name)
-            except ShroomError as error:
-                note(f"{name} cannot be had: {error}")
+                found = self._logits(forward, sample)
+            except (ShroomError, RuntimeError) as error:  # an operator may be missing
+                note(f"{name} cannot be had: {next(iter(str(error).splitlines()), '')}")
                 continue
-            off = max(map(apart, exact, self._logits(forward, sample)), default=0.0)
+            off = max(map(apart, exact, found), default=0.0)
             if off <= TOLERANCE:
                 note(f"{name} is at most {off:.4f} off {last} on a sample of {n}")
                 self.precision, self._forward = name, forward
@@ -135,8 +138,10 @@ class Trusted:
         if self._forward is None:
             self._use(self.precision)
         found = self._computed(batch)
-        if not np.isfinite(found).all() and self.precision != self._precisions[-1]:
-            self._use(self._precisions[-1])
+        last = self._precisions[-1]
+        if not np.isfinite(found).all() and self.precision != last:
+            self._note(f"{self.precision} gave a value that is not finite: from there on, {last}")
+            self._use(last)
             found = self._computed(batch)
         return found
 

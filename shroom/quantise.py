@@ -29,6 +29,8 @@ MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
 MATRIX_MOST, TABLE_MOST = 63, 127
 #: What the graph calls the file of its integers.
 UNPACKED = "weights.bin"
+#: From this version of ONNX's operators on, the axes of a reduction are an input.
+_AXES_AS_INPUT = 18
 #: Smaller constants stay as they are: they cost little.
 _LEAST = 4096
 
@@ -88,7 +90,8 @@ def quantised(model: Any, *, small: bool = True) -> tuple[Any, dict[str, NDArray
     import onnx
 
     graph = model.graph
-    rewriting = _Rewriting(graph, small=small)
+    domains = {domain.domain: domain.version for domain in model.opset_import}
+    rewriting = _Rewriting(graph, domains.get("", 1), small=small)
     nodes = [made for node in graph.node for made in rewriting.of(node)]
     needed = {name for node in nodes for name in node.input}
     kept = [
@@ -96,10 +99,10 @@ def quantised(model: Any, *, small: bool = True) -> tuple[Any, dict[str, NDArray
         for name, tensor in rewriting.constants.items()
         if name in needed or name not in rewriting.replaced
     ]
+    inputs = [put for put in graph.input if put.name not in rewriting.replaced]
     made = onnx.helper.make_graph(
-        nodes, graph.name, list(graph.input), list(graph.output), kept + rewriting.made
+        nodes, graph.name, inputs, list(graph.output), kept + rewriting.made
     )
-    domains = {domain.domain: domain.version for domain in model.opset_import}
     imported = {**domains, "com.microsoft": 1}
     rewritten = onnx.helper.make_model(
         made,
@@ -113,10 +116,10 @@ def quantised(model: Any, *, small: bool = True) -> tuple[Any, dict[str, NDArray
 class _Rewriting:
     """The nodes and constants that take the place of those of a graph."""
 
-    def __init__(self, graph: Any, *, small: bool) -> None:
+    def __init__(self, graph: Any, opset: int, *, small: bool) -> None:
         import onnx
 
-        self.onnx, self.small = onnx, small
+        self.onnx, self.opset, self.small = onnx, opset, small
         self.replaced: set[str] = set()
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
         self.made: list[Any] = []
@@ -127,6 +130,8 @@ class _Rewriting:
         self._constant("q.one", np.float32(1))
         self._constant("q.full", np.float32(127))
         self._constant("q.middle", np.array(128, np.uint8))
+        if opset >= _AXES_AS_INPUT:
+            self._constant("q.last", np.array([-1], np.int64))
 
     def of(self, node: Any) -> Iterator[Any]:
         """Yield what takes a node's place."""
@@ -162,7 +167,10 @@ class _Rewriting:
             return
         self.rows[source] = (f"{source}.q", f"{source}.factors")
         yield self._node("Abs", [source], f"{source}.abs")
-        yield self._node("ReduceMax", [f"{source}.abs"], f"{source}.max", axes=[-1])
+        if self.opset < _AXES_AS_INPUT:
+            yield self._node("ReduceMax", [f"{source}.abs"], f"{source}.max", axes=[-1])
+        else:
+            yield self._node("ReduceMax", [f"{source}.abs", "q.last"], f"{source}.max")
         yield self._node("Max", [f"{source}.max", "q.least"], f"{source}.most")
         yield self._node("Div", ["q.full", f"{source}.most"], f"{source}.inverse")
         yield self._node("Mul", [source, f"{source}.inverse"], f"{source}.scaled")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from shroom import hub
 from shroom.cache import digest_of
 from shroom.forward import in_integers, of_onnx, of_torch
 from shroom.inference import batches, over
+from shroom.journal import PARTIAL
 from shroom.precision import Trusted, precisions
 from shroom.problems import ShroomError
 from shroom.tokens import longest
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 
     Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
 
-#: How many items a precision is tried on.
-SAMPLE = 32
+#: How many items a precision is tried on, and how many tokens at a time, which fit anywhere.
+SAMPLE, SAMPLE_TOKENS = 32, 2048
 #: From how many items on a model is compiled on a GPU.
 MANY = 100_000
 
@@ -71,7 +73,10 @@ class SequenceClassifier:
     @cached_property
     def tokenizer(self) -> Any:
         """The tokenizer that lies beside the weights."""
-        return hub.tokenizer(self._folder, self._revision)
+        found = hub.tokenizer(self._folder, self._revision)
+        if self.config.model_type != "xlnet":  # its score is at the last place
+            found.padding_side = "right"  # places may be counted from the left
+        return found
 
     @cached_property
     def room(self) -> int:
@@ -102,9 +107,9 @@ class SequenceClassifier:
             items,
             lambda batch: self._forward(read(batch)),
             lengths=lengths,
-            scope=f"{scope} {self._identity} {self._forward.precision}",
+            scope=lambda: f"{scope} {self._identity} {self._forward.precision}",
             run=run.to(self._device),
-            address=self._address,
+            address=lambda: self._address(scope),
         )
 
     @staticmethod
@@ -143,24 +148,19 @@ class SequenceClassifier:
             return None
         if self._graph is None:
             return hub.content(self._name, self._revision)
-        graph, folder = self._graph, Path(self._folder)
-        beside = folder.glob("*.json")
-        return digest_of([*graph.parent.glob(f"{graph.stem}*"), *beside])
+        beside = {*self._graph.parent.iterdir(), *Path(self._folder).iterdir()}
+        return digest_of(path for path in beside if path.is_file() and path.suffix != PARTIAL)
 
-    def _address(self) -> str | None:
-        """Return what the logits depend on beside the item."""
+    def _address(self, scope: str) -> str | None:
+        """Return what the logits depend on beside the item; ``scope`` tells how it is read."""
         if self._content is None:
             return None
         precision = self._forward.precision
         runtime = "torch" if self._graph is None and precision != "int8" else "onnxruntime"
         about = f"{self._content} {precision} {self.room} {self._device}"
-        return f"{self._kind} {about} {runtime} {_version(runtime)}"
-
-
-def _version(runtime: str) -> str:
-    from importlib.metadata import version
-
-    return version(runtime)
+        version = import_module(runtime).__version__
+        # Within a process the scope may name a folder, which does not matter elsewhere.
+        return f"{scope.replace(self._identity, '')} {about} {runtime} {version}"
 
 
 def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[list[Item]]:
@@ -169,7 +169,7 @@ def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[lis
     ordered = sorted(known, key=known.__getitem__, reverse=True)
     places = np.unique(np.linspace(0, len(ordered) - 1, SAMPLE).round().astype(int))
     chosen = [ordered[place] for place in places]
-    found = batches([known[item] for item in chosen], run.tokens)
+    found = batches([known[item] for item in chosen], min(run.tokens, SAMPLE_TOKENS))
     return [[chosen[place] for place in part] for part in found]
 
 

@@ -89,7 +89,7 @@ class PairReader:
     """How pairs become a model's input: the first text is cut before the second.
 
     Each text is tokenized once, however often it occurs; a pair is put together from its texts as
-    the tokenizer itself would do it.
+    the tokenizer itself does it for pairs in a batch.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ class PairReader:
 
     def __init__(self, tokenizer: Any, room: int) -> None:
         tokenizer.split_special_tokens = True
-        if tokenizer.pad_token is None:
-            tokenizer.pad_token = tokenizer.eos_token
+        if tokenizer.pad_token is None:  # what it is does not matter behind the mask
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
         self._tokenizer = tokenizer
         self._frame = _Frame(tokenizer)
         self.room = room
@@ -159,7 +159,7 @@ class _Frame:
         self._special = [np.array(ids[start:stop], np.int32) for start, stop in spans]
         self.special = sum(map(len, self._special))
         self._left = tokenizer.padding_side == "left"
-        self._padding = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
+        self._padding = {"input_ids": tokenizer.pad_token_id or 0, "attention_mask": 0}
         self._with_mask = "attention_mask" in pair
         # What an array of token types has in each of the five parts of a pair.
         self._types: tuple[NDArray[np.int32], ...] = ()

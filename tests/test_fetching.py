@@ -528,7 +528,9 @@ def test_any_cuts_end_in_the_file_or_in_a_sentence(tmp_path_factory, begin, cuts
 
 
 CHILD = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job may ignore it
 from shroom.cli import run
 from shroom.cli.datasets_fetch import command
 from shroom.datasets.sources import SOURCES, File, Source

@@ -117,6 +117,78 @@ def test_the_cache_tells_graphs_apart(copy, tmp_path):
     assert len(notes) == 1
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "vocab.txt", "weights.pb"])
+def test_the_cache_tells_what_lies_beside_a_graph(name, copy, tmp_path):
+    with (copy / name).open("a") as stream:
+        stream.write("\n")
+    cache, notes = Cache(tmp_path / "cache"), []
+    probabilities(copy, cache=cache)
+    with (copy / name).open("a") as stream:
+        stream.write("\n")
+    probabilities(copy, cache=cache, note=notes.append)
+    assert notes == []
+
+
+def test_external_data(copy):
+    expected = [probabilities(copy, precision=precision) for precision in ("auto", "int8")]
+    model = onnx.load(copy / "model.onnx")
+    (copy / "model.onnx").unlink()
+    onnx.save(
+        model, copy / "model.onnx", save_as_external_data=True, location="w", size_threshold=0
+    )
+    assert (copy / "w").stat().st_size > (copy / "model.onnx").stat().st_size
+    found = [probabilities(copy, precision=precision) for precision in ("auto", "int8")]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_integers_of_a_graph_of_later_operators(copy):
+    expected = probabilities(copy, precision="int8")
+    model = onnx.version_converter.convert_version(onnx.load(copy / "model.onnx"), 18)
+    onnx.save(model, copy / "model.onnx")
+    notes = []
+    found = probabilities(copy, precision="int8", note=notes.append)
+    assert "off float32" in notes[0]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_integers_of_a_graph_whose_weights_are_inputs_too(copy):
+    expected = probabilities(copy, precision="int8")
+
+    def as_inputs(graph):
+        for tensor in graph.initializer:
+            value = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            graph.input.append(value)
+
+    changed(copy, as_inputs)
+    np.testing.assert_allclose(probabilities(copy, precision="int8"), expected, atol=1e-6)
+
+
+def test_other_files_are_no_weights(copy):
+    (copy / "training_args.bin").write_bytes(b"no weights")
+    assert hub.onnx_file(str(copy)) == copy / "model.onnx"
+
+
+def test_a_batch_that_does_not_fit_is_made_smaller(graph, monkeypatch):
+    import onnxruntime
+
+    expected, sizes = probabilities(graph, batch_tokens=10_000), []
+    fail = onnxruntime.capi.onnxruntime_pybind11_state.Fail
+    really = onnxruntime.InferenceSession.run
+
+    def run(self, names, given):
+        sizes.append(len(given["input_ids"]))
+        if sizes[-1] > 5:
+            raise fail(
+                "Non-zero status code: BFCArena::AllocateRawInternal Failed to allocate memory"
+            )
+        return really(self, names, given)
+
+    monkeypatch.setattr(onnxruntime.InferenceSession, "run", run)
+    found = probabilities(graph, batch_tokens=10_000)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    assert max(sizes[-3:]) <= 5 < sizes[0]
+
+
 # --- what is wrong
 
 

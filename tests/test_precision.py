@@ -293,6 +293,59 @@ def test_journal_and_cache_keep_precisions_apart(made, tmp_path):
     np.testing.assert_array_equal(known, found)
 
 
+def test_what_is_gone_back_on_is_told_and_kept_apart(made, tmp_path, monkeypatch):
+    folder = calmed(made(), tmp_path / "model")
+    exact, _ = probabilities(folder, "float32", batch_tokens=100)
+    really, seen = sequence_classifier.of_torch, []
+
+    def breaking(model, **how):
+        forward = really(model, **how)
+
+        def broken(batch):
+            seen.append(str(model.dtype))
+            found = forward(batch)
+            return found * np.nan if len(seen) == 8 and "float16" in seen[-1] else found
+
+        return broken
+
+    monkeypatch.setattr(sequence_classifier, "of_torch", breaking)
+    monkeypatch.setattr(sequence_classifier, "SAMPLE", 2)
+    journal = tmp_path / "journal"
+    how = {"batch_tokens": 100, "journal": Journal(journal)}
+    found, notes = probabilities(folder, "float16", **how)
+    assert notes[1:] == ["float16 gave a value that is not finite: from there on, float32"]
+    assert len(set(seen)) == 2
+    np.testing.assert_allclose(found, exact, atol=TOLERANCE)
+    again = Journal(journal, resume=True)
+    halves, _ = probabilities(folder, "float32", journal=again)
+    assert 0 < (halves == found).all(axis=1).sum() < len(PAIRS)  # float32 is known as float32
+    np.testing.assert_allclose(halves, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_does_not_shift_what_a_model_reads(side, made, tmp_path):
+    """A tokenizer that pads on the left, as those of language models do."""
+    folder = made()
+    expected = [NLI(folder).probabilities([one])[0] for one in PAIRS]
+    hub.model("nli", folder, device="cpu").save_pretrained(tmp_path)
+    tokenizer = hub.tokenizer(folder)
+    tokenizer.padding_side = side
+    tokenizer.save_pretrained(tmp_path)
+    found, _ = probabilities(str(tmp_path), "float32", batch_tokens=10_000)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_model_whose_folder_takes_the_output_goes_on(made, tmp_path):
+    folder = calmed(made(), tmp_path)
+    journal = tmp_path / "out.json.partial"
+    expected, _ = probabilities(folder, "float32", journal=Journal(journal))
+    again = Journal(journal, resume=True)
+    size = journal.stat().st_size
+    found, _ = probabilities(folder, "float32", journal=again)
+    assert journal.stat().st_size == size
+    np.testing.assert_array_equal(found, expected)
+
+
 # --- threads
 
 
@@ -308,6 +361,8 @@ def test_journal_and_cache_keep_precisions_apart(made, tmp_path):
         ("3,2", "max 100000", 3),
         ("0", "max 100000", 8),
         ("x", "max 100000", 8),
+        ("²", "max 100000", 8),
+        ("9" * 30, "max 100000", 1024),
     ],
 )
 def test_threads_are_the_cores_that_are_there(asked, quota, expected, monkeypatch, tmp_path):

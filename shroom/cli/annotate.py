@@ -56,7 +56,7 @@ A config:
 @click.option(
     "--against", type=INPUT, help="People's judgements, to hold scores and ranks against."
 )
-@run_options()
+@run_options(precision=False)
 @format_option("text", "json", about="The summary as text, or as one json object.")
 def command(
     *,

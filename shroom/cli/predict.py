@@ -19,7 +19,7 @@ from shroom.cli.running import run_options
 from shroom.datasets.semeval2024 import DataFile, read_files
 from shroom.detectors.base import DEFAULT, REGISTRY
 from shroom.documents import RUN_RECORD
-from shroom.journal import Journal
+from shroom.journal import PARTIAL, Journal
 from shroom.predictions import check_data, check_made, made_by, name_for, remarks, wanted
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.recipe import Recipe
@@ -100,8 +100,9 @@ def command(
     inputs = [data, model, recipe.path]
     names = [name_for(Name.guess(file.base), output, file.base) for file in files]
     prepare(output, names, inputs)
-    refuse_overwriting([f"{output.rstrip('/')}.partial"], inputs)
-    journal = Journal(f"{output.rstrip('/')}.partial", resume=resume) if output != "-" else None
+    kept = output.rstrip("/") + PARTIAL
+    refuse_overwriting([kept], inputs)
+    journal = Journal(kept, resume=resume) if output != "-" else None
     cache = None if no_cache else opened(_note)
     began = time.monotonic()
     made = {}

@@ -34,7 +34,7 @@ def run_options(*, precision: bool = True) -> Callable[[F], F]:
         )
         @functools.wraps(command)
         def collected(*, batch_tokens: int | None, device: str | None, **given: Any) -> Any:
-            chosen = given.pop("precision", "float32")
+            chosen = given.pop("precision", PRECISIONS[0])
             return command(run=Run(batch_tokens, device, precision=chosen), **given)
 
         if precision:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shroom.evaluating.subjects import digest_of
 from shroom.inference import RUN
-from shroom.journal import Journal
+from shroom.journal import PARTIAL, Journal
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
 
@@ -84,7 +84,7 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ShroomError(f"{self.folder}: cannot be made: {error.strerror}") from error
-        journal = Journal(self.folder / f"{key}.partial", resume=again)
+        journal = Journal(self.folder / f"{key}{PARTIAL}", resume=again)
         resumed = bool(journal.known)
         began = time.perf_counter()
         notes: dict[str, None] = {}

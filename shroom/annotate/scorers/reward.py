@@ -106,7 +106,6 @@ class _Model:
                 f"{name}: has {model.config.num_labels} classes; a reward model has one, its score"
             )
         model.tokenizer.pad_token = _padding(model.tokenizer, model.config)
-        model.tokenizer.padding_side = "right"
         self._name, self._room = name, model.room
         self._reader = _reader(name, model.tokenizer, model.room, template)
 

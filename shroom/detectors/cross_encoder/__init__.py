@@ -110,6 +110,8 @@ class CrossEncoder:
             return np.empty(0)
         if run.device not in (None, "cpu") and self._trained is None:
             run.note("the cross-encoder runs on the CPU, whatever the device")
+        if run.precision != "auto" and self._trained is None:
+            run.note("the cross-encoder computes in its own integers, whatever the precision")
         read, encoded = self._read(pairs.items, run)
 
         def work(batch: list[tuple[str, str, str]]) -> NDArray[np.float32]:
