@@ -78,6 +78,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--undisturbed", type=Path, help="take the undisturbed run from figures written earlier"
     )
+    parser.add_argument(
+        "--length",
+        type=float,
+        help="seconds that the killed run is expected to take (default: as the undisturbed one)",
+    )
     parser.add_argument("detector", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.n < 1 or options.kills < 0:
@@ -126,7 +131,7 @@ def _measure(options: argparse.Namespace, folder: Path) -> int:
     figures = {"setting": setting, "undisturbed": undisturbed, "killed": None}
     save(options.json, figures)  # it may have taken hours
     if options.kills:
-        kills = moments(options.kills, undisturbed["seconds"], options.seed)
+        kills = moments(options.kills, options.length or undisturbed["seconds"], options.seed)
         figures["killed"] = run(command, folder / "killed.json", kills, options.settle)
     sound = _report(figures, options)
     save(options.json, {**figures, "sound": sound})
