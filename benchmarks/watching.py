@@ -94,8 +94,10 @@ def watch(command: Sequence[str], journal: Path, name: str, kill: float = math.i
                     os.killpg(process.pid, signal.SIGKILL)
                     killed = process.wait() == -signal.SIGKILL
                 elif seconds >= _SAMPLE * (len(samples) + 1):
-                    samples.append(Sample(seconds, _resident(process.pid), _size(journal)))
-                    _report(name, samples)
+                    resident = _resident(process.pid)
+                    if resident:  # none of a process that is just ending
+                        samples.append(Sample(seconds, resident, _size(journal)))
+                        _report(name, samples)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
