@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from made_up import latent
@@ -100,6 +100,7 @@ def test_intervals_of_a_skewed_figure_agree_with_scipys(method):
     arrays(np.float64, st.integers(1, 20), elements=st.floats(-5, 5)),
     st.floats(0.001, 0.999),
 )
+@example(np.zeros(1), 0.0, np.full(3, 9.9e-136), 0.5)
 def test_bca_is_an_interval_among_the_scores(scores, value, left_out, confidence):
     low, high = bca_interval(scores, value, left_out, confidence)
     assert scores.min() <= low <= high <= scores.max()

@@ -169,8 +169,8 @@ def bca_interval(
     bias = normal.inv_cdf(below)
     gone = left_out[~np.isnan(left_out)]
     deviations = gone.mean() - gone if len(gone) else np.zeros(1)
-    spread = float(np.sum(deviations**2))
-    acceleration = float(np.sum(deviations**3)) / (6 * spread**1.5) if spread else 0.0
+    spread = float(np.sum(deviations**2)) ** 1.5  # 0 also where they are too small to tell
+    acceleration = float(np.sum(deviations**3)) / (6 * spread) if spread else 0.0
     low = normal.inv_cdf((1 - confidence) / 2)
     places = []
     for z in (bias + low, bias - low):
