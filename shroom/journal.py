@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shroom.growing import append, unwritable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -50,18 +52,28 @@ class Journal:
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path = Path(path)
         self.known: dict[str, list[float]] = {}
-        if resume and self.path.is_file():
-            self.known = dict(self._entries())
-        elif self.path.exists():
-            self.path.unlink()
+        if self.path.is_file():
+            if resume:
+                self.known = dict(self._entries())
+            else:
+                self.path.unlink()
         self.kept = len(self.known)
 
     def add(self, entries: Sequence[tuple[str, list[float]]]) -> None:
-        """Keep the keys and values of a batch."""
+        """Keep the keys and values of a batch.
+
+        Raises
+        ------
+        ShroomError
+            Where they cannot be written, as on a full disk.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab", buffering=0) as stream:
+                append(stream, (json.dumps(entries) + "\n").encode())
+        except OSError as error:
+            raise unwritable(self.path, error) from error
         self.kept += len(entries)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(entries) + "\n")
 
     def remove(self) -> None:
         """Forget everything: the run has ended well."""

@@ -124,7 +124,7 @@ class Trusted:
             try:
                 forward = self._load(name)
                 found = self._logits(forward, sample)
-            except (ShroomError, RuntimeError) as error:  # an operator may be missing
+            except Exception as error:  # noqa: BLE001 - an operator may be missing, and much more
                 note(f"{name} cannot be had: {next(iter(str(error).splitlines()), '')}")
                 continue
             off = max(map(apart, exact, found), default=0.0)

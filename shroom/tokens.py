@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.problems import ShroomError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -153,6 +155,8 @@ class _Frame:
         )
         pair = tokenizer("a", "b", verbose=False)
         ids = pair["input_ids"]
+        if not (one and other):
+            raise ShroomError("the tokenizer has no tokens for the letters a and b")
         first = _place(ids, one, 0)
         second = _place(ids, other, first + len(one))
         spans = (0, first), (first + len(one), second), (second + len(other), len(ids))
@@ -202,4 +206,4 @@ def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise ValueError("the tokenizer reads a text otherwise in a pair than alone")
+    raise ShroomError("the tokenizer reads a text otherwise in a pair than alone")

@@ -142,6 +142,14 @@ def test_and_so_it_does_beside_a_cache(tmp_path):
     assert first.batches[:-1] + second.batches == whole.batches
 
 
+@pytest.mark.parametrize("place", ["full", "a file/journal"])
+def test_a_journal_that_cannot_be_written_is_told_with_its_place(place, tmp_path):
+    (tmp_path / "a file").touch()
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(ShroomError, match=f"{place}: cannot be written: "):
+        Journal(tmp_path / place, resume=True).add([("key", [0.5])])
+
+
 def test_without_resume_the_journal_is_begun_anew(tmp_path):
     path = tmp_path / "journal"
     run_over(["a"], Worker(), Run(journal=Journal(path)))

@@ -328,6 +328,18 @@ def readers(architecture):
     return tokenizer, PairReader(hub.tokenizer(str(folder)), 10**6)
 
 
+@pytest.mark.parametrize(
+    ("ids", "said"), [({}, "no tokens for the letters"), ({"a": [1], "b": [2]}, "otherwise in a")]
+)
+def test_a_tokenizer_that_no_pair_can_be_made_with(ids, said):
+    def tokenizer(one, other=None, **_):
+        return {"input_ids": ids.get(one, []) if other is None else [0, 3, 0]}
+
+    tokenizer.pad_token = "x"  # noqa: S105 - no password
+    with pytest.raises(ShroomError, match=said):
+        PairReader(tokenizer, 8)
+
+
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_is_where_the_tokenizer_has_it(side, made):
     tokenizer = hub.tokenizer(made("bert"))

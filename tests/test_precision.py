@@ -246,6 +246,20 @@ def test_a_model_that_is_off_in_integers_is_read_in_float32(made, tmp_path, monk
     np.testing.assert_array_equal(found, probabilities(folder, "float32")[0])
 
 
+def test_a_precision_that_breaks_in_the_trial_is_not_used():
+    def load(precision):
+        def forward(batch):
+            if precision != "float32":
+                raise NotImplementedError('"addmm" not implemented\nfor this type')
+            return np.array(batch, np.float32)
+
+        return forward
+
+    forward, notes = settled(load, "bfloat16")
+    assert forward.precision == "float32"
+    assert notes == ['bfloat16 cannot be had: "addmm" not implemented']
+
+
 def test_a_model_that_leaves_float16_is_read_in_float32(made, tmp_path):
     model = hub.model("nli", made(), device="cpu")
     with torch.no_grad():
