@@ -1,7 +1,8 @@
-"""How many threads a computation should have."""
+"""What of the machine a computation takes: threads, and memory that it no longer needs."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from pathlib import Path
 _MOST = 1024
 #: What a container may use of the processor: microseconds, or ``max``, in so many.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
+#: The C library, where it can be asked by name; only glibc has what is asked of it.
+_C = ctypes.CDLL(None) if os.name == "posix" else None
 
 
 def threads() -> int:
@@ -32,3 +35,14 @@ def _share(cores: int) -> int:
         return cores if quota == "max" else -(-int(quota) // int(period))
     except (OSError, ValueError, ZeroDivisionError):
         return cores
+
+
+def give_back() -> None:
+    """Give memory that has been freed back to the system, where the C library keeps it.
+
+    What is freed between pieces that are still in use stays with the process, and the arrays of
+    batches are of ever new sizes: over thousands of batches that is as much as the model itself.
+    """
+    trim = getattr(_C, "malloc_trim", None)
+    if trim is not None:
+        trim(0)

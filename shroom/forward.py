@@ -38,7 +38,7 @@ def of_torch(model: Any, *, compiled: bool = False) -> Forward:
     """
     import torch
 
-    if torch.get_num_threads() > threads():
+    if torch.get_num_threads() > threads():  # where it is called by itself
         torch.set_num_threads(threads())
     known = inspect.signature(model.forward).parameters
     on_gpu = model.device.type == "cuda"
@@ -117,7 +117,7 @@ _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
 def session(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = None) -> Any:
-    """Return the runtime's session of an ONNX graph on the CPU; for the rest see `of_onnx`."""
+    """Return the runtime's session of an ONNX graph on one core; for the rest see `of_onnx`."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -126,7 +126,7 @@ def session(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
         ) from error
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = threads()
+    options.intra_op_num_threads = 1  # batches are computed side by side: see shroom.inference
     if integers:
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in integers.values()]
         options.add_external_initializers(list(integers), values)

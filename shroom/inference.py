@@ -11,11 +11,14 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from shroom.ahead import Ahead
 from shroom.cache import key_of
+from shroom.cores import give_back
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -36,7 +39,23 @@ def _silent(*_: object) -> None:
 
 
 #: The most tokens in one batch: what lies in a processor's cache, and what fills a GPU.
-BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 8192}
+BATCH_TOKENS = {"cpu": 384, "cuda": 32768, "mps": 8192}
+#: After how many batches freed memory is given back.
+_OFTEN = 64
+
+
+class Again(Exception):  # noqa: N818 - it asks for something, and is no error
+    """Raised of a batch by work that has to change before it can compute it.
+
+    Parameters
+    ----------
+    change : callable
+        Called when everything before the batch has been computed, and nothing behind it.
+    """
+
+    def __init__(self, change: Callable[[], None]) -> None:
+        super().__init__()
+        self.change = change
 
 
 @dataclass(frozen=True)
@@ -104,6 +123,7 @@ def over(
     scope: str | Callable[[], str],
     run: Run,
     address: Callable[[], str | None] | None = None,
+    workers: int = 1,
 ) -> NDArray[np.float64]:
     """Return what ``work`` says of each item, each distinct item being computed once.
 
@@ -124,6 +144,9 @@ def over(
         Returns all that the values depend on beside the item, by its content: weights, precision,
         device. It is asked anew, too. Without it, or where it returns ``None``, the run's cache is
         not used.
+    workers : int
+        How many batches are computed at the same time, each in a thread of its own, which then
+        has a core to itself. Neither the batches nor the order of what is written depend on it.
 
     Returns
     -------
@@ -150,17 +173,19 @@ def over(
     distinct = sorted(length, key=length.__getitem__, reverse=True)
     place = {item: row for row, item in enumerate(distinct)}
     said = scope if callable(scope) else lambda: scope
-    rows = _computed(distinct, [length[item] for item in distinct], work, said, run, address)
+    sizes = [length[item] for item in distinct]
+    rows = _computed(distinct, sizes, partial(_values, work), said, run, address, workers)
     return rows[[place[item] for item in items]]
 
 
 def _computed(
     items: list[Item],
     lengths: list[int],
-    work: Callable[[list[Item]], NDArray[Any]],
+    values_of: Callable[[list[Item]], NDArray[np.float64]],
     scope: Callable[[], str],
     run: Run,
     address: Callable[[], str | None] | None,
+    workers: int,
 ) -> NDArray[np.float64]:
     """Return the values of distinct items, the longest of which are first: shape [items, k]."""
     rows = _Rows(len(items))
@@ -175,29 +200,67 @@ def _computed(
         run.note(f"{share} are those of earlier runs, from the cache")
     # Batches are those that a run without a stop would form, so that its very values come out.
     order = [row for row in range(len(items)) if row not in recalled]
-    start, tokens = 0, run.tokens
-    while start < len(order):
-        stop = _end(lengths, order, start, tokens)
-        batch = [row for row in order[start:stop] if not rows.known[row]]
-        part = [items[row] for row in batch]
-        values = _values(part, work) if batch else None
-        if batch and values is None:  # the next ones would not fit either
-            tokens = lengths[batch[0]] * len(batch) // 2
-            continue
-        start = stop
-        if values is None:
-            continue
+    for done, (batch, values) in enumerate(
+        _batched(items, lengths, order, rows.known, values_of, run.tokens, workers), start=1
+    ):
         rows.put(batch, values)
+        part = [items[row] for row in batch]
         if run.journal:
             told = scope()
             run.journal.add([(_key(told, item), row.tolist()) for item, row in zip(part, values)])
         cache.keep(part, values)
         run.report(int(rows.known.sum()), len(items))
+        if done % _OFTEN == 0:
+            give_back()
     if rows.values is None:
         place, option = (run.journal, "--resume") if run.journal else (run.cache, "the cache")
         where = place.path if place else "a run"
         raise ShroomError(f"{where}: holds what no run wrote; go on without {option}")
     return rows.values
+
+
+def _batched(
+    items: list[Item],
+    lengths: list[int],
+    order: list[int],
+    known: NDArray[np.bool_],
+    values_of: Callable[[list[Item]], NDArray[np.float64]],
+    tokens: int,
+    workers: int,
+) -> Iterator[tuple[list[int], NDArray[np.float64]]]:
+    """Yield the rows and values of one batch after the other, without those that are known."""
+    start = 0
+    with Ahead[Any](workers) as ahead:
+        while True:
+            while start < len(order) and not ahead.full:
+                begun, start = start, _end(lengths, order, start, tokens)
+                batch = [row for row in order[begun:start] if not known[row]]
+                if batch:
+                    call = partial(values_of, [items[row] for row in batch])
+                    ahead.ask((begun, batch), call)
+            if not ahead.waiting:
+                return
+            (begun, batch), result = ahead.next()
+            try:
+                values = result()
+            except Again as again:
+                ahead.forget()
+                again.change()
+                start = begun
+            except MemoryError as error:
+                ahead.forget()
+                if len(batch) > 1:  # the next ones would not fit either
+                    tokens = lengths[batch[0]] * len(batch) // 2
+                elif ahead.workers == 1:
+                    raise ShroomError(
+                        "one datapoint alone does not fit into the device's memory: try --device "
+                        "cpu, or a smaller model"
+                    ) from error
+                else:
+                    ahead.workers = 1
+                start = begun
+            else:
+                yield batch, values
 
 
 class _Rows:
@@ -283,21 +346,14 @@ def _end(lengths: Sequence[int], order: Sequence[int], start: int, batch_tokens:
     return len(order)
 
 
-def _values(
-    batch: list[Item], work: Callable[[list[Item]], NDArray[Any]]
-) -> NDArray[np.float64] | None:
-    """Return the values of a batch, shape [batch, k], or ``None`` where memory does not suffice."""
+def _values(work: Callable[[list[Item]], NDArray[Any]], batch: list[Item]) -> NDArray[np.float64]:
+    """Return the values of a batch, shape [batch, k]; MemoryError where memory does not suffice."""
     try:
         values = np.asarray(work(batch), np.float64).reshape(len(batch), -1)
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not NO_MEMORY.search(str(error)):
-            raise
-        if len(batch) == 1:
-            raise ShroomError(
-                "one datapoint alone does not fit into the device's memory: try --device cpu, or "
-                "a smaller model"
-            ) from error
-        return None
+    except RuntimeError as error:
+        if NO_MEMORY.search(str(error)):
+            raise MemoryError from error
+        raise
     if not np.isfinite(values).all():
         raise ShroomError(
             "the model gave a value that is not a number; its weights may be damaged, or the "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
+from shroom.inference import Again
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -98,8 +99,12 @@ class Trusted:
     float16 is at most 0.0000 off float32 on a sample of 2
     >>> forward([[1.0, 2.0]])
     array([[1., 2.]], dtype=float16)
-    >>> forward([[99999.0, 0.0]])
+    >>> try:
+    ...     forward([[99999.0, 0.0]])
+    ... except Again as again:
+    ...     again.change()
     float16 gave a value that is not finite: from there on, float32
+    >>> forward([[99999.0, 0.0]])
     array([[99999.,     0.]], dtype=float32)
     """
 
@@ -137,25 +142,30 @@ class Trusted:
         self._use(last)
 
     def __call__(self, batch: Any) -> NDArray[Any]:
-        """Return what the forward pass gives."""
+        """Return what the forward pass gives.
+
+        Raises
+        ------
+        Again
+            Where that is not finite, and the precision has to become the last.
+        """
         if self._forward is None:
             self._use(self.precision)
-        found = self._computed(batch)
-        last = self._precisions[-1]
-        if not np.isfinite(found).all() and self.precision != last:
-            self._note(f"{self.precision} gave a value that is not finite: from there on, {last}")
-            self._use(last)
-            found = self._computed(batch)
+        assert self._forward is not None  # noqa: S101 - it is None only while loading
+        with np.errstate(over="ignore"):
+            found = self._forward(batch)
+        if not np.isfinite(found).all() and self.precision != self._precisions[-1]:
+            raise Again(self._fall_back)
         return found
+
+    def _fall_back(self) -> None:
+        last = self._precisions[-1]
+        self._note(f"{self.precision} gave a value that is not finite: from there on, {last}")
+        self._use(last)
 
     def _use(self, name: str) -> None:
         self._forward = None  # both at once may not fit into memory
         self.precision, self._forward = name, self._load(name)
-
-    def _computed(self, batch: Any) -> NDArray[Any]:
-        assert self._forward is not None  # noqa: S101 - it is None only while loading
-        with np.errstate(over="ignore"):
-            return self._forward(batch)
 
     @staticmethod
     def _logits(forward: Forward, sample: Sequence[Any]) -> list[NDArray[Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from shroom import hub
 from shroom.cache import digest_of
+from shroom.cores import threads
 from shroom.forward import in_integers, of_onnx, of_torch
 from shroom.inference import batches, over
 from shroom.journal import PARTIAL
@@ -110,6 +111,7 @@ class SequenceClassifier:
             scope=lambda: f"{scope} {self._identity} {self._forward.precision}",
             run=run.to(self._device),
             address=lambda: self._address(scope),
+            workers=threads() if self._device == "cpu" and not self._compiled else 1,
         )
 
     @staticmethod

@@ -3,7 +3,8 @@
     python benchmarks/peers/matmul_peak.py MODEL_FOLDER PAIRS_JSON PRECISION
 
 Prints as json the best rate of ``torch.matmul`` before and after, in floating-point operations a
-second, and the seconds of the model's forward passes over the pairs, in batches by length.
+second, and the seconds of the model's forward passes over the pairs, in batches by length, as many
+at a time as there are cores.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pair_network  # noqa: F401 - registers the shipped model's class
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from shroom.ahead import Ahead
+from shroom.cores import threads
 from shroom.inference import RUN, batches
 
 #: Rows, inner and columns: square ones, and what a layer multiplies in a batch of 2048 tokens.
@@ -63,13 +68,21 @@ def forward(folder: str, pairs: str, dtype: torch.dtype, device: str) -> float:
         ones, others = zip(*(texts[place] for place in batch))
         given = {"padding": True, "truncation": True, "return_tensors": "pt"}
         ready.append(tokenizer(list(ones), list(others), **given).to(device))
-    with torch.inference_mode():
-        model(**ready[0])
-        finish()
-        began = time.perf_counter()
-        for batch in ready:
+
+    def passed(batch: Any) -> None:
+        with torch.inference_mode():
             model(**batch)
-        finish()
+
+    passed(ready[0])
+    finish()
+    with Ahead[None](1 if device == "cuda" else threads()) as ahead:
+        began = time.perf_counter()
+        while ready or ahead.waiting:
+            while ready and not ahead.full:
+                ahead.ask(None, partial(passed, ready.pop()))
+            _, result = ahead.next()
+            result()
+    finish()
     return time.perf_counter() - began
 
 

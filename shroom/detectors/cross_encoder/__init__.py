@@ -10,11 +10,13 @@ import json
 import zlib
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.cache import digest_of
+from shroom.cores import threads
 from shroom.datapoint import Rule, premises
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
@@ -40,6 +42,8 @@ MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
 GRAPH, INTEGERS, TOKENIZER, ABOUT = "model.onnx", "weights.z", "tokenizer.json", "about.json"
 #: The version of that folder which this kit reads and writes.
 FORMAT = 1
+#: Several threads want the model at once.
+_LOADING = Lock()
 
 
 class CrossEncoder:
@@ -125,6 +129,7 @@ class CrossEncoder:
             scope=self.identity,
             run=run,
             address=self._address,
+            workers=threads() if self._trained is None else 1,
         )
         return pairs.best(self.windows.folded(p[:, 0], read))
 
@@ -247,7 +252,9 @@ class CrossEncoder:
     def _probabilities(self, batch: NDArray[np.int64]) -> NDArray[np.float32]:
         if self._trained is not None:
             return np.asarray(self._trained.probabilities(batch))
-        return np.asarray(self._session.run(None, {"pairs": batch})[0])
+        with _LOADING:
+            runtime = self._session
+        return np.asarray(runtime.run(None, {"pairs": batch})[0])
 
     @property
     def rule(self) -> Rule:
