@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 Result = TypeVar("Result")
+#: How many threads torch had when the first of those began that are open now.
+_BEFORE: list[int] = []
+_LOCK = Lock()
 
 
 class Ahead(Generic[Result]):
@@ -28,7 +32,7 @@ class Ahead(Generic[Result]):
     Attributes
     ----------
     workers : int
-        May be lowered.
+        May be lowered to 1.
 
     Examples
     --------
@@ -46,12 +50,12 @@ class Ahead(Generic[Result]):
         self.workers = workers
         self._calls: deque[tuple[Any, Callable[[], Result], Future[Result] | None]] = deque()
         self._pool: ThreadPoolExecutor | None = None
-        self._torch_threads = 0
 
     def __enter__(self) -> Ahead[Result]:
         if self.workers > 1:
             torch = sys.modules.get("torch")
-            self._torch_threads = torch.get_num_threads() if torch else 0
+            with _LOCK:
+                _BEFORE.append(_BEFORE[0] if _BEFORE else torch.get_num_threads() if torch else 0)
             self._pool = ThreadPoolExecutor(self.workers, initializer=_alone)
         return self
 
@@ -61,10 +65,15 @@ class Ahead(Generic[Result]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._pool:
+        if not self._pool:
+            return
+        try:
             self._pool.shutdown(cancel_futures=True)
-        if self._torch_threads:  # what threads have said holds for those that begin after them
-            sys.modules["torch"].set_num_threads(self._torch_threads)
+        finally:
+            with _LOCK:
+                threads = _BEFORE.pop()
+                if threads and not _BEFORE:  # what a thread has said holds for those after it
+                    sys.modules["torch"].set_num_threads(threads)
 
     @property
     def waiting(self) -> int:
@@ -73,8 +82,8 @@ class Ahead(Generic[Result]):
 
     @property
     def full(self) -> bool:
-        """Whether every worker has a call."""
-        return self.waiting >= self.workers
+        """Whether every worker has a call, and another one waits for the first that is free."""
+        return self.waiting >= (self.workers + 1 if self.workers > 1 else 1)
 
     def ask(self, about: Any, call: Callable[[], Result]) -> None:
         """Have a call made; ``about`` comes back with its result."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from pathlib import Path
 
@@ -10,8 +9,6 @@ from pathlib import Path
 _MOST = 1024
 #: What a container may use of the processor: microseconds, or ``max``, in so many.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
-#: The C library, where it can be asked by name; only glibc has what is asked of it.
-_C = ctypes.CDLL(None) if os.name == "posix" else None
 
 
 def threads() -> int:
@@ -43,6 +40,9 @@ def give_back() -> None:
     What is freed between pieces that are still in use stays with the process, and the arrays of
     batches are of ever new sizes: over thousands of batches that is as much as the model itself.
     """
-    trim = getattr(_C, "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).malloc_trim(0)
+    except (ImportError, OSError, TypeError, AttributeError):
+        return  # only glibc has it

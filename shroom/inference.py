@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +23,7 @@ from shroom.cores import give_back
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +41,9 @@ def _silent(*_: object) -> None:
 
 #: The most tokens in one batch: what lies in a processor's cache, and what fills a GPU.
 BATCH_TOKENS = {"cpu": 384, "cuda": 32768, "mps": 8192}
+#: The most numbers that the attention of a head has for all batches computed at a time: those of a
+#: single text of 4096 tokens, which take 0.8 GiB with 12 heads.
+_SCORES = 4096**2
 #: After how many batches freed memory is given back.
 _OFTEN = 64
 
@@ -200,18 +204,20 @@ def _computed(
         run.note(f"{share} are those of earlier runs, from the cache")
     # Batches are those that a run without a stop would form, so that its very values come out.
     order = [row for row in range(len(items)) if row not in recalled]
-    for done, (batch, values) in enumerate(
-        _batched(items, lengths, order, rows.known, values_of, run.tokens, workers), start=1
-    ):
-        rows.put(batch, values)
-        part = [items[row] for row in batch]
-        if run.journal:
-            told = scope()
-            run.journal.add([(_key(told, item), row.tolist()) for item, row in zip(part, values)])
-        cache.keep(part, values)
-        run.report(int(rows.known.sum()), len(items))
-        if done % _OFTEN == 0:
-            give_back()
+    with closing(
+        _batched(items, lengths, order, rows.known, values_of, run.tokens, workers)
+    ) as computed:
+        for done, (batch, values) in enumerate(computed, start=1):
+            rows.put(batch, values)
+            part = [items[row] for row in batch]
+            if run.journal:
+                told = scope()
+                keys = [_key(told, item) for item in part]
+                run.journal.add(list(zip(keys, values.tolist())))
+            cache.keep(part, values)
+            run.report(int(rows.known.sum()), len(items))
+            if done % _OFTEN == 0:
+                give_back()
     if rows.values is None:
         place, option = (run.journal, "--resume") if run.journal else (run.cache, "the cache")
         where = place.path if place else "a run"
@@ -227,40 +233,46 @@ def _batched(
     values_of: Callable[[list[Item]], NDArray[np.float64]],
     tokens: int,
     workers: int,
-) -> Iterator[tuple[list[int], NDArray[np.float64]]]:
+) -> Generator[tuple[list[int], NDArray[np.float64]], None, None]:
     """Yield the rows and values of one batch after the other, without those that are known."""
-    start = 0
+    start = scores = 0
     with Ahead[Any](workers) as ahead:
         while True:
             while start < len(order) and not ahead.full:
-                begun, start = start, _end(lengths, order, start, tokens)
-                batch = [row for row in order[begun:start] if not known[row]]
+                stop = _end(lengths, order, start, tokens)
+                size = (stop - start) * lengths[order[start]] ** 2
+                if ahead.waiting and scores + size > _SCORES:
+                    break
+                batch = [row for row in order[start:stop] if not known[row]]
                 if batch:
+                    scores += size
                     call = partial(values_of, [items[row] for row in batch])
-                    ahead.ask((begun, batch), call)
+                    ahead.ask((start, batch, size), call)
+                start = stop
             if not ahead.waiting:
                 return
-            (begun, batch), result = ahead.next()
+            (begun, batch, size), result = ahead.next()
+            scores -= size
             try:
                 values = result()
-            except Again as again:
+            except (Again, MemoryError) as error:
                 ahead.forget()
-                again.change()
-                start = begun
-            except MemoryError as error:
-                ahead.forget()
-                if len(batch) > 1:  # the next ones would not fit either
+                start, scores = begun, 0
+                if isinstance(error, Again):
+                    error.change()
+                elif len(batch) > 1:  # the next ones would not fit either
                     tokens = lengths[batch[0]] * len(batch) // 2
-                elif ahead.workers == 1:
+                elif ahead.workers > 1:
+                    ahead.workers = 1
+                else:
                     raise ShroomError(
                         "one datapoint alone does not fit into the device's memory: try --device "
                         "cpu, or a smaller model"
                     ) from error
-                else:
-                    ahead.workers = 1
-                start = begun
-            else:
-                yield batch, values
+                continue
+            finally:
+                del result  # it holds on to what a failed call had in memory
+            yield batch, values
 
 
 class _Rows:

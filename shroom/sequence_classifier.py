@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 #: How many items a precision is tried on, and how many tokens at a time, which fit anywhere.
 SAMPLE, SAMPLE_TOKENS = 32, 2048
+#: Models that go over to another attention where texts are short, and positions that are counted
+#: otherwise where they are long.
+_CHANGING, _CHANGING_ROPE = {"big_bird", "bigbird_pegasus"}, {"dynamic", "longrope"}
 #: From how many items on a model is compiled on a GPU.
 MANY = 100_000
 
@@ -111,8 +114,14 @@ class SequenceClassifier:
             scope=lambda: f"{scope} {self._identity} {self._forward.precision}",
             run=run.to(self._device),
             address=lambda: self._address(scope),
-            workers=threads() if self._device == "cpu" and not self._compiled else 1,
+            workers=self._workers(),
         )
+
+    def _workers(self) -> int:
+        """Return how many batches are computed at a time: one by what computing changes."""
+        in_torch = self._graph is None and self._forward.precision != "int8"
+        changed = self._compiled or _changes(self.config)
+        return 1 if self._device != "cpu" or (in_torch and changed) else threads()
 
     @staticmethod
     def _of_many(device: str, n: int) -> bool:
@@ -173,6 +182,15 @@ def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[lis
     chosen = [ordered[place] for place in places]
     found = batches([known[item] for item in chosen], min(run.tokens, SAMPLE_TOKENS))
     return [[chosen[place] for place in part] for part in found]
+
+
+def _changes(config: Any) -> bool:
+    """Return whether a model of transformers changes itself by the length of what it reads."""
+    known = config.to_dict()
+    told = [known.get(key) or {} for key in ("rope_parameters", "rope_scaling")]
+    told += [of_layers for found in told for of_layers in found.values()]
+    kinds = {one.get("rope_type", one.get("type")) for one in told if isinstance(one, dict)}
+    return config.model_type in _CHANGING or bool(kinds & _CHANGING_ROPE)
 
 
 def _folder(name: str, graph: Path) -> str:

@@ -1,8 +1,12 @@
 """Batches that are computed side by side: as one after the other, whatever happens."""
 
+import ctypes
+import gc
 import json
 import threading
 import time
+import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -90,7 +94,7 @@ def test_nothing_is_computed_far_ahead(tmp_path):
 
     def report(done, _):
         kept.append(done)
-        assert len(begun) <= done + 3
+        assert len(begun) <= done + 4
 
     run_over([f"{n:03}" for n in range(30)], told, Run(batch_tokens=1, report=report), workers=3)
     assert kept == list(range(1, 31))
@@ -151,6 +155,49 @@ def test_where_only_one_item_fits_at_a_time_there_is_one_at_a_time():
     texts = ["a" * n for n in range(20)]
     found = run_over(texts, alone, Run(batch_tokens=1), workers=4)
     np.testing.assert_array_equal(found, [value(text) for text in texts])
+
+
+def test_what_a_failed_batch_held_is_free_when_it_is_tried_again():
+    class Activations:
+        pass
+
+    held, alive = [], []
+
+    def failing(batch):
+        if len(batch) > 2:
+            activations = Activations()
+            held.append(weakref.ref(activations))
+            raise MemoryError
+        alive.extend(one() is not None for one in held)
+        return work(batch)
+
+    gc.disable()
+    try:
+        run_over([f"{n:03}" for n in range(16)], failing, Run(batch_tokens=24), workers=2)
+    finally:
+        gc.enable()
+    assert held
+    assert not any(alive)
+
+
+@pytest.mark.parametrize(("length", "most"), [(1, 4), (2048, 4), (2900, 1), (9000, 1)])
+def test_very_long_items_are_not_computed_side_by_side(length, most):
+    """Their attention takes memory with the square of their length."""
+    lock, state = threading.Lock(), {"now": 0, "most": 0}
+
+    def counted(batch):
+        with lock:
+            state["now"] += 1
+            state["most"] = max(state["most"], state["now"])
+        time.sleep(0.02)
+        with lock:
+            state["now"] -= 1
+        return np.zeros(len(batch))
+
+    items = [(f"{n}",) for n in range(8)]
+    run = Run(batch_tokens=1)
+    over(items, counted, lengths=[length] * 8, scope="", run=run, workers=4)
+    assert state["most"] == most
 
 
 def test_one_item_that_does_not_fit_alone_gives_a_sentence():
@@ -240,6 +287,63 @@ def test_threads_of_torch_are_as_they_were():
         torch.set_num_threads(before)
 
 
+def test_runs_that_overlap_leave_the_threads_as_they_were():
+    before, inside, outside = torch.get_num_threads(), threading.Event(), threading.Event()
+    torch.set_num_threads(2)
+
+    def first():
+        with Ahead(2) as ahead:
+            ahead.ask("", lambda: None)
+            ahead.next()[1]()
+            inside.set()
+            outside.wait(20)
+
+    try:
+        thread = threading.Thread(target=first)
+        thread.start()
+        inside.wait(20)
+        with Ahead(2) as ahead:
+            outside.set()
+            thread.join()
+            ahead.ask("", torch.get_num_threads)
+            assert ahead.next()[1]() == 1
+        later = []
+        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+        thread.start()
+        thread.join()
+        assert later == [2]
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("config", "workers"),
+    [
+        ({"model_type": "bert"}, 5),
+        ({"model_type": "big_bird"}, 1),
+        ({"rope_scaling": None}, 5),
+        ({"rope_scaling": {"rope_type": "linear", "factor": 2.0}}, 5),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, 1),
+        ({"rope_parameters": {"rope_type": "longrope"}}, 1),
+        ({"rope_parameters": {"full_attention": {"rope_type": "dynamic"}}}, 1),
+        ({"rope_parameters": {"sliding_attention": {"rope_type": "default"}}}, 5),
+    ],
+)
+def test_a_model_that_changes_itself_computes_one_batch_at_a_time(
+    config, workers, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sequence_classifier, "threads", lambda: 5)
+    model = sequence_classifier.SequenceClassifier(
+        "nli", str(nli_model(tmp_path, "bert", length=256)), None, Run(device="cpu")
+    )
+    told = {"model_type": "bert", **config}
+    monkeypatch.setattr(model, "config", SimpleNamespace(**told, to_dict=lambda: told))
+    monkeypatch.setattr(model._forward, "precision", "float32")
+    assert model._workers() == workers
+    monkeypatch.setattr(model._forward, "precision", "int8")  # a graph of what it was
+    assert model._workers() == 5
+
+
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_a_classifier_has_a_worker_for_each_core(precision, tmp_path, monkeypatch):
     folder = str(nli_model(tmp_path, "bert", length=256))
@@ -270,9 +374,12 @@ def test_freed_memory_is_given_back_now_and_then(monkeypatch):
     assert len(given) == 200 // 64
 
 
-@pytest.mark.parametrize("library", [None, object()])
+@pytest.mark.parametrize("library", [OSError("static"), AttributeError("musl"), TypeError("no")])
 def test_where_the_c_library_keeps_nothing_nothing_is_asked_of_it(library, monkeypatch):
-    monkeypatch.setattr(cores, "_C", library)
+    def missing(name):
+        raise library
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
     cores.give_back()
 
 
