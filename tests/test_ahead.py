@@ -269,30 +269,38 @@ def test_a_call_that_was_forgotten_is_over():
 # --- threads and memory
 
 
-def test_threads_of_torch_are_as_they_were():
-    before, seen = torch.get_num_threads(), []
+@pytest.fixture
+def two_threads():
+    """Give torch two threads, and as many as it had in the end."""
+    before = torch.get_num_threads()
     torch.set_num_threads(2)
-    try:
-
-        def told(batch):
-            seen.append(torch.get_num_threads())
-            return work(batch)
-
-        run_over([f"{n}" for n in range(6)], told, Run(batch_tokens=1), workers=2)
-        assert set(seen) == {1}
-        assert torch.get_num_threads() == 2
-        later = []
-        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
-        thread.start()
-        thread.join()
-        assert later == [2]
-    finally:
-        torch.set_num_threads(before)
+    yield
+    torch.set_num_threads(before)
 
 
-def test_runs_that_overlap_leave_the_threads_as_they_were():
-    before, inside, outside = torch.get_num_threads(), threading.Event(), threading.Event()
-    torch.set_num_threads(2)
+def threads_of_a_new_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_threads_of_torch_are_as_they_were(two_threads):
+    seen = []
+
+    def told(batch):
+        seen.append(torch.get_num_threads())
+        return work(batch)
+
+    run_over([f"{n}" for n in range(6)], told, Run(batch_tokens=1), workers=2)
+    assert set(seen) == {1}
+    assert torch.get_num_threads() == 2
+    assert threads_of_a_new_thread() == 2
+
+
+def test_runs_that_overlap_leave_the_threads_as_they_were(two_threads):
+    inside, outside = threading.Event(), threading.Event()
 
     def first():
         with Ahead(2) as ahead:
@@ -301,22 +309,15 @@ def test_runs_that_overlap_leave_the_threads_as_they_were():
             inside.set()
             outside.wait(20)
 
-    try:
-        thread = threading.Thread(target=first)
-        thread.start()
-        inside.wait(20)
-        with Ahead(2) as ahead:
-            outside.set()
-            thread.join()
-            ahead.ask("", torch.get_num_threads)
-            assert ahead.next()[1]() == 1
-        later = []
-        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
-        thread.start()
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert inside.wait(20)
+    with Ahead(2) as ahead:
+        outside.set()
         thread.join()
-        assert later == [2]
-    finally:
-        torch.set_num_threads(before)
+        ahead.ask("", torch.get_num_threads)
+        assert ahead.next()[1]() == 1
+    assert threads_of_a_new_thread() == 2
 
 
 @pytest.mark.parametrize(
