@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.batching import NO_MEMORY
 from shroom.cores import threads
-from shroom.inference import NO_MEMORY
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:

@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.ahead import Ahead
+from shroom.batching import batched
 from shroom.cache import key_of
 from shroom.cores import give_back
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from shroom.batching import Item
     from shroom.cache import Cache
     from shroom.journal import Journal
-
-#: How torch (on CUDA, MPS and the CPU) and ONNX Runtime say that memory does not suffice.
-NO_MEMORY = re.compile(r"out of memory|(allocate|not enough) memory|bad_alloc", re.IGNORECASE)
-Item = TypeVar("Item", bound="tuple[Any, ...]")
 
 
 def _silent(*_: object) -> None:
@@ -41,25 +36,8 @@ def _silent(*_: object) -> None:
 
 #: The most tokens in one batch: what lies in a processor's cache, and what fills a GPU.
 BATCH_TOKENS = {"cpu": 384, "cuda": 32768, "mps": 8192}
-#: The most numbers that the attention of a head has for all batches computed at a time: those of a
-#: single text of 4096 tokens, which take 0.8 GiB with 12 heads.
-_SCORES = 4096**2
 #: After how many batches freed memory is given back.
 _OFTEN = 64
-
-
-class Again(Exception):  # noqa: N818 - it asks for something, and is no error
-    """Raised of a batch by work that has to change before it can compute it.
-
-    Parameters
-    ----------
-    change : callable
-        Called when everything before the batch has been computed, and nothing behind it.
-    """
-
-    def __init__(self, change: Callable[[], None]) -> None:
-        super().__init__()
-        self.change = change
 
 
 @dataclass(frozen=True)
@@ -178,14 +156,14 @@ def over(
     place = {item: row for row, item in enumerate(distinct)}
     said = scope if callable(scope) else lambda: scope
     sizes = [length[item] for item in distinct]
-    rows = _computed(distinct, sizes, partial(_values, work), said, run, address, workers)
+    rows = _computed(distinct, sizes, work, said, run, address, workers)
     return rows[[place[item] for item in items]]
 
 
 def _computed(
     items: list[Item],
     lengths: list[int],
-    values_of: Callable[[list[Item]], NDArray[np.float64]],
+    work: Callable[[list[Item]], NDArray[Any]],
     scope: Callable[[], str],
     run: Run,
     address: Callable[[], str | None] | None,
@@ -204,9 +182,7 @@ def _computed(
         run.note(f"{share} are those of earlier runs, from the cache")
     # Batches are those that a run without a stop would form, so that its very values come out.
     order = [row for row in range(len(items)) if row not in recalled]
-    with closing(
-        _batched(items, lengths, order, rows.known, values_of, run.tokens, workers)
-    ) as computed:
+    with closing(batched(items, lengths, order, rows.known, work, run.tokens, workers)) as computed:
         for done, (batch, values) in enumerate(computed, start=1):
             rows.put(batch, values)
             part = [items[row] for row in batch]
@@ -223,56 +199,6 @@ def _computed(
         where = place.path if place else "a run"
         raise ShroomError(f"{where}: holds what no run wrote; go on without {option}")
     return rows.values
-
-
-def _batched(
-    items: list[Item],
-    lengths: list[int],
-    order: list[int],
-    known: NDArray[np.bool_],
-    values_of: Callable[[list[Item]], NDArray[np.float64]],
-    tokens: int,
-    workers: int,
-) -> Generator[tuple[list[int], NDArray[np.float64]], None, None]:
-    """Yield the rows and values of one batch after the other, without those that are known."""
-    start = scores = 0
-    with Ahead[Any](workers) as ahead:
-        while True:
-            while start < len(order) and not ahead.full:
-                stop = _end(lengths, order, start, tokens)
-                size = (stop - start) * lengths[order[start]] ** 2
-                if ahead.waiting and scores + size > _SCORES:
-                    break
-                batch = [row for row in order[start:stop] if not known[row]]
-                if batch:
-                    scores += size
-                    call = partial(values_of, [items[row] for row in batch])
-                    ahead.ask((start, batch, size), call)
-                start = stop
-            if not ahead.waiting:
-                return
-            (begun, batch, size), result = ahead.next()
-            scores -= size
-            try:
-                values = result()
-            except (Again, MemoryError) as error:
-                ahead.forget()
-                start, scores = begun, 0
-                if isinstance(error, Again):
-                    error.change()
-                elif len(batch) > 1:  # the next ones would not fit either
-                    tokens = lengths[batch[0]] * len(batch) // 2
-                elif ahead.workers > 1:
-                    ahead.workers = 1
-                else:
-                    raise ShroomError(
-                        "one datapoint alone does not fit into the device's memory: try --device "
-                        "cpu, or a smaller model"
-                    ) from error
-                continue
-            finally:
-                del result  # it holds on to what a failed call had in memory
-            yield batch, values
 
 
 class _Rows:
@@ -329,49 +255,6 @@ class _Recall:
     def _keys(self, items: Sequence[tuple[Any, ...]]) -> list[bytes]:
         address = self._address() if self._cache and self._address else None
         return [] if address is None else [key_of(address, item) for item in items]
-
-
-def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[range]:
-    """Yield ranges of neighbours whose longest times their number is at most ``batch_tokens``.
-
-    An item that is longer by itself has a batch of its own.
-
-    Examples
-    --------
-    >>> list(batches([9, 4, 4, 2, 1], 8))
-    [range(0, 1), range(1, 3), range(3, 5)]
-    """
-    start = 0
-    while start < len(lengths):
-        stop = _end(lengths, range(len(lengths)), start, batch_tokens)
-        yield range(start, stop)
-        start = stop
-
-
-def _end(lengths: Sequence[int], order: Sequence[int], start: int, batch_tokens: int) -> int:
-    """Return where the batch that begins at ``start`` ends."""
-    longest = 0
-    for place in range(start, len(order)):
-        longest = max(longest, lengths[order[place]])
-        if place > start and longest * (place + 1 - start) > batch_tokens:
-            return place
-    return len(order)
-
-
-def _values(work: Callable[[list[Item]], NDArray[Any]], batch: list[Item]) -> NDArray[np.float64]:
-    """Return the values of a batch, shape [batch, k]; MemoryError where memory does not suffice."""
-    try:
-        values = np.asarray(work(batch), np.float64).reshape(len(batch), -1)
-    except RuntimeError as error:
-        if NO_MEMORY.search(str(error)):
-            raise MemoryError from error
-        raise
-    if not np.isfinite(values).all():
-        raise ShroomError(
-            "the model gave a value that is not a number; its weights may be damaged, or the "
-            "device computes them wrongly: try --device cpu"
-        )
-    return values
 
 
 def _key(scope: str, item: tuple[Any, ...]) -> str:

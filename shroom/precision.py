@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from shroom.inference import Again
+from shroom.batching import Again
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom import hub
+from shroom.batching import batches
 from shroom.cache import digest_of
 from shroom.cores import threads
 from shroom.forward import in_integers, of_onnx, of_torch
-from shroom.inference import batches, over
+from shroom.inference import over
 from shroom.journal import PARTIAL
 from shroom.precision import Trusted, precisions
 from shroom.problems import ShroomError
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.inference import Item, Run
+    from shroom.batching import Item
+    from shroom.inference import Run
     from shroom.precision import Forward
 
     Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]

@@ -17,9 +17,10 @@ from tiny_models import nli_model
 
 from shroom import cores, sequence_classifier
 from shroom.ahead import Ahead
+from shroom.batching import Again
 from shroom.cache import Cache
 from shroom.detectors.nli import NLI
-from shroom.inference import RUN, Again, Run, over
+from shroom.inference import RUN, Run, over
 from shroom.journal import Journal
 from shroom.problems import ShroomError
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shroom.batching import batches
 from shroom.cache import Cache
-from shroom.inference import RUN, Run, batches, over
+from shroom.inference import RUN, Run, over
 from shroom.journal import Journal
 from shroom.problems import ShroomError
 

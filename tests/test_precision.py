@@ -11,9 +11,10 @@ from tiny_models import NLI_ARCHITECTURES, TEXT, nli_model
 
 from shroom import cores, hub, sequence_classifier
 from shroom import precision as precision_module
+from shroom.batching import Again
 from shroom.cache import Cache
 from shroom.detectors.nli import NLI
-from shroom.inference import Again, Run
+from shroom.inference import Run
 from shroom.journal import Journal
 from shroom.precision import TOLERANCE, Trusted, apart, precisions, softmax
 from shroom.problems import ShroomError

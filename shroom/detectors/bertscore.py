@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom import hub
-from shroom.inference import RUN, batches, over
+from shroom.batching import batches
+from shroom.inference import RUN, over
 from shroom.tokens import counts, longest, plain
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shroom.annotate.base import Failure
+from shroom.batching import batches
 from shroom.detectors import settings
-from shroom.inference import batches
 from shroom.probing.saved import CHECK, SavedProbe, identity
 from shroom.problems import ShroomError
 
