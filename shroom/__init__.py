@@ -9,6 +9,11 @@ Examples
 1.0
 """
 
+from shroom.starting import end_when_interrupted, is_command
+
+if is_command():
+    end_when_interrupted()  # before anything else is imported, since that takes long
+
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -52,6 +52,7 @@ MODULES = (
     "scoring.py",
     "signature.py",
     "slices.py",
+    "starting.py",
     "submission.py",
     "table.py",
     "version.py",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from shroom.problems import InvalidInput, ShroomError, nearest, printable
+from shroom.starting import EXIT_CODE, INTERRUPTED, raise_when_interrupted
 from shroom.version import __version__
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def shroom() -> None:
 
 def main(command: click.Command = shroom, name: str = "shroom") -> None:
     """Run a command, and turn users' mistakes into sentences and exit codes."""
+    raise_when_interrupted()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -131,8 +133,8 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("shroom: interrupted; no result was written", err=True)
-        return 130
+        click.echo(INTERRUPTED, err=True)
+        return EXIT_CODE
     except BrokenPipeError:
         sys.stderr.close()
         return 1
