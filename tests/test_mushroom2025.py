@@ -197,6 +197,23 @@ def test_a_line_separator_within_a_string_ends_no_line(tmp_path):
     assert record.model_output_text[14] == "🐈"  # one place, as the organisers count
 
 
+@pytest.mark.parametrize("spans", ["4-7", [4, 7], [[4, 7], [9]], [[4, 7], ["8", "9"]], [[-4, 7]]])
+def test_labels_that_are_malformed_in_part_are_not_told_at_all(tmp_path, spans):
+    rows = [
+        row(1, hard_labels=spans),
+        row(2, hard_labels=spans, soft_labels=[{"start": 4, "end": 7, "prob": "1"}]),
+        row(3, hard_labels=[], annotations={"one": spans, "two": [[4, 7]]}),
+    ]
+    path = write(tmp_path / "a.jsonl", rows)
+    records = read(path).records
+    assert [record.hard_labels for record in records] == [None, None, ()]
+    assert [record.is_labelled for record in records] == [True, False, True]
+    assert records[0].hard == (HardSpan(4, 7),)  # by the soft ones
+    assert [point.p for point in datapoints(records)] == [3 / 23, None, 0.0]
+    assert records[2].annotations == {"two": (HardSpan(4, 7),)}
+    assert [json.loads(line) for line in mushroom2025.write(records).splitlines()] == rows
+
+
 # labels made of each other
 
 

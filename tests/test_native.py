@@ -185,6 +185,93 @@ def test_problems_are_told_by_score_and_check_alike(shroom, tmp_path, change, co
         assert f"[{code}]" in err
 
 
+@pytest.mark.parametrize(
+    ("fields", "code", "key"),
+    [
+        ({"soft_labels": "4-7"}, "span-value", "soft_labels"),
+        ({"soft_labels": {"start": 4, "end": 7, "prob": 1}}, "span-value", "soft_labels"),
+        ({"soft_labels": float("nan")}, "span-value", "soft_labels"),
+        ({"soft_labels": [[4, 7, 1.0]]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 7}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4.0, "end": 7, "prob": 1}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": -4, "end": 7, "prob": 1}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 70, "prob": 1}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 7, "prob": "1"}]}, "p-number", "soft_labels[0].prob"),
+        ({"soft_labels": [{"start": 4, "end": 7, "prob": 2}]}, "p-range", "soft_labels[0].prob"),
+        ({"hard_labels": "4-7"}, "span-value", "hard_labels"),
+        ({"hard_labels": False}, "span-value", "hard_labels"),
+        ({"hard_labels": [4, 7]}, "span-value", "hard_labels[0]"),
+        ({"hard_labels": [[4, 7], [8, 9, 10]]}, "span-value", "hard_labels[1]"),
+        ({"hard_labels": [["4", "7"]]}, "span-value", "hard_labels[0]"),
+    ],
+    ids=str,
+)
+def test_malformed_labels_of_gold_are_errors_at_their_place(shroom, tmp_path, fields, code, key):
+    rows = answers()
+    file = lines(tmp_path / "p.jsonl", marked(rows))
+    rows[3].update(fields, lang="en")  # the language is odd, and nothing is scored by it
+    gold_file = lines(tmp_path / "g.jsonl", rows)
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        done, _, err = shroom(*verb)
+        assert done == 1
+        assert f"g.jsonl: item 3 (id val-en-3): {key}: expected " in err
+        assert f"[{code}]" in err
+        assert "row-odd" not in err
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"soft_labels": [{"start": 7, "end": 4, "prob": 1}]}, "soft_labels[0]"),
+        ({"soft_labels": [{"start": s, "end": 5, "prob": 0.2} for s in (0, 2)]}, "soft_labels"),
+        ({"hard_labels": [[4, 4]]}, "hard_labels[0]"),
+        ({"hard_labels": [[4, 70]]}, "hard_labels[0]"),
+        ({"model_output_text": "", "soft_labels": [], "hard_labels": []}, "model_output_text"),
+    ],
+    ids=str,
+)
+def test_what_is_odd_in_what_gold_is_scored_by_is_told(shroom, tmp_path, fields, key):
+    rows = answers()
+    said = marked([{**rows[0], **fields, "hard_labels": [], "soft_labels": []}, *rows[1:]])
+    file = lines(tmp_path / "p.jsonl", said)
+    gold_file = lines(tmp_path / "g.jsonl", [{**rows[0], **fields, "lang": "en"}, *rows[1:]])
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        done, _, err = shroom(*verb)
+        assert done == 0
+        assert f"warning: {gold_file}: item 0 (id val-en-0): {key}: expected " in err
+        assert err.count("warning: ") == 1
+
+
+def test_many_malformed_rows_of_gold_are_counted(shroom, tmp_path):
+    rows = [{**row, "hard_labels": "none"} for row in answers(50)]
+    gold_file = lines(tmp_path / "g.jsonl", rows)
+    _, _, err = shroom("score", lines(tmp_path / "p.jsonl", []), gold_file)
+    assert "g.jsonl: and 30 more [span-value]" in err
+    _, _, err = shroom("score", lines(tmp_path / "p.jsonl", []), gold_file, "--all")
+    assert err.count("[span-value]") == 50 + 1
+
+
+def test_rows_of_gold_without_labels_are_named(shroom, tmp_path):
+    rows = answers()
+    file = lines(tmp_path / "p.jsonl", marked(rows))
+    for row in rows[4:6]:
+        row["soft_labels"] = row["hard_labels"] = None
+    done, _, err = shroom("score", file, lines(tmp_path / "g.jsonl", rows))
+    assert done == 1
+    assert "got 2 of 12 without: val-en-4, val-en-5 [gold-unlabelled]" in err
+
+
+def test_gold_of_which_no_row_can_be_used(shroom, tmp_path):
+    rows = answers(2)
+    file = lines(tmp_path / "p.jsonl", marked(rows))
+    gold_file = lines(tmp_path / "g.jsonl", [{**row, "model_output_text": 5} for row in rows])
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        done, _, err = shroom(*verb)
+        assert done == 1
+        assert "got none that can be used [gold-unlabelled]" in err
+        assert "g.jsonl: item 1 (id val-en-1): model_output_text: expected a text, got 5" in err
+
+
 def test_a_language_without_gold_is_unknown(shroom, tmp_path):
     gold_file = lines(tmp_path / "g.jsonl", answers(4, "EN"))
     both = marked(answers(4, "EN")) + marked(answers(4, "FI"))

@@ -60,13 +60,18 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
     )
 
 
-def read_files(*paths: Source, problems: Problems | None = None) -> list[Collection[Record]]:
-    """Return the records of files, folders or zips, file by file; see :func:`read`."""
+def read_files(
+    *paths: Source, problems: Problems | None = None, strict: bool = False
+) -> list[Collection[Record]]:
+    """Return the records of files, folders or zips, file by file; see :func:`read`.
+
+    With ``strict``, labels that cannot be taken as they stand are errors, as they must be in gold.
+    """
     problems = Problems() if problems is None else problems
     files = []
     seen: dict[str, str] = {}
     for document, items in items_of(paths, problems):
-        rows = Rows(document.file, problems, seen)
+        rows = Rows(document.file, problems, seen, strict=strict)
         found = [rows.record(index, item) for index, item in enumerate(items)]
         rows.finish(len(items))
         records = [record for record in found if record is not None]

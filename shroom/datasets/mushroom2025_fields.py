@@ -35,7 +35,7 @@ class Fields:
     problems : Problems
         Gets what is odd.
     strict : bool
-        Whether malformed spans are errors, as in predictions, or odd, as in data.
+        Whether malformed labels are errors, as in what is scored, or odd, as in data.
     """
 
     item: dict[str, Any]
@@ -56,33 +56,40 @@ class Fields:
         self.problems.add(code, self.file, expected, found, **place)
 
     def hard(self, value: object, key: str) -> tuple[HardSpan, ...] | None:
-        """Return a field of [start, end] pairs; ``None`` where it is absent or null."""
+        """Return a field of [start, end] pairs; ``None`` where it is absent, null or malformed."""
         values = self._list(value, key, "a list of [start, end]")
         if values is None:
             return None
         found = []
         for place, pair in enumerate(values):
             if not isinstance(pair, list) or len(pair) != 2:
-                self._malformed(f"{key}[{place}]", "[start, end]", pair)
+                self._malformed(key, f"[{place}]", "[start, end]", pair)
             elif self._places(pair[0], pair[1], key, place, pair):
                 found.append(HardSpan(pair[0], pair[1]))
-        return tuple(found)
+        # A part of the labels would be other labels.
+        return tuple(found) if len(found) == len(values) else None
 
     def soft(self, value: object, key: str) -> tuple[SoftSpan, ...] | None:
-        """Return a field of {start, end, prob}; ``None`` where it is absent or null."""
+        """Return a field of {start, end, prob}; ``None`` as for :meth:`hard`."""
         values = self._list(value, key, "a list of {start, end, prob}")
         if values is None:
             return None
         found = []
         for place, span in enumerate(values):
             if not isinstance(span, dict) or not span.keys() >= _SOFT_KEYS:
-                self._malformed(f"{key}[{place}]", "{start, end, prob}", span)
+                self._malformed(key, f"[{place}]", "{start, end, prob}", span)
             elif self._places(span["start"], span["end"], key, place, span):
                 prob = self._prob(span["prob"], key, place)
                 if prob is not None:
                     found.append(SoftSpan(span["start"], span["end"], prob))
         self._overlaps(found, key)
-        return tuple(found)
+        return tuple(found) if len(found) == len(values) else None
+
+    def check_ends(self, soft: Sequence[SoftSpan], hard: Sequence[HardSpan], length: int) -> None:
+        """Report the labels that do not end in the text."""
+        # The organisers' program stops at soft ones; it takes hard ones, which count in the union.
+        self.past_end(soft, "soft_labels", length, "span-value" if self.strict else "row-odd")
+        self.past_end(hard, "hard_labels", length, "row-odd")
 
     def past_end(self, spans: Sequence[tuple[Any, ...]], key: str, length: int, code: str) -> None:
         """Report the spans that do not end in the text."""
@@ -94,12 +101,16 @@ class Fields:
     def _list(self, value: object, key: str, expected: str) -> list[Any] | None:
         if value is None or isinstance(value, list):
             return value
-        self._malformed(key, expected, value)
+        self._malformed(key, "", expected, value)
         return None
 
-    def _malformed(self, key: str, expected: str, value: object) -> None:
-        rest = "" if self.strict else " (left out)"
-        self.report("span-value" if self.strict else "row-odd", key, expected + rest, show(value))
+    def _malformed(
+        self, key: str, part: str, expected: str, value: object, code: str = "span-value"
+    ) -> None:
+        """Report a part of a field, or all of it, that leaves the field without labels."""
+        rest = "" if self.strict else f" ({key} is left out)"
+        code = code if self.strict else "row-odd"
+        self.report(code, key + part, expected + rest, show(value))
 
     def _places(self, start: Any, end: Any, key: str, place: int, span: object) -> bool:
         whole = type(start) is int and type(end) is int  # True and 1.0 are none
@@ -107,7 +118,7 @@ class Fields:
             return True
         if not whole or not (0 <= start <= MAX_END and 0 <= end <= MAX_END):
             expected = f"whole numbers in [0, {MAX_END}] as start and end"
-            self._malformed(f"{key}[{place}]", expected, span)
+            self._malformed(key, f"[{place}]", expected, span)
             return False
         self.report("row-odd", f"{key}[{place}]", "start < end (it marks nothing)", show(span))
         return True
@@ -121,9 +132,7 @@ class Fields:
             code, expected = "p-finite", "a finite number"
         else:
             code, expected = "p-range", "a number in [0, 1]"
-        rest = "" if self.strict else " (the span is left out)"
-        code = code if self.strict else "row-odd"
-        self.report(code, f"{key}[{place}].prob", expected + rest, show(value))
+        self._malformed(key, f"[{place}].prob", expected, value, code)
         return None
 
     def _overlaps(self, spans: Sequence[SoftSpan], key: str) -> None:

@@ -135,15 +135,16 @@ def _aligned(
     records = [record for record in gold.records if record.id is not None]
     missing = [record.id for record in records if record.id not in by_id]
     if missing:
-        first = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
         expected = f"all {len(records)} ids of {_named([gold])}"
-        told = f"{len(missing)} missing: {first}"
+        told = f"{len(missing)} missing: {_first(missing)}"
         problems.add("ids-missing", where, expected, told, key="id")
     records = [record for record in records if record.id in by_id]
     sizes = [len(record.model_output_text) for record in records]
     rows = [by_id[record.id] for record in records if record.id is not None]
     for row, size in zip(rows, sizes):
-        _check_ends(row, size)
+        # What was not given was made of the other kind, which is told once.
+        soft, hard = row.soft if row.soft_given else (), row.hard if row.hard_given else ()
+        row.fields.check_ends(soft, hard, size)
     return Aligned(records, marks(records, sizes), marks(rows, sizes))
 
 
@@ -195,16 +196,6 @@ def _prediction(fields: Fields, seen: dict[str, str]) -> Prediction | None:
     )
 
 
-def _check_ends(prediction: Prediction, length: int) -> None:
-    """Report what lies beyond the text, of the labels that were given."""
-    if prediction.soft_given:
-        # The organisers' program stops at these.
-        prediction.fields.past_end(prediction.soft, "soft_labels", length, "span-value")
-    if prediction.hard_given:
-        # It takes those, and so they count in the union.
-        prediction.fields.past_end(prediction.hard, "hard_labels", length, "row-odd")
-
-
 def _check_gold(gold: Collection[Record], problems: Problems) -> None:
     file = ", ".join(gold.files)
     expected: dict[str, Any] = {
@@ -214,4 +205,9 @@ def _check_gold(gold: Collection[Record], problems: Problems) -> None:
     for code, (what, rows) in expected.items():
         if rows:
             found = f"{len(rows)} of {len(gold.records)} without"
-            problems.add(code, file, what, found)
+            ids = [row.id for row in rows if row.id is not None]
+            problems.add(code, file, what, found + (f": {_first(ids)}" if ids else ""))
+
+
+def _first(ids: Sequence[str | None]) -> str:
+    return ", ".join(map(str, ids[:5])) + (", …" if len(ids) > 5 else "")

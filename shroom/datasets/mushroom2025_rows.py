@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """The rows of one file while they are read."""
+    """The rows of one file while they are read; ``strict`` as of :class:`Fields`."""
 
-    def __init__(self, file: str, problems: Problems, seen: dict[str, str]) -> None:
-        self.file, self.problems, self.seen = file, problems, seen
+    def __init__(
+        self, file: str, problems: Problems, seen: dict[str, str], *, strict: bool = False
+    ) -> None:
+        self.file, self.problems, self.seen, self.strict = file, problems, seen, strict
         self.contents: dict[tuple[Any, ...], int] = {}
         self.common: dict[tuple[str, str, str], list[int]] = {}
 
@@ -31,7 +33,7 @@ class Rows:
         if not isinstance(item, dict):
             self.problems.add("row-dropped", self.file, "an object", show(item), index=index)
             return None
-        fields = Fields(item, index, self.file, self.problems)
+        fields = Fields(item, index, self.file, self.problems, self.strict)
         text = item.get("model_output_text")
         # null and NaN are how tables write an empty text.
         if not isinstance(text, (str, float)) and item.get("model_output_text", "") is not None:
@@ -55,7 +57,7 @@ class Rows:
             model_output_tokens=_list(fields, "model_output_tokens"),
             model_output_logits=_list(fields, "model_output_logits"),
             wikipedia_url=_text(fields, "wikipedia_url"),
-            annotations=_annotations(fields),
+            annotations=_annotations(replace(fields, strict=False)),  # nothing is scored by them
         )
         return replace(record, other=unwritten(item, record.to_dict()))
 
@@ -84,8 +86,7 @@ class Rows:
         if tokens != logits:
             expected = f"as many logits as the {tokens} tokens"
             fields.report("row-odd", "model_output_logits", expected, f"{logits}")
-        fields.past_end(record.soft_labels or (), "soft_labels", length, "row-odd")
-        fields.past_end(record.hard_labels or (), "hard_labels", length, "row-odd")
+        fields.check_ends(record.soft_labels or (), record.hard_labels or (), length)
         for annotator, spans in record.annotations.items():
             fields.past_end(spans, f"annotations.{annotator}", length, "row-odd")
         for key in record.other.keys() - KEYS:
@@ -132,9 +133,10 @@ def _annotations(fields: Fields) -> dict[str, tuple[HardSpan, ...]]:
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
         value = {str(each.get("annotator_id")): each.get("labels") for each in value}
     if value is None or isinstance(value, dict):
-        return {
-            name: fields.hard(spans, f"annotations.{name}") or ()
+        found = {
+            name: () if spans is None else fields.hard(spans, f"annotations.{name}")
             for name, spans in (value or {}).items()
         }
+        return {name: spans for name, spans in found.items() if spans is not None}
     fields.report("row-odd", "annotations", "spans by annotator (left out)", show(value))
     return {}

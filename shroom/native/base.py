@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from shroom.intervals import estimates
+from shroom.problems import ERROR, InvalidInput, Problems
 from shroom.scoring import flat
 from shroom.signature import joined
 from shroom.version import __version__
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from shroom.intervals import Interval, Intervals, Scored
-    from shroom.problems import Problems
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,36 @@ class NativeScore:
         }
 
 
-def tell_dropped(gold: Problems, problems: Problems) -> None:
-    """Report rows of the gold that were not used; what else is odd in it, describing it tells."""
-    for each in gold:
-        if each.code == "row-dropped":
-            place = {"index": each.index, "id": each.id, "key": each.key}
-            problems.add(each.code, each.file, each.expected, each.found, **place)
+def read_gold(read: Callable[[Problems], R], problems: Problems, *keys: str) -> R:
+    """Return what ``read`` makes of the gold, with the problems that bear on scores.
+
+    What else is odd in gold, describing it tells.
+
+    Parameters
+    ----------
+    read : callable
+        Reads the gold, and reports everything that is odd in it to the problems that it is given.
+    problems : Problems
+        Gets errors, rows that were not used, and what is odd under ``keys``.
+    *keys : str
+        What the keys of rows that are scored by begin with.
+
+    Raises
+    ------
+    InvalidInput
+        With ``problems``, where there are errors.
+    """
+    of_gold = Problems(limit=None)
+    found = None
+    with suppress(InvalidInput):
+        found = read(of_gold)
+    for each in of_gold:
+        unusable = each.severity == ERROR or each.code == "row-dropped"
+        if unusable or (each.key or "").startswith(keys):
+            problems.add(**vars(each))
+    if found is None:
+        raise InvalidInput(problems)
+    return found
 
 
 def part_of(counts: Mapping[str, int], scored: Scored, how: Intervals) -> dict[str, Any]:

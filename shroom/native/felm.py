@@ -10,7 +10,7 @@ from shroom.datasets import felm
 from shroom.datasets.felm_predictions import floors, read_predictions
 from shroom.intervals import USUAL, Intervals, estimates
 from shroom.metrics.segments import scored
-from shroom.native.base import NativeResult, NativeScore, part_of, signature, tell_dropped, whole
+from shroom.native.base import NativeResult, NativeScore, part_of, read_gold, signature, whole
 from shroom.problems import Problems
 
 if TYPE_CHECKING:
@@ -38,9 +38,8 @@ def score(
     InvalidInput
         With every problem, where there are errors.
     """
-    problems, of_gold = Problems(limit), Problems(limit=None)
-    records = felm.read(gold, problems=of_gold)
-    tell_dropped(of_gold, problems)
+    problems = Problems(limit)
+    records = read_gold(lambda found: felm.read(gold, problems=found), problems)
     said = read_predictions(predictions, records, problems)
     segments = felm.Segments.of(records.records)
     n, m = len(records.records), len(segments.wrong)

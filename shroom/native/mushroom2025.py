@@ -8,12 +8,16 @@ from shroom.datasets import mushroom2025
 from shroom.datasets.mushroom2025_predictions import align_files
 from shroom.intervals import USUAL, Intervals, estimates
 from shroom.metrics.spans import FLOORS, Marks, scored
-from shroom.native.base import NativeResult, NativeScore, signature, tell_dropped, whole
-from shroom.problems import Problems, ShroomError
+from shroom.native.base import NativeResult, NativeScore, read_gold, signature, whole
+from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
     from shroom.datasets.mushroom2025_predictions import Aligned
     from shroom.documents import Source
+
+
+#: What a gold row is scored by.
+_SCORED = ("model_output_text", "soft_labels", "hard_labels")
 
 
 def score(
@@ -34,14 +38,15 @@ def score(
     ------
     InvalidInput
         With every problem, where there are errors.
-    ShroomError
-        Where the gold has no row.
     """
-    problems, of_gold = Problems(limit), Problems(limit=None)
-    golds = mushroom2025.read_files(gold, problems=of_gold)
-    tell_dropped(of_gold, problems)
+    problems = Problems(limit)
+    golds = read_gold(
+        lambda found: mushroom2025.read_files(gold, problems=found, strict=True), problems, *_SCORED
+    )
     if not any(file.records for file in golds):
-        raise ShroomError(f"{gold}: no answer in it can be scored; name a labelled file")
+        expected = "answers of language models, with labels"
+        problems.add("gold-unlabelled", str(gold), expected, "none that can be used")
+        raise InvalidInput(problems)
     aligned = align_files(golds, predictions, problems=problems)
     return NativeScore([_result(one, how) for one in aligned], problems, how)
 
