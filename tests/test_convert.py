@@ -241,6 +241,14 @@ def test_a_folder_of_several_models(shroom, tmp_path):
     assert "there are: a-b, c" in err
 
 
+@pytest.mark.parametrize("more", [[], ["all.jsonl", "-o", "felm.json"]])
+def test_a_data_set_has_another_command(shroom, more):
+    code, _, told = shroom("convert", "felm", *more)
+    assert code == 2
+    assert "expected nli, got 'felm'; the data sets have a command of their own" in told
+    assert "shroom datasets convert" in told
+
+
 def test_an_empty_folder(tmp_path):
     with pytest.raises(ShroomError, match=r"no \.csv file"):
         nli_outputs.files(tmp_path)

@@ -423,7 +423,19 @@ def test_a_file_of_another_data_set_is_told(native, converted, shroom, tmp_path)
         )
         assert code == 1
         assert f"this has the form of {form}, not of mushroom2025" in told
+        assert ("--back" in told) == (form == "semeval2024")
         assert not (tmp_path / "o.json").exists()
+
+
+def test_the_wrong_direction_is_told(native, converted, shroom, tmp_path):
+    out = tmp_path / "out.json"
+    code, _, told = shroom("datasets", "convert", "felm", converted("felm")[0], "-o", out)
+    assert code == 1
+    assert told.endswith("; to bring back what was converted, add --back\n")
+    code, _, told = shroom("datasets", "convert", "felm", native("felm"), "--back", "-o", out)
+    assert code == 1
+    assert told.endswith("; to convert it, leave out --back\n")
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from shroom.detectors.nli import FORMULAS, p_from
 from shroom.detectors.thresholds import USUAL
 from shroom.documents import documents_among_others
 from shroom.predictions import check_made, name_for, text_of
-from shroom.problems import InvalidInput, Problems, ShroomError, show
+from shroom.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.submission import Name, latest
 from shroom.table import Role, Table
 from shroom.writing import prepare, write_files
@@ -39,8 +39,17 @@ Examples:
 """
 
 
+def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Return whose outputs are converted; for a data set there is another command."""
+    del ctx
+    if value != "nli":
+        hint = "the data sets have a command of their own: shroom datasets convert"
+        raise click.BadParameter(f"expected nli, got '{printable(value)}'; {hint}", param=param)
+    return value
+
+
 @click.command(epilog=EXAMPLES)
-@click.argument("kind", type=click.Choice(["nli"]), metavar="nli")
+@click.argument("kind", callback=kind_given, metavar="nli")
 @click.argument("csv", type=click.Path(exists=True))
 @click.argument("data", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="A .json file, .zip, or folder.")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.cli.options import INPUT, OUTPUT, refuse_two_pipes, say
+from shroom.cli.options import INPUT, OUTPUT, SHROOM, refuse_two_pipes, say
 from shroom.datasets.collection import items_of
 from shroom.datasets.coming_back import come_back
 from shroom.datasets.converting import as_json
 from shroom.datasets.converting import convert as converted
 from shroom.datasets.places import read_here
-from shroom.datasets.registry import data_set, refuse_another
+from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.writing import names_a_file, names_a_zip, prepare, write_atomically, zipped
 
@@ -82,7 +82,7 @@ def convert(
 def _forth(source: DataSet, paths: Sequence[str], output: str, view: str | None) -> None:
     _check_ending(output, ".json", ".jsonl")
     for path in paths:
-        refuse_another(source.name, path)
+        _refuse_another(source.name, path)
     problems = Problems()
     found = source.read(*paths, problems=problems) if paths else read_here(source.name, problems)
     made = converted(source, found, view)
@@ -107,6 +107,15 @@ def _forth(source: DataSet, paths: Sequence[str], output: str, view: str | None)
             say([f"{each.stem}: left out {each.left_out} datapoints: {why}"])
     count = sum(each.records for each in made if each.rows)
     say([f"wrote {len(rows)} datapoints of {count} records to {output}"])
+
+
+def _refuse_another(name: str, path: str) -> None:
+    try:
+        refuse_another(name, path)
+    except ShroomError as error:
+        if guess(path) != SHROOM:
+            raise
+        raise ShroomError(f"{error}; to bring back what was converted, add --back") from None
 
 
 def _back(source: DataSet, paths: Sequence[str], output: str) -> None:

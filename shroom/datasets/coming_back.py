@@ -80,7 +80,10 @@ def _origin(source: DataSet, row: Any, place: str) -> tuple[str, str]:
     """Return the view and the file that a row is from."""
     of = row.get(OF) if isinstance(row, dict) else None
     if not isinstance(of, dict) or not isinstance(row.get(NATIVE, []), list):
-        raise ShroomError(f"{place}: has no key '{OF}' as 'shroom datasets convert' writes it")
+        raise ShroomError(
+            f"{place}: has no key '{OF}' as 'shroom datasets convert' writes it; to convert it, "
+            "leave out --back"
+        )
     if of.get("data_set") != source.name:
         raise ShroomError(f"{place}: is of {show(of.get('data_set'))}, not of {source.name}")
     view, base = of.get("view"), of.get("file")
