@@ -274,24 +274,35 @@ def _score_track(
     if scores["rho"] is None and not problems.count("p-constant", predictions.file):
         problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
     groups = {key: group_of(gold, key) for key in by}
+    made: dict[bytes, dict[str, Any]] = {}
     return TrackScore(
         track=track.name.track,
         split=track.name.split,
         n=gold.n,
         scores=scores,
         intervals=intervals,
-        slices={key: _slices(group, scored, how) for key, group in groups.items() if group},
+        slices={key: _slices(group, scored, how, made) for key, group in groups.items() if group},
         floors=floors(gold),
         signature=signature(track.name.track, gold, track.align),
     )
 
 
-def _slices(group: Group, scored: Scored, how: Intervals) -> dict[str, dict[str, Any]]:
+def _slices(
+    group: Group, scored: Scored, how: Intervals, made: dict[bytes, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return the slices by one key; ``made`` keeps them by their rows.
+
+    A task often has one model and one ref, and then its rows are resampled once, not three times.
+    """
     slices = {}
     for place, word in enumerate(group.words):
-        rows = np.flatnonzero(group.place == place)
-        part = estimates([(metric, statistics[rows]) for metric, statistics in scored], how)
-        slices[word] = {"n": len(rows), **flat(*part)}
+        mask = group.place == place
+        same = np.packbits(mask).tobytes()
+        if same not in made:
+            rows = np.flatnonzero(mask)
+            part = estimates([(metric, statistics[rows]) for metric, statistics in scored], how)
+            made[same] = {"n": len(rows), **flat(*part)}
+        slices[word] = dict(made[same])
     return slices
 
 

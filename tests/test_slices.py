@@ -356,6 +356,32 @@ def test_one_item(tmp_path):
     assert part["accuracy_ci"] is None
 
 
+def test_slices_of_the_same_rows_are_computed_once(tmp_path, monkeypatch):
+    rows = gold(24)
+    for row in rows:
+        row["model"], row["ref"] = f"model of {row['task']}", "src"
+    a, b = (
+        write_json(tmp_path / name, items)
+        for name, items in (("p.json", predictions(24)), ("g.json", rows))
+    )
+    counted = []
+    scoring = importlib.import_module("shroom.scoring")
+    estimates = scoring.estimates
+
+    def counting(scored, how):
+        counted.append(len(scored[0][1]))
+        return estimates(scored, how)
+
+    monkeypatch.setattr(scoring, "estimates", counting)
+    (result,) = score(a, b, by=("task", "model", "ref"), intervals=Intervals(50)).results
+    assert counted == [24, 6, 6, 6, 6, 24]
+    tasks, models = result.slices["task"], result.slices["model"]
+    assert tasks == {word: models[f"model of {word}"] for word in tasks}
+    assert result.slices["ref"]["src"] == {"n": 24, **result.whole}
+    alone = score(a, b, by=("model",), intervals=Intervals(50)).results[0]
+    assert alone.slices["model"] == models
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "lengths", "scripts"),
