@@ -21,7 +21,7 @@ from shroom.problems import ShroomError
 from shroom.tokens import longest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -188,11 +188,25 @@ def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[lis
 
 def _changes(config: Any) -> bool:
     """Return whether a model of transformers changes itself by the length of what it reads."""
-    known = config.to_dict()
-    told = [known.get(key) or {} for key in ("rope_parameters", "rope_scaling")]
-    told += [of_layers for found in told for of_layers in found.values()]
-    kinds = {one.get("rope_type", one.get("type")) for one in told if isinstance(one, dict)}
-    return config.model_type in _CHANGING or bool(kinds & _CHANGING_ROPE)
+    parts = list(_dicts(config.to_dict()))
+    # Of each layer type, or of all; by the name that newer versions have, or by both.
+    ropes = [
+        rope
+        for part in parts
+        for key in ("rope_parameters", "rope_scaling")
+        for rope in _dicts(part.get(key))
+    ]
+    kinds = {str(rope.get(key)) for rope in ropes for key in ("rope_type", "type")}
+    models = {str(part.get("model_type")) for part in parts}
+    return bool(models & _CHANGING or kinds & _CHANGING_ROPE)
+
+
+def _dicts(told: object) -> Iterator[dict[Any, Any]]:
+    """Yield a value and all values in it, as far as they are dicts."""
+    if isinstance(told, dict):
+        yield told
+        for value in told.values():
+            yield from _dicts(value)
 
 
 def _folder(name: str, graph: Path) -> str:
