@@ -13,7 +13,7 @@ import tiny_models
 from conftest import SAMPLE, write_json
 
 from shroom.annotate.base import SCORERS, Failure, Work
-from shroom.annotate.log import Log
+from shroom.annotate.log import Log, key_of
 from shroom.annotate.running import score
 from shroom.annotate.scorers import slices
 from shroom.annotate.scorers.nli import NLI
@@ -434,6 +434,56 @@ def test_what_is_done_is_kept_slice_by_slice(name, nli_folder, rewards, tmp_path
             for a, b in zip(one.generation, other.generation):
                 values = [getattr(g, field, None) or g.extra.get(field) for g in (a, b)]
                 assert values[0] == (values[1] and pytest.approx(values[1], abs=1e-4))
+
+
+# Precision
+
+
+@pytest.mark.parametrize("name", ["nli", "reward", "selfcheck"])
+def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
+    settings = {
+        "nli": {"model": str(nli_folder)},
+        "reward": {"model": str(rewards["pair"])},
+        "selfcheck": {"methods": "nli", "nli_model": str(nli_folder)},
+    }[name]
+    asked = random_questions(4)
+
+    def counts(precision):
+        with Log(tmp_path / "log", resume=True).open() as log:
+            run = Run(precision=precision)
+            found = score(asked, [SCORERS.make(name, **settings)], log, lambda _: run)
+            return found.made[name], found.known[name]
+
+    n, known = counts("float32")
+    assert (n > 0, known) == (True, 0)
+    assert counts("bfloat16") == (n, 0)
+    assert counts("bfloat16") == counts("float32") == (0, n)
+
+
+def test_what_was_kept_before_there_was_a_choice_is_known(tmp_path):
+    (asked,) = random_questions(1)
+    unigram, check = SCORERS.make("unigram"), SCORERS.make("selfcheck")
+    with Log(tmp_path / "log").open() as log:
+        for scorer in (unigram, check):
+            for place in scorer.places(asked):
+                log.add(key_of(scorer.identity, asked, place), dict.fromkeys(scorer.fields))
+        assert not score([asked], [unigram, check], log).made["selfcheck"]
+        again = score([asked], [unigram, check], log, lambda _: Run(precision="float32"))
+    assert again.made == {"unigram": 0, "selfcheck": len(check.places(asked))}
+
+
+def test_the_command_takes_a_precision(nli_folder, tmp_path, shroom):
+    rows = [{"question": "Q?", "answer": "A cat", "generation": ["a small cat", "rain", "12"]}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) for row in rows))
+    config = tmp_path / "annotate.yaml"
+    scorers = [{"nli": {"model": str(nli_folder)}}]
+    config.write_text(json.dumps({"data": "in.jsonl", "output": "out.jsonl", "scorers": scorers}))
+    args = ("annotate", config, "--device", "cpu", "--precision")
+    code, out, err = shroom(*args, "bfloat16")
+    assert (code, out) == (0, "nli: 3 scored\n")
+    assert re.match(r"note: bfloat16 is .* off float32 on a sample of 3", err)
+    assert shroom(*args, "float32") == (0, "nli: 3 scored\n", "")
+    assert shroom(*args, "half")[0] == 2
 
 
 # As detectors

@@ -57,11 +57,19 @@ class Scored:
     failed: list[Failed] = field(default_factory=list)
 
 
+def uses_precision(scorer: Scorer) -> bool:
+    """Return whether scores depend on the precision of the run, as those of classifiers do."""
+    return bool(getattr(scorer, "uses_precision", False))
+
+
 def waiting(
-    scorer: Scorer, questions: Sequence[Question], known: Mapping[str, Mapping[str, Any]]
+    scorer: Scorer,
+    questions: Sequence[Question],
+    known: Mapping[str, Mapping[str, Any]],
+    run: Run = RUN,
 ) -> list[Work]:
     """Return for each question which generations a scorer has still to score."""
-    identity = scorer.identity
+    identity = _identity(scorer, run)
     return [
         Work(
             question,
@@ -99,15 +107,16 @@ def score(
     result = Scored(list(questions))
     known = dict(log.known) if log else {}
     for scorer in scorers:
-        identity = scorer.identity
-        work = waiting(scorer, result.questions, known)
+        run = run_of(scorer)
+        identity = _identity(scorer, run)
+        work = waiting(scorer, result.questions, known, run)
         result.known[scorer.name] = sum(
             len(scorer.places(each.question)) - len(each.wanted) for each in work
         )
         todo = list({_texts(each.question): each for each in work if each.wanted}.values())
         reasons: dict[str, str] = {}
         done = 0
-        for place, generation, scores in scorer.score(todo, run_of(scorer)):
+        for place, generation, scores in scorer.score(todo, run):
             key = key_of(identity, todo[place].question, generation)
             if isinstance(scores, Failure):
                 reasons[key] = scores.reason
@@ -118,8 +127,16 @@ def score(
                 log.add(key, scores)
         result.made[scorer.name] = done
         for row, question in enumerate(result.questions):
-            result.questions[row] = _with_known(question, row, scorer, known, reasons, result)
+            result.questions[row] = _with_known(
+                question, row, scorer, identity, known, reasons, result
+            )
     return result
+
+
+def _identity(scorer: Scorer, run: Run) -> str:
+    """Return all that the scores depend on besides the question."""
+    other = uses_precision(scorer) and run.precision != RUN.precision
+    return f"{scorer.identity} {run.precision}" if other else scorer.identity
 
 
 def _texts(question: Question) -> tuple[Any, ...]:
@@ -131,6 +148,7 @@ def _with_known(
     question: Question,
     row: int,
     scorer: Scorer,
+    identity: str,
     known: Mapping[str, Mapping[str, Any]],
     reasons: Mapping[str, str],
     result: Scored,
@@ -138,7 +156,7 @@ def _with_known(
     """Return a question with what a scorer has made; what it could not is noted as failed."""
     generations = list(question.generation)
     for place in scorer.places(question):
-        key = key_of(scorer.identity, question, place)
+        key = key_of(identity, question, place)
         # What an earlier run has left of this scorer is not to be taken for what this one says.
         generations[place] = without(generations[place], scorer.fields)
         if key in known:

@@ -14,7 +14,7 @@ from shroom.annotate.config import Config
 from shroom.annotate.log import Log
 from shroom.annotate.rankers.ranking import output_texts
 from shroom.annotate.reading import read
-from shroom.annotate.running import score, waiting
+from shroom.annotate.running import score, uses_precision, waiting
 from shroom.cli.options import INPUT, format_option, say
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
@@ -56,7 +56,7 @@ A config:
 @click.option(
     "--against", type=INPUT, help="People's judgements, to hold scores and ranks against."
 )
-@run_options(precision=False)
+@run_options()
 @format_option("text", "json", about="The summary as text, or as one json object.")
 def command(
     *,
@@ -83,7 +83,7 @@ def command(
     say(problems)
     if dry_run:
         log = Log(log_path, resume=True)
-        click.echo(_rehearsal(plan.scorers, questions, log, form), nl=False)
+        click.echo(_rehearsal(plan.scorers, questions, log, run, form), nl=False)
         return 0
     judgements = None
     if against is not None:
@@ -131,6 +131,7 @@ class _Shown:
     def __init__(self, scorer: Scorer) -> None:
         self.scorer, self.name = scorer, scorer.name
         self.fields, self.identity = scorer.fields, scorer.identity
+        self.uses_precision = uses_precision(scorer)
 
     def places(self, question: Question) -> tuple[int, ...]:
         return self.scorer.places(question)
@@ -145,11 +146,13 @@ class _Shown:
                 yield found
 
 
-def _rehearsal(scorers: Sequence[Scorer], questions: list[Question], log: Log, form: str) -> str:
+def _rehearsal(
+    scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run, form: str
+) -> str:
     """Return what would be done: for each scorer how many generations, and what that costs."""
     rows: list[dict[str, Any]] = []
     for scorer in scorers:
-        work = [each for each in waiting(scorer, questions, log.known) if each.wanted]
+        work = [each for each in waiting(scorer, questions, log.known, run) if each.wanted]
         n = sum(len(each.wanted) for each in work)
         known = sum(len(scorer.places(question)) for question in questions) - n
         cost = getattr(scorer, "cost", None)

@@ -36,6 +36,7 @@ class NLI:
 
     name = "nli"
     fields = ("nli_entailment_score", "nli_contradiction_score")
+    uses_precision = True
 
     def __init__(
         self,

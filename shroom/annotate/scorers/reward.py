@@ -47,6 +47,7 @@ class Reward:
 
     name = "reward"
     fields = ("rm_score",)
+    uses_precision = True
 
     def __init__(
         self,

@@ -67,6 +67,7 @@ class SelfCheck:
     """
 
     name = "selfcheck"
+    uses_precision = True
 
     def __init__(
         self,
