@@ -3,14 +3,59 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from io import FileIO
-    from pathlib import Path
+
+
+class Unwritable(ShroomError):  # noqa: N818 - it names what is the matter
+    """A place where nothing can be written."""
+
+
+@contextmanager
+def opened(path: Path, way_out: str) -> Iterator[FileIO]:
+    """Open a file to add to it while no other process does; if it is empty in the end, it goes.
+
+    Parameters
+    ----------
+    path : Path
+        It is made where it is not there, and so are the folders above, which go with it.
+    way_out : str
+        What to do where another run is at the file.
+
+    Raises
+    ------
+    Unwritable
+        Where it cannot be opened.
+    ShroomError
+        Where another run is at it.
+    """
+    try:
+        made = [folder for folder in path.parents if not folder.exists()]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Unbuffered, so that what has been added is there when the run is killed.
+        stream = path.open("ab", buffering=0)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    with stream:
+        lock(stream, path, "another run is writing to it", way_out)
+        try:
+            yield stream
+        finally:
+            # Still locked, so that another process that has opened it sees that it is gone.
+            if path.is_file() and not path.stat().st_size:
+                remove(path)
+                with suppress(OSError):  # something else is in it by now
+                    for folder in made:
+                        folder.rmdir()
 
 
 def append(stream: FileIO, data: bytes) -> None:
@@ -18,7 +63,7 @@ def append(stream: FileIO, data: bytes) -> None:
 
     Raises
     ------
-    ShroomError
+    Unwritable
         Where it cannot be written, as on a full disk.
     """
     rest = memoryview(data)
@@ -29,13 +74,24 @@ def append(stream: FileIO, data: bytes) -> None:
         raise unwritable(stream.name, error) from error
 
 
-def unwritable(place: object, error: OSError) -> ShroomError:
+def remove(path: Path) -> None:
+    """Remove a file while it is open, or empty it where the system does not allow that."""
+    try:
+        path.unlink(missing_ok=True)
+    except PermissionError:
+        os.truncate(path, 0)
+
+
+def unwritable(place: object, error: OSError) -> Unwritable:
     """Return the sentence on what cannot be written."""
-    return ShroomError(f"{place}: cannot be written: {error.strerror or error}")
+    return Unwritable(f"{place}: cannot be written: {error.strerror or error}")
 
 
-def lock(stream: FileIO, place: Path, busy: str) -> None:
+def lock(stream: FileIO, place: Path, busy: str, way_out: str) -> None:
     """Refuse a file that another process is at: two would mix what they write.
+
+    The system gives the lock back when the process ends, however it ends. Where there are no
+    locks, as on Windows and some network drives, nothing is refused.
 
     Parameters
     ----------
@@ -43,8 +99,8 @@ def lock(stream: FileIO, place: Path, busy: str) -> None:
         Open for writing; it stays locked until it is closed.
     place : Path
         Where it was opened.
-    busy : str
-        What to say of another process.
+    busy, way_out : str
+        What to say of another process, and what to do then.
 
     Raises
     ------
@@ -63,4 +119,16 @@ def lock(stream: FileIO, place: Path, busy: str) -> None:
     except OSError:  # a file system without locks
         return
     if not ours:
-        raise ShroomError(f"{place}: {busy}")
+        raise ShroomError(f"{place}: {busy}{_holder(stream)}; {way_out}")
+
+
+def _holder(stream: FileIO) -> str:
+    """Return which process has locked a file, as Linux tells of those of the same machine."""
+    about = os.fstat(stream.fileno())
+    file = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}:{about.st_ino}"
+    try:
+        told = Path("/proc/locks").read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""
+    found = re.search(rf"^\d+: FLOCK +\w+ +\w+ +(\d+) {file} ", told, re.MULTILINE)
+    return f" (process {found[1]})" if found else ""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.growing import append, unwritable
+from shroom.growing import append, opened, remove, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,8 +57,32 @@ class Journal:
             if resume:
                 self.known = dict(self._entries())
             else:
-                self.path.unlink()
+                os.truncate(self.path, 0)  # not removed, as it may be locked by this very run
         self.kept = len(self.known)
+
+    @classmethod
+    @contextmanager
+    def alone(cls, path: str | Path, way_out: str, *, resume: bool = False) -> Iterator[Journal]:
+        """Yield the journal of a run, which no other may write to; when it ends well, it is gone.
+
+        Parameters
+        ----------
+        path, resume
+            As for the class.
+        way_out : str
+            What to do where another run is at it.
+
+        Raises
+        ------
+        Unwritable
+            Where nothing can be kept.
+        ShroomError
+            Where another run is at it.
+        """
+        with opened(Path(path), way_out):
+            journal = cls(path, resume=resume)
+            yield journal
+            journal.remove()
 
     def add(self, entries: Sequence[tuple[str, list[float]]]) -> None:
         """Keep the keys and values of a batch.
@@ -77,7 +102,7 @@ class Journal:
 
     def remove(self) -> None:
         """Forget everything: the run has ended well."""
-        self.path.unlink(missing_ok=True)
+        remove(self.path)
 
     def _entries(self) -> Iterator[tuple[str, list[float]]]:
         """Yield the entries that are whole, and cut off what a killed run left half written."""

@@ -403,6 +403,31 @@ main()
 """
 
 
+def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
+    shroom, runs, tmp_path, monkeypatch
+):
+    again = ("evaluate", "lexical", "--on", VAL, "--runs", runs, *FEW)
+    seen = []
+
+    def predict(self, datapoints, run):
+        if not seen:
+            run.journal.add([("a key", [0.5])])
+            before = run.journal.path.read_bytes()
+            seen.append((*shroom(*again, "-o", tmp_path / "second"), before))
+            assert run.journal.path.read_bytes() == before
+        return np.full(len(datapoints), 0.5)
+
+    monkeypatch.setattr(Lexical, "predict", predict)
+    assert shroom(*again)[0] == 0
+    ((code, text, err, _),) = seen
+    assert (code, text) == (1, "")
+    assert ".partial: another run is writing to it" in err
+    assert err.endswith("; wait for its end, or name another folder with --runs\n")
+    assert not (tmp_path / "second").exists()
+    assert [path.suffix for path in runs.iterdir()] == [".json"]
+    assert shroom(*again)[0] == 0
+
+
 @pytest.mark.parametrize("lives", [7, 71])
 def test_a_killed_run_is_gone_on_with_and_gives_the_same(tmp_path, felm, lives):
     script = tmp_path / "mortal.py"

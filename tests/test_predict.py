@@ -6,13 +6,14 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import tiny_models
 from conftest import ROOT, SAMPLE, gold, write_json
 
-from shroom import hub
+from shroom import hub, predictions
 from shroom.cli import run as run_command
 from shroom.cli import shroom as command
 from shroom.detectors.base import DEFAULT, REGISTRY, Entry
@@ -75,6 +76,10 @@ def recipe(folder, text, name="mine.toml"):
 
 def listing(folder):
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def hyps(rows):
@@ -554,6 +559,42 @@ def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, o
     assert shroom("predict", "slow", data, "-o", target, "--resume")[0] == 0
     assert len(slow.asked) == 4
     assert listing(out) == before
+
+
+@pytest.mark.parametrize("more", [(), ("--resume",)])
+@pytest.mark.parametrize("form", ["p.json", "p.zip", "sub/"])
+def test_a_second_run_at_one_output_is_refused_and_changes_nothing(
+    slow, form, more, tmp_path, out, shroom, monkeypatch
+):
+    data = write_json(tmp_path / "val.model-aware.json", gold(12))
+    args = ("predict", "slow", data, "--batch-tokens", 4, "-o", f"{out}/{form}")
+    assert shroom(*args)[0] == 0
+    expected = contents(out)
+    seen = []
+
+    def made_by(chosen, file, run):
+        def report(*_):
+            before = contents(out)
+            seen.append((*shroom(*args, *more), before == contents(out)))
+
+        return predictions.made_by(chosen, file, replace(run, report=report))
+
+    monkeypatch.setattr("shroom.cli.predict.made_by", made_by)
+    assert shroom(*args)[0] == 0
+    assert len(seen) == 3
+    place = f"{out}/{form}".rstrip("/")
+    for code, text, err, same in seen:
+        assert (code, text, same) == (1, "", True)
+        assert f"{place}.partial: another run is writing to it" in err
+        assert err.endswith("; wait for its end, or name another output\n")
+    assert contents(out) == expected
+
+
+def test_where_nothing_can_be_kept_the_run_goes_on_without(slow, data, out, shroom):
+    (out / "p.json.partial").mkdir()
+    code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
+    assert (code, listing(out)) == (0, ["p.json", "p.json.partial"])
+    assert "p.json.partial: cannot be written: Is a directory, so that nothing is kept" in err
 
 
 def test_nothing_is_kept_of_a_pipe(slow, data, out, shroom, monkeypatch):

@@ -486,10 +486,10 @@ def test_a_classifier_says_the_same_on_the_cluster(cluster, data, tmp_path, sing
 
 def test_a_driver_that_is_killed_is_taken_up(cluster, tmp_path, shroom):
     """One with a cluster of its own, which ends with it; another goes on."""
-    n, folder, out = 40, tmp_path / "in", tmp_path / "out"
+    n, folder, out = 100, tmp_path / "in", tmp_path / "out"
     folder.mkdir()
     for shard in range(n):
-        (folder / f"{shard:02}.jsonl").write_text(lines(rows_of(shard, 300)))
+        (folder / f"{shard:03}.jsonl").write_text(lines(rows_of(shard, 300)))
     scratch = tempfile.mkdtemp(prefix="r", dir="/tmp")
     command = [sys.executable, "-m", "shroom", "predict", "lexical", folder, "-o", out]
     command += ["--engine", "ray", "--workers", "2"]
@@ -533,6 +533,16 @@ def running(folder: str) -> list[str]:
 
 
 # --- the command line
+
+
+def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_path, shroom):
+    given = ("predict", "lexical", data, "--engine", "ray", "-o", tmp_path / "out")
+    with Place(str(tmp_path / "out")).alone(f"{MANIFEST}.partial", ""):
+        code, text, err = shroom(*given, "--resume")
+        assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{MANIFEST}.partial"]
+    assert (code, text) == (1, "")
+    assert f"out/{MANIFEST}.partial: another run is writing to it" in err
+    assert err.endswith("; wait for its end, or name another folder\n")
 
 
 def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.growing import append, lock
+from shroom.growing import append, opened, remove
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -60,20 +60,13 @@ class Log:
         ShroomError
             Where another run is at the file, or it cannot be written.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Unbuffered, so that what has been added is there when the run is killed.
-        with self.path.open("ab", buffering=0) as self._stream:
-            busy = "another run is writing its scores here; wait for it, or name another output"
-            lock(self._stream, self.path, busy)
+        way_out = "wait for its end, or name another output"
+        with opened(self.path, way_out) as self._stream:
             if self._length() and not self._resume:  # begun and interrupted just now
                 raise self._interrupted()
             self.known, whole = self._read()
             os.truncate(self.path, whole)  # what a killed run has left half written
-            try:
-                yield self
-            finally:
-                if not self.known:  # nothing that another run could go on from
-                    self.remove()
+            yield self
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:
         """Keep the fields of a generation; they are safe from a kill once this has returned."""
@@ -82,7 +75,7 @@ class Log:
 
     def remove(self) -> None:
         """Forget everything: the run has ended well."""
-        self.path.unlink(missing_ok=True)
+        remove(self.path)
 
     def _length(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from shroom.cli.running import run_options
 from shroom.datasets.semeval2024 import DataFile, read_files
 from shroom.detectors.base import DEFAULT, REGISTRY
 from shroom.documents import RUN_RECORD
+from shroom.growing import Unwritable
 from shroom.journal import PARTIAL, Journal
 from shroom.predictions import check_data, check_made, made_by, name_for, remarks, wanted
 from shroom.problems import InvalidInput, Problems, ShroomError
@@ -35,6 +37,8 @@ from shroom.writing import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shroom.detectors.base import Detector
     from shroom.inference import Run
 
@@ -102,26 +106,14 @@ def command(
     prepare(output, names, inputs)
     kept = output.rstrip("/") + PARTIAL
     refuse_overwriting([kept], inputs)
-    journal = Journal(kept, resume=resume) if output != "-" else None
     cache = None if no_cache else opened(_note)
     began = time.monotonic()
-    made = {}
-    try:
-        for name, file in zip(names, files):
-            for text in remarks(chosen, file):
-                _note(text)
-            with shown_progress(file.base) as report:
-                how = replace(run, report=report, note=_note, journal=journal, cache=cache)
-                made[name] = made_by(chosen, file, how)
-    except KeyboardInterrupt:
-        if journal and journal.kept:
-            say([f"{journal.kept} results are kept; to go on from them, add --resume"])
-        raise
-    seconds = time.monotonic() - began
-    check_made(made)
-    write_files(output, made, inputs)
-    if journal:
-        journal.remove()
+    with nullcontext() if output == "-" else _journal(kept, resume=resume) as journal:
+        how = replace(run, note=_note, journal=journal, cache=cache)
+        made = dict(zip(names, _made(chosen, files, how)))
+        seconds = time.monotonic() - began
+        check_made(made)
+        write_files(output, made, inputs)
     if not (names_a_file(output) or names_a_zip(output) or output == "-"):
         place = Path(output) / RUN_RECORD
         place.unlink(missing_ok=True)  # that of another run
@@ -133,6 +125,35 @@ def command(
 
 def _note(text: str) -> None:
     say([f"note: {text}"])
+
+
+@contextmanager
+def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
+    """Keep what is computed until the output is written; where nothing can be kept, say so."""
+    with ExitStack() as stack:
+        journal = None
+        way_out = "wait for its end, or name another output"
+        try:
+            journal = stack.enter_context(Journal.alone(path, way_out, resume=resume))
+        except Unwritable as error:
+            _note(f"{error}, so that nothing is kept for --resume")
+        yield journal
+
+
+def _made(chosen: Detector, files: list[DataFile], run: Run) -> list[str]:
+    """Return the predictions for each file."""
+    made = []
+    try:
+        for file in files:
+            for text in remarks(chosen, file):
+                _note(text)
+            with shown_progress(file.base) as report:
+                made.append(made_by(chosen, file, replace(run, report=report)))
+    except KeyboardInterrupt:
+        if run.journal and run.journal.kept:
+            say([f"{run.journal.kept} results are kept; to go on from them, add --resume"])
+        raise
+    return made
 
 
 def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> tuple[str, str]:

@@ -10,12 +10,14 @@ import click
 
 from shroom.cli.options import say
 from shroom.cli.progress import shown_progress
+from shroom.journal import PARTIAL
 from shroom.problems import ShroomError
 from shroom.writing import names_a_file, names_a_zip
 
 if TYPE_CHECKING:
     from shroom.inference import Run
     from shroom.recipe import Recipe
+    from shroom.scaling.manifest import Manifest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,9 +31,8 @@ class Ray:
 
     def predict(self, recipe: Recipe, data: str, output: str, run: Run, *, resume: bool) -> None:
         """Judge the shards of a file or folder, and write their predictions into a folder."""
-        from shroom.scaling.cluster import outcomes
         from shroom.scaling.manifest import MANIFEST, Manifest
-        from shroom.scaling.running import SUBMISSION, run_shards, write_submission
+        from shroom.scaling.running import SUBMISSION, write_submission
         from shroom.scaling.shards import shards_of
         from shroom.scaling.storage import Place
 
@@ -43,10 +44,24 @@ class Ray:
         out = Place(output)
         if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
             raise ShroomError(f"{output}: lies in the data; name another folder")
-        manifest = Manifest(out, shards, recipe, run, resume=resume)
-        kept = len(shards) - len(manifest.missing)
+        with out.alone(f"{MANIFEST}{PARTIAL}", "wait for its end, or name another folder"):
+            manifest = Manifest(out, shards, recipe, run, resume=resume)
+            self._judge(manifest, recipe, run)
+            written = write_submission(out, shards)
+        parts = f"{len(shards)} parts and {MANIFEST}"
+        say([f"wrote {manifest.rows} predictions to {output}: {parts}"])
+        if written:
+            say([f"and the submission of them to {out.of(SUBMISSION)}"])
+
+    def _judge(self, manifest: Manifest, recipe: Recipe, run: Run) -> None:
+        """Judge the shards that are missing."""
+        from shroom.scaling.cluster import outcomes
+        from shroom.scaling.running import run_shards
+
+        total = len(manifest.shards)
+        kept = total - len(manifest.missing)
         if kept:
-            _note(f"{kept} of {len(shards)} shards are done")
+            _note(f"{kept} of {total} shards are done")
         judge = functools.partial(
             outcomes, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
@@ -54,15 +69,10 @@ class Ray:
             with shown_progress("shards") as report:
                 problems = run_shards(manifest, judge, report=report, note=_note)
         except KeyboardInterrupt:
-            done = len(shards) - len(manifest.missing)
-            say([f"{done} of {len(shards)} shards are done; to go on from them, add --resume"])
+            done = total - len(manifest.missing)
+            say([f"{done} of {total} shards are done; to go on from them, add --resume"])
             raise
         say(problems)
-        written = write_submission(out, shards)
-        parts = f"{len(shards)} parts and {MANIFEST}"
-        say([f"wrote {manifest.rows} predictions to {output}: {parts}"])
-        if written:
-            say([f"and the submission of them to {out.of(SUBMISSION)}"])
 
 
 def RAY_OPTIONS(command: F) -> F:  # noqa: N802 - named like the other options

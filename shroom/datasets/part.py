@@ -30,7 +30,7 @@ def opened(path: Path) -> Iterator[FileIO]:
     except OSError as error:
         raise unwritable(place, error) from error
     with stream:
-        lock(stream, place, "another process is fetching this file; wait for it")
+        lock(stream, place, "another process is fetching this file", "wait for it")
         try:
             yield stream
         finally:

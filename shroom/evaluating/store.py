@@ -84,17 +84,17 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ShroomError(f"{self.folder}: cannot be made: {error.strerror}") from error
-        journal = Journal(self.folder / f"{key}{PARTIAL}", resume=again)
-        resumed = bool(journal.known)
-        began = time.perf_counter()
         notes: dict[str, None] = {}
-        how = replace(run, journal=journal, note=notes.setdefault)
-        p = contender.detector.predict(datapoints, how)
-        seconds = None if resumed else time.perf_counter() - began
-        found = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
-        content = {"detector": contender.name, **vars(found), "p": found.p.tolist()}
-        write_atomically(path, json.dumps(content) + "\n")
-        journal.remove()
+        way_out = "wait for its end, or name another folder with --runs"
+        with Journal.alone(self.folder / f"{key}{PARTIAL}", way_out, resume=again) as journal:
+            resumed = bool(journal.known)
+            began = time.perf_counter()
+            how = replace(run, journal=journal, note=notes.setdefault)
+            p = contender.detector.predict(datapoints, how)
+            seconds = None if resumed else time.perf_counter() - began
+            found = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
+            content = {"detector": contender.name, **vars(found), "p": found.p.tolist()}
+            write_atomically(path, json.dumps(content) + "\n")
         self._made.add(key)
         return found
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.growing import append, lock, unwritable
+from shroom.growing import append, opened
 from shroom.problems import ShroomError, show
 
 if TYPE_CHECKING:
@@ -72,14 +72,8 @@ class Log:
         ShroomError
             As ``read`` does, and where it cannot be written or another run is writing to it.
         """
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = self.path.open("ab", buffering=0)
-        except OSError as error:
-            raise unwritable(self.path, error) from error
-        with self._stream:
-            # Both would ask the same.
-            lock(self._stream, self.path, "another run is writing to it; wait for its end")
+        # Both would ask the same.
+        with opened(self.path, "wait for its end, or name another output") as self._stream:
             whole = self._read()
             os.truncate(self.path, whole)
             if not whole:

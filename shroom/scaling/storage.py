@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.growing import opened
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,23 @@ class Place:
                 stream.write(content)
 
         self._told(write)
+
+    def alone(self, name: str, way_out: str) -> AbstractContextManager[object]:
+        """Keep other runs out while the context lasts; in an object store, nothing can.
+
+        Parameters
+        ----------
+        name : str
+            The file below that is locked; it is there as long as the context lasts.
+        way_out : str
+            What to do where another run is at it.
+
+        Raises
+        ------
+        ShroomError
+            Where another run is at it, or nothing can be written.
+        """
+        return nullcontext() if self._is_uri else opened(Path(self.where, name), way_out)
 
     def _below(self, name: str) -> str:
         return f"{self._path.rstrip('/')}/{name}" if name else self._path
