@@ -18,7 +18,7 @@ from onnx import numpy_helper
 from shroom.detectors.cross_encoder import ABOUT, GRAPH, INTEGERS, MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -73,10 +73,21 @@ def graph() -> bytes:
         elif place not in products:  # what brings a product of integers to size
             nodes.append(node)
     del made.graph.node[:], made.graph.initializer[:]
-    made.graph.node.extend(nodes)
+    made.graph.node.extend(_needed(nodes, made.graph.output))
     made.graph.initializer.extend(numpy_helper.from_array(a, name) for name, a in value.items())
     content: bytes = made.SerializeToString()
     return content
+
+
+def _needed(nodes: list[Any], outputs: Iterable[Any]) -> list[Any]:
+    """Return the nodes that outputs depend on: what brought rows to 8 bits is not among them."""
+    wanted = {output.name for output in outputs}
+    kept = []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            kept.append(node)
+            wanted.update(node.input)
+    return kept[::-1]
 
 
 @lru_cache

@@ -13,11 +13,14 @@ from shroom.cores import threads
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from shroom.eight_bits import Layout
     from shroom.precision import Forward
+
+    Batch = Mapping[str, NDArray[Any]]
 
 
 def of_torch(model: Any, *, compiled: bool = False) -> Forward:
@@ -114,6 +117,8 @@ def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
 
 
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+#: The most bytes of a graph that can be handed over at once.
+_GRAPH_MOST = 2**31 - 1
 
 
 def session(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = None) -> Any:
@@ -138,8 +143,17 @@ def session(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
         raise ShroomError(f"{told}: the runtime refuses it: {_line(error)}") from error
 
 
-def in_integers(graph: bytes | Path, told: str) -> Forward:
+def in_integers(graph: bytes | Path, told: str, sample: Sequence[Batch]) -> Forward:
     """Return the forward pass of a graph in float32 with matrices of 7 bits and rows of 8.
+
+    Parameters
+    ----------
+    graph : bytes or Path
+        The graph, or its file.
+    told : str
+        How a message names it.
+    sample : sequence of mapping
+        Batches that the form of the rows is chosen by; the same ones whatever is computed later.
 
     Raises
     ------
@@ -156,10 +170,46 @@ def in_integers(graph: bytes | Path, told: str) -> Forward:
         model = onnx.load(graph) if isinstance(graph, Path) else onnx.load_model_from_string(graph)
     except Exception as error:  # protobuf's own errors
         raise ShroomError(f"{told}: is no ONNX graph: {_line(error)}") from error
-    small, integers = quantised(model, small=False)
+    layouts = layouts_of(model, told, sample, small=False)
+    small, integers = quantised(model, layouts, small=False)
     if not integers:
         raise ShroomError(f"{told}: has no products with matrices of weights in float32")
     return of_onnx(small.SerializeToString(), told, integers)
+
+
+def layouts_of(
+    model: Any, told: str, sample: Sequence[Batch], *, small: bool = True
+) -> dict[str, Layout]:
+    """Return how the rows that a graph multiplies are best brought to 8 bits.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        In float32. Of one that is larger than ONNX's 2 GiB, nothing is found out.
+    told, sample
+        As for :func:`in_integers`.
+    small : bool
+        As for :func:`shroom.quantise.quantised`.
+    """
+    import onnx
+
+    from shroom.eight_bits import layout_of
+    from shroom.quantise import sources
+
+    names = list(sources(model.graph, small=small))
+    if not names or model.ByteSize() > _GRAPH_MOST:
+        return {}
+    shown = onnx.ModelProto()
+    shown.CopyFrom(model)
+    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    opened = session(shown.SerializeToString(), told)
+    types = {put.name: _INTEGERS[put.type] for put in opened.get_inputs()}
+    found: dict[str, list[NDArray[np.float32]]] = {name: [] for name in names}
+    for batch in sample:
+        given = {name: batch[name].astype(dtype) for name, dtype in types.items()}
+        for name, rows in zip(names, opened.run(names, given)):
+            found[name].append(rows.reshape(-1, rows.shape[-1]))
+    return {name: layout_of(np.concatenate(rows)) for name, rows in found.items()}
 
 
 def _line(error: BaseException) -> str:

@@ -8,7 +8,7 @@ computes with. They are at most 63 in size, so that the sum of two products fits
 processors without newer instructions.
 
 What flows between the matrices is brought to 8 bits row by row: a token's values depend on no
-other token, nor on which pairs share its batch.
+other token, nor on which pairs share its batch. For the form of rows see :mod:`shroom.eight_bits`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.eight_bits import LOW, MIDDLE, plain
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator, Mapping
 
     from numpy.typing import NDArray
+
+    from shroom.eight_bits import Layout
 
 #: Steps to a standard deviation of a matrix, and of a table of embeddings.
 MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
@@ -73,7 +77,32 @@ def packed(data: bytes) -> bytes:
     return coder.compress(data) + coder.flush()
 
 
-def quantised(model: Any, *, small: bool = True) -> tuple[Any, dict[str, NDArray[np.int8]]]:
+def sources(graph: Any, *, small: bool = True) -> dict[str, int]:
+    """Return what the products read that :func:`quantised` replaces: names and numbers of columns.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+    small : bool
+        As for :func:`quantised`.
+    """
+    matrices = {tensor.name: tensor for tensor in graph.initializer if _is_large(tensor, small)}
+    return {
+        node.input[0]: matrices[node.input[1]].dims[0]
+        for node in graph.node
+        if node.op_type == "MatMul" and node.input[1] in matrices
+    }
+
+
+def _is_large(tensor: Any, small: bool) -> bool:  # noqa: FBT001 - as it is called here
+    if tensor.data_type != tensor.FLOAT or len(tensor.dims) != 2:
+        return False
+    return bool(np.prod(tensor.dims) >= (_LEAST if small else 1))
+
+
+def quantised(
+    model: Any, layouts: Mapping[str, Layout] | None = None, *, small: bool = True
+) -> tuple[Any, dict[str, NDArray[np.int8]]]:
     """Return an ONNX model that computes with integers, and these by name.
 
     Products with a constant matrix, and look-ups in a constant table, are replaced; whatever else
@@ -83,6 +112,8 @@ def quantised(model: Any, *, small: bool = True) -> tuple[Any, dict[str, NDArray
     ----------
     model : onnx.ModelProto
         In float32.
+    layouts : mapping of Layout, optional
+        How rows are brought to 8 bits, for some of the :func:`sources`.
     small : bool
         Whether the integers are such that they take few bits on disk. Else they are as fine as
         seven bits allow, and tables, which cost no time, stay as they are.
@@ -91,7 +122,7 @@ def quantised(model: Any, *, small: bool = True) -> tuple[Any, dict[str, NDArray
 
     graph = model.graph
     domains = {domain.domain: domain.version for domain in model.opset_import}
-    rewriting = _Rewriting(graph, domains.get("", 1), small=small)
+    rewriting = _Rewriting(graph, layouts or {}, domains.get("", 1), small=small)
     nodes = [made for node in graph.node for made in rewriting.of(node)]
     needed = {name for node in nodes for name in node.input}
     kept = [
@@ -116,7 +147,9 @@ def quantised(model: Any, *, small: bool = True) -> tuple[Any, dict[str, NDArray
 class _Rewriting:
     """The nodes and constants that take the place of those of a graph."""
 
-    def __init__(self, graph: Any, opset: int, *, small: bool) -> None:
+    def __init__(
+        self, graph: Any, layouts: Mapping[str, Layout], opset: int, *, small: bool
+    ) -> None:
         import onnx
 
         self.onnx, self.opset, self.small = onnx, opset, small
@@ -125,11 +158,18 @@ class _Rewriting:
         self.made: list[Any] = []
         self.integers: dict[str, NDArray[np.int8]] = {}
         self.size = 0
-        self.rows: dict[str, tuple[str, str]] = {}
+        self.layouts = {
+            source: layouts.get(source) or plain(k)
+            for source, k in sources(graph, small=small).items()
+        }
+        self.rows: set[str] = set()
         self._constant("q.least", np.float32(1e-9))
         self._constant("q.one", np.float32(1))
-        self._constant("q.full", np.float32(127))
-        self._constant("q.middle", np.array(128, np.uint8))
+        for zero in (MIDDLE, LOW):
+            below, above = plain(0, zero).steps
+            self._constant(f"q.{zero}", np.array(zero, np.uint8))
+            self._constant(f"q.{zero}.above", np.float32(above))
+            self._constant(f"q.{zero}.turned", np.float32(-above / below))
         if opset >= _AXES_AS_INPUT:
             self._constant("q.last", np.array([-1], np.int64))
 
@@ -143,10 +183,7 @@ class _Rewriting:
             yield node
 
     def _is_large(self, name: str) -> bool:
-        tensor = self.constants.get(name)
-        if tensor is None or tensor.data_type != self.onnx.TensorProto.FLOAT:
-            return False
-        return len(tensor.dims) == 2 and np.prod(tensor.dims) >= (_LEAST if self.small else 1)
+        return name in self.constants and _is_large(self.constants[name], self.small)
 
     def _product(self, node: Any) -> Iterator[Any]:
         """Yield nodes that multiply rows of 8 bits with a matrix of 7."""
@@ -155,28 +192,54 @@ class _Rewriting:
         values, sizes = in_steps(self._array(node.input[1]), steps, MATRIX_MOST, axis=0)
         matrix = self._integers(f"{name}.matrix", values)
         columns = self._constant(f"{name}.columns", sizes[0])
-        yield from self._rows(source)
-        rows, factors = self.rows[source]
-        inputs = [rows, matrix, "q.one", columns, "q.middle"]
+        if source not in self.rows:  # once for all products that read them
+            self.rows.add(source)
+            yield from self._rows(source, self.layouts[source])
+        if len(self.layouts[source].added):
+            matrix = yield from self._lengthened(matrix, f"{source}.added", axis=0)
+        zero = f"q.{self.layouts[source].zero}"
+        inputs = [f"{source}.q", matrix, "q.one", columns, zero]
         yield self._node("MatMulIntegerToFloat", inputs, f"{name}.raw", domain="com.microsoft")
-        yield self._node("Mul", [f"{name}.raw", factors], name)
+        yield self._node("Mul", [f"{name}.raw", f"{source}.factors"], name)
 
-    def _rows(self, source: str) -> Iterator[Any]:
-        """Yield nodes that bring rows to 8 bits, once for all products that read them."""
-        if source in self.rows:
-            return
-        self.rows[source] = (f"{source}.q", f"{source}.factors")
-        yield self._node("Abs", [source], f"{source}.abs")
+    def _rows(self, source: str, layout: Layout) -> Iterator[Any]:
+        """Yield nodes that bring rows to 8 bits."""
+        zero, parts = f"q.{layout.zero}", source
+        added = layout.added
+        if len(added):
+            shares = self._constant(f"{source}.shares", (1 / layout.copies).astype(np.float32))
+            parts = f"{source}.parts"
+            yield self._node("Mul", [source, shares], parts)
+        yield self._reduced("ReduceMax", parts, f"{source}.highest")
+        yield self._reduced("ReduceMin", parts, f"{source}.lowest")
+        yield self._node("Mul", [f"{source}.lowest", f"{zero}.turned"], f"{source}.turned")
+        sizes = [f"{source}.highest", f"{source}.turned", "q.least"]
+        yield self._node("Max", sizes, f"{source}.most")
+        yield self._node("Div", [f"{zero}.above", f"{source}.most"], f"{source}.inverse")
+        yield self._node("Mul", [parts, f"{source}.inverse"], f"{source}.scaled")
+        scaled = f"{source}.scaled"
+        if len(added):
+            self._constant(f"{source}.added", added.astype(np.int32))
+            offsets = self._constant(f"{source}.offsets", layout.offsets)
+            scaled = yield from self._lengthened(scaled, f"{source}.added", axis=-1)
+            yield self._node("Add", [scaled, offsets], f"{source}.shifted")
+            scaled = f"{source}.shifted"
+        yield self._node("QuantizeLinear", [scaled, "q.one", zero], f"{source}.q")
+        yield self._node("Div", [f"{source}.most", f"{zero}.above"], f"{source}.factors")
+
+    def _lengthened(self, name: str, places: str, axis: int) -> Generator[Any, None, str]:
+        """Yield nodes that repeat the columns or rows at some places at the end; return its name.
+
+        Of a constant the runtime does so once, when it reads the graph.
+        """
+        yield self._node("Gather", [name, places], f"{name}.again", axis=axis)
+        yield self._node("Concat", [name, f"{name}.again"], f"{name}.long", axis=axis)
+        return f"{name}.long"
+
+    def _reduced(self, kind: str, rows: str, output: str) -> Any:
         if self.opset < _AXES_AS_INPUT:
-            yield self._node("ReduceMax", [f"{source}.abs"], f"{source}.max", axes=[-1])
-        else:
-            yield self._node("ReduceMax", [f"{source}.abs", "q.last"], f"{source}.max")
-        yield self._node("Max", [f"{source}.max", "q.least"], f"{source}.most")
-        yield self._node("Div", ["q.full", f"{source}.most"], f"{source}.inverse")
-        yield self._node("Mul", [source, f"{source}.inverse"], f"{source}.scaled")
-        inputs = [f"{source}.scaled", "q.one", "q.middle"]
-        yield self._node("QuantizeLinear", inputs, f"{source}.q")
-        yield self._node("Div", [f"{source}.most", "q.full"], f"{source}.factors")
+            return self._node(kind, [rows], output, axes=[-1])
+        return self._node(kind, [rows, "q.last"], output)
 
     def _look_up(self, node: Any) -> Iterator[Any]:
         """Yield nodes that take rows of an 8-bit table and bring them back to size."""

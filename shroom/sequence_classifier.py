@@ -13,6 +13,7 @@ from shroom import hub
 from shroom.batching import batches
 from shroom.cache import digest_of
 from shroom.cores import threads
+from shroom.eight_bits import TEXTS
 from shroom.forward import in_integers, of_onnx, of_torch
 from shroom.inference import over
 from shroom.journal import PARTIAL
@@ -135,7 +136,7 @@ class SequenceClassifier:
         if self._graph is not None:
             told = str(self._graph)
             if precision == "int8":
-                return in_integers(self._graph, told)
+                return in_integers(self._graph, told, self._texts())
             return of_onnx(told, told)
         model = hub.model(self._kind, self._name, self._revision, self._device)
         if model.config.pad_token_id is None:
@@ -144,10 +145,16 @@ class SequenceClassifier:
             from shroom.exporting import classifier_graph
 
             example = self.tokenizer(["a b", "c"], ["d", "e"], padding=True, return_tensors="np")
-            return in_integers(classifier_graph(model, dict(example)), self._name)
+            graph = classifier_graph(model, dict(example))
+            return in_integers(graph, self._name, self._texts())
         dtypes = {"float16": "half", "bfloat16": "bfloat16"}
         model = getattr(model, dtypes[precision])() if precision in dtypes else model
         return of_torch(model, compiled=self._compiled)
+
+    def _texts(self) -> list[dict[str, NDArray[Any]]]:
+        """Return what the form of 8-bit rows is chosen by, one pair at a time."""
+        how = {"truncation": True, "max_length": self.room, "return_tensors": "np"}
+        return [dict(self.tokenizer(*pair, **how)) for pair in TEXTS]
 
     def _told(self) -> str:
         """Return what tells the weights from others, within a run."""

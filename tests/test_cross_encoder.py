@@ -385,7 +385,7 @@ def test_nothing_that_could_run_code_is_saved(fitted):
 
 def test_exporting_twice_gives_the_same_bytes(fitted):
     made, _ = fitted
-    one, other = exported(made._trained.model), exported(made._trained.model)
+    one, other = (exported(made._trained.model, made._trained.encoding) for _ in range(2))
     assert one[0] == other[0]
     assert all(map(np.array_equal, one[1].values(), other[1].values()))
 

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from shroom.eight_bits import TEXTS
 from shroom.exporting import graph_of
+from shroom.forward import layouts_of
 from shroom.quantise import quantised
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shroom.detectors.cross_encoder.encoding import Encoding
     from shroom.detectors.cross_encoder.pair_model import PairModel
 
 
-def exported(model: PairModel) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
+def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
     """Return a trained model as an ONNX graph and the integers that it refers to, by name.
 
     The graph takes ``pairs`` of shape [2, batch, tokens], int64, which are ids and sides, and
@@ -27,8 +30,15 @@ def exported(model: PairModel) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
     example = torch.tensor([[[5, 6, 7, 8], [5, 6, 7, 8]], [[3, 1, 2, 4], [3, 1, 2, 4]]])
     axes = {"pairs": {1: "batch", 2: "tokens"}, "p": {0: "batch"}}
     traced = graph_of(_Whole(model).cpu().eval(), {"pairs": example}, "p", axes)
-    graph, integers = quantised(onnx.load_model_from_string(traced))
+    whole = onnx.load_model_from_string(traced)
+    graph, integers = quantised(whole, layouts_of(whole, "the model", sample(encoding)))
     return graph.SerializeToString(), integers
+
+
+def sample(encoding: Encoding) -> list[dict[str, NDArray[np.int64]]]:
+    """Return the texts that the form of rows is chosen by, as the graph takes them."""
+    pairs, _ = encoding([("PG", *texts) for texts in TEXTS])
+    return [{"pairs": encoding.batch([pair])} for pair in pairs]
 
 
 class _Whole(torch.nn.Module):

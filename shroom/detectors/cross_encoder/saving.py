@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def save(folder: Path, trained: Trained, about: dict[str, Any]) -> None:
     """Write the graph, its integers, the tokenizer and what there is to know of the model."""
-    graph, arrays = exported(trained.model)
+    graph, arrays = exported(trained.model, trained.encoding)
     integers = packed(b"".join(array.tobytes() for array in arrays.values()))
     content = {
         "format": FORMAT,

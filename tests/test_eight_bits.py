@@ -1,0 +1,217 @@
+"""Rows in 8 bits: which columns are shared out, where zero lies, and what the graph makes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from shroom.eight_bits import LOW, MIDDLE, Layout, layout_of, plain
+from shroom.forward import layouts_of
+from shroom.quantise import MATRIX_MOST, in_steps, quantised, sources
+
+CHANCE = np.random.default_rng(5)
+
+
+def rounded(rows, layout):
+    """What a row's integers stand for, by the definition: each number rounded once."""
+    below, above = layout.steps
+    parts = rows / layout.copies
+    steps = np.maximum(parts.max(axis=1) / above, -parts.min(axis=1) / below)
+    steps = np.maximum(steps, 1e-9 / above)[:, None]
+    return np.floor(rows / steps + 0.5) * steps
+
+
+def integers_of(rows, layout):
+    """The integers of a row, zero taken off, the repeated columns last."""
+    below, above = layout.steps
+    parts = rows / layout.copies
+    most = np.maximum(parts.max(axis=1), -parts.min(axis=1) * (above / below))[:, None]
+    scaled = parts * (above / np.maximum(most, 1e-9))
+    long = np.concatenate((scaled, scaled[:, layout.added]), axis=1)
+    return np.floor(long + layout.offsets.astype(float) + 0.5)
+
+
+def laid_out(k, zero, copies):
+    found = plain(k, zero)
+    for column, count in copies.items():
+        found.copies[column] = count
+    return found
+
+
+LAYOUTS = {
+    "plain": plain(64),
+    "low": plain(64, LOW),
+    "shared": laid_out(64, MIDDLE, {3: 5, 40: 2}),
+    "low and shared": laid_out(64, LOW, {0: 2, 63: 12}),
+}
+
+
+def graph_of(matrix, opset=17):
+    helper = onnx.helper
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "product",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, matrix.shape[0]])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, matrix.shape[1]])],
+        [onnx.numpy_helper.from_array(matrix, "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def product(rows, matrix, layout, opset=17):
+    """What the runtime makes of rows and a matrix in integers."""
+    small, integers = quantised(graph_of(matrix, opset), {"x": layout}, small=False)
+    options = onnxruntime.SessionOptions()
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in integers.values()]
+    options.add_external_initializers(list(integers), values)
+    session = onnxruntime.InferenceSession(small.SerializeToString(), options)
+    return session.run(None, {"x": rows})[0]
+
+
+def some_rows(n=40, k=64):
+    rows = CHANCE.normal(size=(n, k)).astype(np.float32)
+    rows[:, 3] *= 30
+    rows[7] *= 1000
+    rows[8] *= 0.001
+    rows[9] = 0
+    rows[10] = -np.abs(rows[10])
+    rows[11] = np.abs(rows[11])
+    return rows
+
+
+@given(
+    arrays(np.float64, 6, elements=st.floats(-1000, 1000)),
+    st.integers(1, 40),
+    st.sampled_from([MIDDLE, LOW]),
+)
+def test_the_parts_of_a_column_sum_to_the_whole_rounded_once(row, count, zero):
+    row[1] = 30.0  # else the row may be all zeros
+    layout = laid_out(6, zero, {2: count})
+    below, above = layout.steps
+    found = integers_of(row[None], layout)[0]
+    parts = row / layout.copies
+    step = max(parts.max() / above, -parts.min() / below)
+    whole = row[2] / step
+    total = found[[2, *range(6, 5 + count)]].sum()
+    assert abs(total - whole) <= 0.5 + 1e-4 * count  # the offsets are float32
+    assert np.abs(found).max() <= above
+    assert found.min() >= -below
+
+
+def test_offsets_are_spread_evenly_about_zero():
+    layout = laid_out(5, MIDDLE, {1: 3, 4: 2})
+    assert layout.added.tolist() == [1, 1, 4]
+    expected = [0, -1 / 3, 0, 0, -1 / 4, 0, 1 / 3, 1 / 4]
+    np.testing.assert_allclose(layout.offsets, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("opset", [13, 17, 18])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_the_graph_multiplies_as_numpy_does_with_the_same_integers(layout, opset):
+    rows = some_rows()
+    matrix = CHANCE.normal(size=(64, 48)).astype(np.float32)
+    found = product(rows, matrix, layout, opset)
+    values, sizes = in_steps(matrix, None, MATRIX_MOST, axis=0)
+    expected = rounded(rows.astype(np.float64), layout) @ (values * sizes.astype(np.float64))
+    step = np.abs(rows / layout.copies).max(axis=1, keepdims=True) / layout.steps[0]
+    # A number halfway between two integers may go to either.
+    np.testing.assert_allclose(found / (step + 1e-9), expected / (step + 1e-9), atol=3)
+    close = np.abs(found - expected) <= 2e-4 * np.abs(expected).max(axis=1, keepdims=True) + 1e-9
+    assert close.mean() > 0.95
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_rows_do_not_depend_on_their_neighbours(layout):
+    rows, matrix = some_rows(), CHANCE.normal(size=(64, 64)).astype(np.float32)
+    whole = product(rows, matrix, layout)
+    for part in (slice(0, 1), slice(5, 9), slice(30, 40)):
+        np.testing.assert_allclose(whole[part], product(rows[part], matrix, layout), rtol=1e-6)
+
+
+def test_even_columns_are_left_alone():
+    found = layout_of(CHANCE.normal(size=(200, 96)).astype(np.float32))
+    assert found.zero == MIDDLE
+    assert len(found.added) == 0
+
+
+@pytest.mark.parametrize("size", [-25, 25])
+def test_an_outlying_column_is_shared_out_and_no_column_is_coarse(size):
+    rows = CHANCE.normal(size=(200, 192)).astype(np.float32)
+    rows[:, 17] = size + rows[:, 17]
+    found = layout_of(rows)
+    assert found.zero == MIDDLE
+    assert set(found.added) == {17}
+    exact = rows.astype(np.float64)
+    errors = {
+        name: np.square(rounded(exact, layout) - exact).mean(axis=0)
+        for name, layout in (("plain", plain(192)), ("shared", found))
+    }
+    others = np.arange(192) != 17
+    assert (errors["shared"] < errors["plain"] / 9)[others].all()
+    assert errors["shared"][17] < 2 * errors["shared"][others].mean()  # its parts make up for it
+
+
+def test_no_more_columns_are_added_than_pay():
+    rows = CHANCE.normal(size=(100, 4800)).astype(np.float32)
+    rows[:, :60] *= 50
+    added = layout_of(rows).added
+    assert len(added) <= 32
+    rows = CHANCE.normal(size=(100, 72)).astype(np.float32)
+    rows[:, 5] *= 50
+    assert len(layout_of(rows).added) == 72 // 24
+
+
+def test_rows_that_hardly_go_below_zero_have_more_steps_above():
+    x = CHANCE.normal(size=(100, 48)).astype(np.float32) * 3
+    gelu = 0.5 * x * (1 + np.tanh(0.79788 * (x + 0.044715 * x**3)))
+    found = layout_of(gelu)
+    assert found.zero == LOW
+    exact = gelu.astype(np.float64)
+    once = np.square(rounded(exact, plain(48)) - exact).mean()
+    assert np.square(rounded(exact, found) - exact).mean() < once / 2.5
+    assert layout_of(-gelu).zero == MIDDLE
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [np.zeros((4, 48)), np.full((3, 48), 7.0), np.full((3, 48), np.nan), np.eye(48)],
+    ids=["zeros", "equal", "nan", "single"],
+)
+def test_odd_rows_have_a_layout(rows):
+    found = layout_of(rows.astype(np.float32))
+    assert found.zero in (MIDDLE, LOW)
+    assert (found.copies >= 1).all()
+
+
+def test_a_layout_is_found_for_every_product_and_is_the_same_each_time():
+    matrix = CHANCE.normal(size=(96, 48)).astype(np.float32)
+    model = graph_of(matrix)
+    rows = CHANCE.normal(size=(30, 96)).astype(np.float32)
+    rows[:, 11] *= 40
+    # The runtime's other types are for other inputs: this graph takes numbers.
+    assert sources(model.graph, small=False) == {"x": 96}
+    assert sources(model.graph) == {"x": 96}
+    layout = layout_of(rows)
+    assert set(layout.added) == {11}
+    exact = rows.astype(np.float64) @ matrix
+    off = {
+        name: np.abs(product(rows, matrix, each) - exact).mean()
+        for name, each in (("plain", plain(96)), ("shared", layout))
+    }
+    assert off["shared"] < off["plain"] / 1.5
+
+
+def test_of_graphs_without_products_nothing_is_run():
+    model = graph_of(CHANCE.normal(size=(4, 4)).astype(np.float32))
+    del model.graph.node[:]
+    assert layouts_of(model, "told", [{}]) == {}
+
+
+def test_a_layout_is_a_value():
+    assert Layout(MIDDLE, np.ones(3, np.int64)).steps == (127, 127)
+    assert plain(3, LOW).steps == (20, 235)
