@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,7 @@ def session(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
 
 
 def in_integers(graph: bytes | Path, told: str, sample: Sequence[Batch]) -> Forward:
-    """Return the forward pass of a graph in float32 with matrices of 7 bits and rows of 8.
+    """Return the forward pass of a graph in float32 with matrices of 7 or 8 bits and rows of 8.
 
     Parameters
     ----------
@@ -171,10 +172,37 @@ def in_integers(graph: bytes | Path, told: str, sample: Sequence[Batch]) -> Forw
     except Exception as error:  # protobuf's own errors
         raise ShroomError(f"{told}: is no ONNX graph: {_line(error)}") from error
     layouts = layouts_of(model, told, sample, small=False)
-    small, integers = quantised(model, layouts, small=False)
+    small, integers = quantised(model, layouts, small=False, most=greatest())
     if not integers:
         raise ShroomError(f"{told}: has no products with matrices of weights in float32")
     return of_onnx(small.SerializeToString(), told, integers)
+
+
+@lru_cache
+def greatest() -> int:
+    """Return the greatest size of a matrix's integers that the runtime sums exactly here.
+
+    Processors without VNNI or its kin add two products in 16 bits, and larger ones overflow there.
+    """
+    import onnx
+
+    from shroom.quantise import MATRIX_MOST, quantised
+
+    helper, side = onnx.helper, 64
+    put, out = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, side]) for name in "xy"
+    )
+    ones = np.ones((side, side), np.float32)
+    matrix = onnx.numpy_helper.from_array(ones, "w")
+    product = helper.make_node("MatMul", ["x", "w"], ["y"])
+    model = helper.make_model(
+        helper.make_graph([product], "product", [put], [out], [matrix]),
+        opset_imports=[helper.make_opsetid("", 17)],
+    )
+    told = "a product of integers"
+    wide, integers = quantised(model, small=False, most=2 * MATRIX_MOST + 1)
+    found = session(wide.SerializeToString(), told, integers).run(None, {"x": ones})[0]
+    return 2 * MATRIX_MOST + 1 if np.allclose(found, side) else MATRIX_MOST
 
 
 def layouts_of(

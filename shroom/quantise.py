@@ -1,11 +1,7 @@
 """Making an ONNX graph fast and small: 7-bit matrices, 8-bit embeddings, integer arithmetic.
 
-Trained matrices are close to normally distributed, so that evenly spaced integers of which the
-common ones are small can be stored in fewer bits than they have: with steps of a sixth of the
-standard deviation a weight takes 4.6 bits under Huffman's code and is off by 5%, while 4 bits with
-a scale for every 64 weights take 4.25 and are off by 11%. The same integers are what the runtime
-computes with. They are at most 63 in size, so that the sum of two products fits into 16 bits on
-processors without newer instructions.
+The integers of a matrix are at most 63 in size, so that the sum of two products fits into 16 bits
+on processors without newer instructions; see :mod:`shroom.integers`.
 
 What flows between the matrices is brought to 8 bits row by row: a token's values depend on no
 other token, nor on which pairs share its batch. For the form of rows see :mod:`shroom.eight_bits`.
@@ -13,12 +9,12 @@ other token, nor on which pairs share its batch. For the form of rows see :mod:`
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.eight_bits import LOW, MIDDLE, plain
+from shroom.integers import in_steps
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -37,44 +33,6 @@ UNPACKED = "weights.bin"
 _AXES_AS_INPUT = 18
 #: Smaller constants stay as they are: they cost little.
 _LEAST = 4096
-
-
-def in_steps(
-    weights: NDArray[np.float32], steps: float | None, most: int, axis: int
-) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return a matrix as integers, and the sizes of their steps along ``axis``.
-
-    Parameters
-    ----------
-    weights : array, two-dimensional
-        The matrix.
-    steps : float or None
-        Steps to a standard deviation of the whole matrix; ``None`` for as many as ``most`` allows.
-    most : int
-        Greatest size of an integer; a line with a weight beyond it has wider steps.
-    axis : int
-        The axis along which a step is shared: 0 gives one for each column, 1 one for each row.
-
-    Examples
-    --------
-    >>> weights = np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)
-    >>> values, sizes = in_steps(weights, 6.5, 63, axis=0)
-    >>> values.dtype.name, sizes.shape, bool(abs(values * sizes - weights).max() < 0.08)
-    ('int8', (1, 8), True)
-    """
-    widest = np.abs(weights).max(axis=axis, keepdims=True) / most
-    sizes = widest if steps is None else np.maximum(widest, weights.std() / steps)
-    sizes = np.where(sizes == 0, 1, sizes).astype(np.float32)
-    return np.rint(weights / sizes).astype(np.int8), sizes
-
-
-def packed(data: bytes) -> bytes:
-    """Return bytes under Huffman's code alone, as any zlib reads it.
-
-    Looking for repetitions, as zlib does by itself, makes such data larger.
-    """
-    coder = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_HUFFMAN_ONLY)
-    return coder.compress(data) + coder.flush()
 
 
 def sources(graph: Any, *, small: bool = True) -> dict[str, int]:
@@ -101,7 +59,11 @@ def _is_large(tensor: Any, small: bool) -> bool:  # noqa: FBT001 - as it is call
 
 
 def quantised(
-    model: Any, layouts: Mapping[str, Layout] | None = None, *, small: bool = True
+    model: Any,
+    layouts: Mapping[str, Layout] | None = None,
+    *,
+    small: bool = True,
+    most: int = MATRIX_MOST,
 ) -> tuple[Any, dict[str, NDArray[np.int8]]]:
     """Return an ONNX model that computes with integers, and these by name.
 
@@ -116,13 +78,15 @@ def quantised(
         How rows are brought to 8 bits, for some of the :func:`sources`.
     small : bool
         Whether the integers are such that they take few bits on disk. Else they are as fine as
-        seven bits allow, and tables, which cost no time, stay as they are.
+        ``most`` allows, and tables, which cost no time, stay as they are.
+    most : int
+        The greatest size of an integer in a matrix.
     """
     import onnx
 
     graph = model.graph
     domains = {domain.domain: domain.version for domain in model.opset_import}
-    rewriting = _Rewriting(graph, layouts or {}, domains.get("", 1), small=small)
+    rewriting = _Rewriting(graph, layouts or {}, domains.get("", 1), small=small, most=most)
     nodes = [made for node in graph.node for made in rewriting.of(node)]
     needed = {name for node in nodes for name in node.input}
     kept = [
@@ -148,11 +112,11 @@ class _Rewriting:
     """The nodes and constants that take the place of those of a graph."""
 
     def __init__(
-        self, graph: Any, layouts: Mapping[str, Layout], opset: int, *, small: bool
+        self, graph: Any, layouts: Mapping[str, Layout], opset: int, *, small: bool, most: int
     ) -> None:
         import onnx
 
-        self.onnx, self.opset, self.small = onnx, opset, small
+        self.onnx, self.opset, self.small, self.most = onnx, opset, small, most
         self.replaced: set[str] = set()
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
         self.made: list[Any] = []
@@ -189,7 +153,7 @@ class _Rewriting:
         """Yield nodes that multiply rows of 8 bits with a matrix of 7."""
         source, name = node.input[0], node.output[0]
         steps = MATRIX_STEPS if self.small else None
-        values, sizes = in_steps(self._array(node.input[1]), steps, MATRIX_MOST, axis=0)
+        values, sizes = in_steps(self._array(node.input[1]), steps, self.most, axis=0)
         matrix = self._integers(f"{name}.matrix", values)
         columns = self._constant(f"{name}.columns", sizes[0])
         if source not in self.rows:  # once for all products that read them

@@ -14,7 +14,7 @@ from shroom.batching import batches
 from shroom.cache import digest_of
 from shroom.cores import threads
 from shroom.eight_bits import TEXTS
-from shroom.forward import in_integers, of_onnx, of_torch
+from shroom.forward import greatest, in_integers, of_onnx, of_torch
 from shroom.inference import over
 from shroom.journal import PARTIAL
 from shroom.precision import Trusted, precisions
@@ -114,7 +114,7 @@ class SequenceClassifier:
             items,
             lambda batch: self._forward(read(batch)),
             lengths=lengths,
-            scope=lambda: f"{scope} {self._identity} {self._forward.precision}",
+            scope=lambda: f"{scope} {self._identity} {self._precision()}",
             run=run.to(self._device),
             address=lambda: self._address(scope),
             workers=self._workers(),
@@ -171,13 +171,18 @@ class SequenceClassifier:
         beside = {*self._graph.parent.iterdir(), *Path(self._folder).iterdir()}
         return digest_of(path for path in beside if path.is_file() and path.suffix != PARTIAL)
 
+    def _precision(self) -> str:
+        """Return what tells the precision from others, on this processor or another."""
+        precision = self._forward.precision
+        return f"int{greatest()}" if precision == "int8" else precision
+
     def _address(self, scope: str) -> str | None:
         """Return what the logits depend on beside the item; ``scope`` tells how it is read."""
         if self._content is None:
             return None
-        precision = self._forward.precision
-        runtime = "torch" if self._graph is None and precision != "int8" else "onnxruntime"
-        about = f"{self._content} {precision} {self.room} {self._device}"
+        in_torch = self._graph is None and self._forward.precision != "int8"
+        runtime = "torch" if in_torch else "onnxruntime"
+        about = f"{self._content} {self._precision()} {self.room} {self._device}"
         version = import_module(runtime).__version__
         # Within a process the scope may name a folder, which does not matter elsewhere.
         return f"{scope.replace(self._identity, '')} {about} {runtime} {version}"

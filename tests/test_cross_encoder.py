@@ -23,8 +23,9 @@ from shroom.detectors.cross_encoder.export import exported
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.training import Example, Schedule, train
 from shroom.inference import Run
+from shroom.integers import in_steps, packed
 from shroom.problems import ShroomError
-from shroom.quantise import in_steps, packed, quantised
+from shroom.quantise import quantised
 
 POINTS = read(SAMPLE / "val.model-aware.json")[:24]
 P = np.array([point.p for point in POINTS])

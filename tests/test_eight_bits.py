@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -10,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from shroom import forward
 from shroom.eight_bits import LOW, MIDDLE, Layout, layout_of, plain
-from shroom.forward import layouts_of
-from shroom.quantise import MATRIX_MOST, in_steps, quantised, sources
+from shroom.forward import greatest, layouts_of
+from shroom.integers import in_steps
+from shroom.quantise import MATRIX_MOST, quantised, sources
 
 CHANCE = np.random.default_rng(5)
 
@@ -215,3 +219,19 @@ def test_of_graphs_without_products_nothing_is_run():
 def test_a_layout_is_a_value():
     assert Layout(MIDDLE, np.ones(3, np.int64)).steps == (127, 127)
     assert plain(3, LOW).steps == (20, 235)
+
+
+def test_the_greatest_integer_is_one_that_is_summed_exactly():
+    most = greatest()
+    assert most in (63, 127)
+    ones = np.ones((64, 64), np.float32)
+    small, integers = quantised(graph_of(ones), small=False, most=most)
+    run = forward.session(small.SerializeToString(), "told", integers).run
+    np.testing.assert_allclose(run(None, {"x": ones})[0], 64, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("summed", "most"), [(64.0, 127), (33.2, 63)])
+def test_larger_integers_are_used_where_the_runtime_sums_them(monkeypatch, summed, most):
+    made = SimpleNamespace(run=lambda *_: [np.full((64, 64), summed, np.float32)])
+    monkeypatch.setattr(forward, "session", lambda *_: made)
+    assert greatest.__wrapped__() == most

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.detectors.cross_encoder import ABOUT, FORMAT, GRAPH, INTEGERS, TOKENIZER
 from shroom.detectors.cross_encoder.card import card
 from shroom.detectors.cross_encoder.export import exported
-from shroom.quantise import packed
+from shroom.integers import packed
 from shroom.writing import write_atomically
 
 if TYPE_CHECKING:
