@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.datasets.verifiability_records import Pair
+    from shroom.datasets.verifiability_records import Pair, Statement
     from shroom.intervals import Interval
 
 
@@ -92,8 +92,8 @@ class CitationScores:
 def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
     """Return what each response contributes: shape [n, 6]; see :mod:`shroom.metrics.citations`.
 
-    A statement that is worth verifying and has no verdict is not supported; a citation without a
-    known verdict is not counted.
+    A statement that is worth verifying and has no verdict, or cites nothing, is not supported; a
+    citation without a known verdict is not counted.
     """
     places = [place for place, each in enumerate(responses) for _ in each.statements]
     statements = [statement for each in responses for statement in each.statements]
@@ -106,7 +106,7 @@ def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
     counted = citations.counts(
         np.array(places, np.intp),
         np.array([each.statement_is_verification_worthy for each in statements], bool),
-        np.array([each.statement_supported is Supported.YES for each in statements], bool),
+        np.array([_is_supported(each) for each in statements], bool),
         np.array([number for number, _ in judged], np.intp),
         np.array([degree for _, degree in judged], np.float64),
         len(responses),
@@ -116,6 +116,10 @@ def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
         for key in ("fluency", "perceived_utility")
     ]
     return citations.statistics(*counted.T, *ratings)
+
+
+def _is_supported(statement: Statement) -> bool:
+    return statement.is_cited and statement.statement_supported is Supported.YES
 
 
 def citation_scores(records: Iterable[Response | Pair], how: Intervals = USUAL) -> CitationScores:

@@ -396,6 +396,16 @@ def test_only_yes_is_supported(tmp_path, supported, expected):
     assert statistics(found.records).tolist() == [[2, expected, 3, 1, 4, 3]]
 
 
+@pytest.mark.parametrize(("cited", "expected"), [([], 0), (["[1]"], 1)])
+def test_a_statement_that_cites_nothing_is_not_supported(tmp_path, cited, expected):
+    row = response_row()
+    text = next(iter(row["statements_to_citation_texts"]))
+    row["statements_to_citation_texts"][text] = cited
+    statement_of(row, "The sea")["citation_annotations"] = None
+    found = read(write(tmp_path / "x.jsonl", row))
+    assert statistics(found.records)[0].tolist()[:2] == [2, expected]
+
+
 def test_the_table_by_system(tmp_path):
     rows = [{**response_row(), "id": str(n), "system_name": "ab"[n % 2]} for n in range(5)]
     for row in rows[::2]:

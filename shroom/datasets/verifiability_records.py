@@ -127,6 +127,11 @@ class Statement:
     statement_supported: Supported | None
     citation_annotations: tuple[Judgement, ...] | None
 
+    @property
+    def is_cited(self) -> bool:
+        """Whether it cites anything: as the source lists it, or since a citation was judged."""
+        return bool(self.citation_texts or self.citation_annotations)
+
 
 @dataclass(frozen=True)
 class Response:
