@@ -32,6 +32,10 @@ MORE_SLICES = ("length", "script", "lang")
 #: The slice of items that a key does not tell anything of.
 NONE = "none"
 
+#: Of more annotators, p would slice the items too finely to tell anything.
+MAX_VOTES = 10
+_ROUNDING = 0.005 + 1e-9
+
 # The first word of a letter's name is its script's, but for these.
 _SCRIPTS = {
     "CJK": "Han",
@@ -58,24 +62,57 @@ def group_of(gold: Table, key: str) -> Group | None:
     if key in _BY_TEXTS:
         return _BY_TEXTS[key](gold)
     if key == "agreement":
-        # The share of annotators on the majority's side: 1.0 is unanimous.
-        shares = np.maximum(gold.p, 1 - gold.p).round(3)
-        place = levels(shares)
-        distinct = np.empty(int(place.max()) + 1)
-        distinct[place] = shares
-        return Group([repr(share) for share in distinct.tolist()], place)
+        return agreement(gold)
     group = gold.groups.get(key)
     return group if group and any(group.words) else None
 
 
 def missing(gold: Table, asked: Sequence[str]) -> list[str]:
     """Return a sentence for each key by which the items were to be sliced and cannot be."""
-    keys = {"length": "hyp", "script": "src", "lang": "src_lang or lang"}
+    why = {
+        "length": "no item has hyp",
+        "script": "no item has src",
+        "lang": "no item has src_lang or lang",
+        "agreement": f"p(Hallucination) is not the share of up to {MAX_VOTES} votes on every item",
+    }
     return [
-        f"{printable(gold.file)}: no item has {keys.get(key, key)}, so there are no slices by {key}"
+        f"{printable(gold.file)}: {why.get(key, f'no item has {key}')}, so there are no slices by "
+        f"{key}"
         for key in asked
         if group_of(gold, key) is None
     ]
+
+
+def agreement(gold: Table) -> Group | None:
+    """Return the items by the share of annotators on the majority's side: 1.0 is unanimous.
+
+    Each p must be a share of up to ``MAX_VOTES`` votes, which may have been rounded to two digits.
+    Any other p, such as a model's or a share of characters, has a value of its own for each item.
+
+    Returns
+    -------
+    Group or None
+        ``None`` where p is something else.
+
+    Examples
+    --------
+    >>> from shroom.table import Table
+    >>> labels = np.array([1, 0, 0])
+    >>> agreement(Table("votes", 3, labels, np.array([0.67, 0.25, 0.0]))).words
+    ['0.67', '0.75', '1.0']
+    >>> agreement(Table("a model", 3, labels, np.array([0.97, 0.312, 0.04]))) is None
+    True
+    """
+    shares = np.maximum(gold.p, 1 - gold.p).round(3)
+    place = levels(shares)
+    distinct = np.empty(int(place.max()) + 1)
+    distinct[place] = shares
+    votes = np.arange(1, MAX_VOTES + 1)
+    counts = np.outer(distinct, votes)
+    nearest = np.min(np.abs(counts.round() - counts) / votes, axis=1)
+    if np.any(nearest > _ROUNDING):
+        return None
+    return Group([repr(share) for share in distinct.tolist()], place)
 
 
 def length(gold: Table) -> Group | None:

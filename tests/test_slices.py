@@ -306,6 +306,42 @@ def bare(rows):
     return [{key: row[key] for key in keep if key in row} for row in rows]
 
 
+@pytest.mark.parametrize("votes", [1, 2, 3, 5, 8, 10])
+@pytest.mark.parametrize("digits", [2, 3, 16])
+def test_shares_of_a_few_votes_slice_by_agreement(votes, digits):
+    rows = gold(votes + 1)
+    for count, row in enumerate(rows):
+        row["p(Hallucination)"] = round(count / votes, digits)
+    group = group_of(table(rows), "agreement")
+    assert group is not None
+    expected = {max(row["p(Hallucination)"], 1 - row["p(Hallucination)"]) for row in rows}
+    assert {float(word) for word in group.words} == {round(share, 3) for share in expected}
+
+
+def test_items_may_have_votes_of_different_numbers():
+    rows = gold(4)
+    for row, p in zip(rows, (1 / 3, 0.8, 0.5, 1.0)):
+        row["p(Hallucination)"] = p
+    assert words_of(group_of(table(rows), "agreement")) == ["0.667", "0.8", "0.5", "1.0"]
+
+
+def test_a_continuous_p_makes_no_slices_by_agreement(tmp_path):
+    truth = gold(40)
+    for place, row in enumerate(truth):
+        p = (place * 17 % 40 + 0.37) / 40
+        row["p(Hallucination)"] = p
+        row["label"] = "Hallucination" if p > 0.5 else "Not Hallucination"
+    files = write_json(tmp_path / "p.json", predictions(40)), write_json(tmp_path / "g.json", truth)
+    usual = score(*files, intervals=NO_CI)
+    assert set(usual.results[0].slices) == {"task", "ref"}
+    assert usual.unsliced == []
+    (sentence,) = score(*files, by=("task", "agreement"), intervals=NO_CI).unsliced
+    assert sentence.endswith(
+        "g.json: p(Hallucination) is not the share of up to 10 votes on every item, so there are "
+        "no slices by agreement"
+    )
+
+
 @pytest.mark.parametrize("path", ["fast", "slow"])
 def test_gold_without_texts_is_told(tmp_path, monkeypatch, path, shroom):
     if path == "slow":
