@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 from importlib import import_module
@@ -256,6 +257,8 @@ def _transformers(*, torch: bool = True) -> Any:
             "the cross-encoder that ships with the kit does not"
         ) from error
     transformers.logging.set_verbosity_error()
+    # It tells of each of its tries; that none came through is said once, by an exception.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()
     return transformers
 

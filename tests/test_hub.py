@@ -1,5 +1,6 @@
 """Models from folders and the hub, and the sentence where one cannot be had."""
 
+import logging
 import shutil
 import sys
 
@@ -147,6 +148,13 @@ def test_a_hub_that_cannot_be_reached_gives_one_sentence_with_the_local_ways(rev
         assert "hf download nobody/no-such-model --local-dir FOLDER" in message
         assert "shroom predict cross-encoder" in message
         assert "\n" not in message
+
+
+def test_the_tries_that_fail_are_not_told_one_by_one(capfd, roberta):
+    hub.config(roberta)
+    client = logging.getLogger("huggingface_hub.utils._http")
+    client.warning("thrown while requesting HEAD https://huggingface.co/nope/nope")
+    assert capfd.readouterr().err == ""
 
 
 def test_files_of_a_model(roberta):
