@@ -73,10 +73,6 @@ def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
             results.append(result)
     if problems.errors:
         raise InvalidInput(problems)
-    for result in results:
-        if result.rho is None:
-            file = f"{result.split}.{result.track}.json"
-            problems.add("rho-undefined", file, "p that varies, without NaN", "another")
     return Score(sorted(results, key=lambda result: result.track, reverse=True), list(problems))
 
 
@@ -188,6 +184,10 @@ def _score_file(
     labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
     correct = int(np.sum(labels == (gold.label[order] == 1)))
     value = math.nan if _has_nan(x) else rho(x, gold.p[order])
+    if math.isnan(value):
+        constant = "a constant" if len(set(x.tolist())) < 2 else "gold with a constant p"
+        found = "NaN" if _has_nan(x) else constant
+        problems.add("rho-undefined", document.base, "p that varies, without NaN", found)
     name, align = _name(document), "id" if _is_test(document) else "order"
     return TrackScore(
         track=name.track,

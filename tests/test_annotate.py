@@ -666,10 +666,11 @@ def test_rank_does_what_annotate_does(shroom, tmp_path, config):
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["--up", "101"], 1, "up: expected"),
-        (["--up", "20"], 1, "down: expected at most up"),
-        (["--difference", "3"], 1, "has no setting 'difference'"),
-        (["--ranker", "length", "--up", "3"], 1, "has no setting 'up'"),
+        (["--up", "101"], 2, "up: expected"),
+        (["--up", "nan"], 2, "up: expected"),
+        (["--up", "20"], 2, "down: expected at most up"),
+        (["--difference", "3"], 2, "has no setting 'difference'"),
+        (["--ranker", "length", "--up", "3"], 2, "has no setting 'up'"),
         (["--ranker", "best"], 2, "best"),
         (["--ranked", "{out}"], 2, "one file"),
         (["--ranked", "{scored}"], 1, "scored.jsonl"),

@@ -116,7 +116,10 @@ def test_constant_and_nan_give_nan(val, tmp_path, shroom, p):
         row[P] = p
     assert official(shroom, write(rows), tmp_path)["aware_rho"] == "nan"
     text = shroom("score", tmp_path / "sub", tmp_path / "gold", "--official", "--format", "json")[1]
-    assert json.loads(text, parse_constant=pytest.fail)["results"][0]["rho"] is None
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert found["results"][0]["rho"] is None
+    why = "a constant" if p == 0.5 else "NaN"
+    assert f"expected p that varies, without NaN, got {why} [rho-undefined]" in found["warnings"][0]
 
 
 def test_checker_compares_ids_with_nothing_and_the_scorer_does(test, tmp_path, shroom):

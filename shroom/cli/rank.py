@@ -12,7 +12,7 @@ from shroom.annotate.base import RANKERS, Ranker
 from shroom.annotate.rankers.ranking import output_texts
 from shroom.annotate.reading import read
 from shroom.cli.options import INPUT, OUTPUT, say
-from shroom.problems import Problems
+from shroom.problems import Problems, ShroomError
 from shroom.writing import refuse_overwriting, write_atomically
 
 EXAMPLES = """\b
@@ -71,5 +71,8 @@ def _ranker(ranker: str, scores: str | None, **given: Any) -> Ranker:
     if scores is not None:
         given["scores"] = [name.strip() for name in scores.split(",") if name.strip()]
     settings = {name: value for name, value in given.items() if value is not None}
-    found: Ranker = RANKERS.make(ranker, **settings)
+    try:
+        found: Ranker = RANKERS.make(ranker, **settings)
+    except ShroomError as error:
+        raise click.UsageError(str(error)) from error
     return found
