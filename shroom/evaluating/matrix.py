@@ -209,10 +209,10 @@ def floor(subject: Subject) -> dict[str, float | None]:
 
     Its p is constant, so it has no rank correlation.
     """
-    share = float(subject.label.mean())
-    chance = 0.5 if 0 < share < 1 else None
+    n, flagged = len(subject.label), int(subject.label.sum())
+    chance = 0.5 if 0 < flagged < n else None
     return {
-        "accuracy": max(share, 1 - share),
+        "accuracy": max(flagged, n - flagged) / n,
         "balanced_accuracy": chance,
         "auroc": chance,
         "rho": None,
