@@ -13,6 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shroom.cli import VERBS
+from shroom.intervals import Intervals
+from shroom.scoring import score
 
 
 @pytest.fixture
@@ -97,6 +99,17 @@ def test_text_shows_floors_slices_and_intervals(files, shroom):
     _, bare, _ = shroom("score", *files, "--no-ci", "--by", "task")
     assert "[" not in bare
     assert "ref src" not in bare
+
+
+@pytest.mark.parametrize("flagged", [9, 11])
+def test_floors_are_shares_to_the_last_digit(tmp_path, flagged):
+    truth = gold(20)
+    for place, row in enumerate(truth):
+        row["label"] = "Hallucination" if place < flagged else "Not Hallucination"
+    files = write_json(tmp_path / "p.json", predictions(20)), write_json(tmp_path / "g.json", truth)
+    floors = score(*files, intervals=Intervals(0)).results[0].floors
+    assert floors["majority label"]["accuracy"] == 11 / 20
+    assert floors["constant p"]["accuracy"] == (20 - flagged) / 20
 
 
 def test_json_is_what_the_design_says(files, shroom):
@@ -254,6 +267,22 @@ def test_a_broken_pipe_is_silent(files):
     os.close(write)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell that closes stdout")
+@pytest.mark.parametrize("verb", ["score", "check", "metrics", "-h"])
+def test_a_closed_stdout_is_told(files, tmp_path, verb):
+    words = {"score": [*files, "--no-ci"], "check": [files[0]]}.get(verb, [])
+    line = [sys.executable, "-m", "shroom", verb, *map(str, words)]
+    done = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&-', "sh", *line], capture_output=True, text=True, check=False
+    )
+    told = "shroom: stdout is closed, so this result is lost; send it to a file instead\n"
+    assert (done.returncode, done.stderr) == (1, told)
+    out = tmp_path / "out.json"
+    line = [sys.executable, "-m", "shroom", "score", *map(str, files), "--no-ci", "-o", str(out)]
+    subprocess.run(["/bin/sh", "-c", '"$@" >&-', "sh", *line], check=True)
+    assert out.read_text()
 
 
 def test_ctrl_c_leaves_the_target_alone(tmp_path, files):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -110,9 +111,20 @@ def shroom() -> None:
     """
 
 
+class _Closed(io.TextIOBase):
+    """Stands for a stdout that was closed, which would swallow a result without a word."""
+
+    def write(self, text: str) -> int:
+        """Refuse it."""
+        del text
+        raise ShroomError("stdout is closed, so this result is lost; send it to a file instead")
+
+
 def main(command: click.Command = shroom, name: str = "shroom") -> None:
     """Run a command, and turn users' mistakes into sentences and exit codes."""
     raise_when_interrupted()
+    if sys.stdout is None:
+        sys.stdout = _Closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
