@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.columns import check_doubled, check_has_ids
+from shroom.columns import check_doubled, check_has_ids, check_inverted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +54,7 @@ def align(track: Track, problems: Problems) -> None:
     predictions, gold = track.predictions, track.gold
     assert gold is not None  # noqa: S101 - for mypy
     check_doubled(gold, problems)
+    check_inverted(gold, problems)
     if predictions.n != gold.n and not problems.count("not-json", predictions.file):
         expected = f"{gold.n} items, as {gold.file} has"
         problems.add("count", predictions.file, expected, f"{predictions.n}")
@@ -121,19 +122,26 @@ def _check_roles(track: Track, problems: Problems) -> None:
 
 
 def _check_order(track: Track, problems: Problems) -> None:
-    """Compare the texts that the predictions repeat with those of the gold, row by row."""
+    """Report rows out of the order of gold without ids, as texts tell it, or ids that number them.
+
+    Other ids tell nothing, since the data of a task need not have them in order.
+    """
     predictions, gold = track.predictions, track.gold
-    if predictions.texts is None or gold is None or gold.texts is None:
-        return
-    differing = [
-        row
-        for row, (said, meant) in enumerate(zip(predictions.texts, gold.texts))
-        if any(a is not None and b is not None and a != b for a, b in zip(said, meant))
+    assert gold is not None  # noqa: S101 - for mypy
+    compared = [
+        [a == b for a, b in zip(said, meant) if a is not None and b is not None]
+        for said, meant in zip(predictions.texts or (), gold.texts or ())
     ]
-    if differing:
+    differing = np.flatnonzero([not all(alike) for alike in compared])
+    found = f"other texts on {len(differing)} items, first here"
+    if not any(compared) and predictions.numbered:
+        ids = predictions.ids
+        assert ids is not None  # noqa: S101 - for mypy
+        differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n))
+        found = f"ids that number the rows otherwise, on {len(differing)} items, first here"
+    if len(differing):
+        row = int(differing[0])
         expected = f"the order of {gold.file}, which has no ids"
-        found = f"other texts on {len(differing)} items, first here"
-        row = differing[0]
         said = predictions.id_at(row)
         problems.add("order", predictions.file, expected, found, index=row, id=said)
 
@@ -141,8 +149,10 @@ def _check_order(track: Track, problems: Problems) -> None:
 def check_direction(track: Track, problems: Problems) -> None:
     """Report p that runs against the gold by far more than chance."""
     gold, rows = track.gold, track.rows
+    if gold is None or rows is None or len(rows) < 10:
+        return
     file = track.predictions.file
-    if gold is None or rows is None or len(rows) < 10 or problems.count("p-inverted", file):
+    if problems.count("p-inverted", file) or problems.count("p-inverted", gold.file):
         return
     p, gold_p = track.predictions.p[rows], gold.p
     if np.isnan(p).any() or np.isnan(gold_p).any() or np.ptp(p) == 0 or np.ptp(gold_p) == 0:

@@ -32,6 +32,8 @@ MODULES = (
     "check.py",
     "columns.py",
     "datapoint.py",
+    "datasets/__init__.py",
+    "datasets/forms.py",
     "decode.py",
     "documents.py",
     "intervals.py",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from shroom import decode
 from shroom.align import Track, align, check_direction
 from shroom.columns import check_columns, check_has_ids
+from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents, documents_among_others
 from shroom.problems import InvalidInput, Problems, show
 from shroom.rows import tabulate
@@ -159,6 +160,14 @@ class _Golds:
         self.single, self.texts = single, texts
         self.unmatched: list[tuple[Document, str]] = []
         self.documents = documents_among_others(source, problems)
+        self.refused = not (single and len(self.documents) == 1) and self._is_another()
+
+    def _is_another(self) -> bool:
+        """Report gold of another data set, no file of which has a name to be chosen by."""
+        if not self.documents or any(Name.guess(each.base) for each in self.documents):
+            return False
+        data = self.documents[0].read(Problems())
+        return data is not None and refuse_another(self.documents[0], data, self.problems)
 
     def find(self, document: Document, name: Name | None) -> Document | None:
         """Return the gold for a file of predictions: of its split and track, the latest version.
@@ -166,6 +175,8 @@ class _Golds:
         One gold file for one file of predictions serves whatever they are called, unless both
         names tell split and track, and tell different ones.
         """
+        if self.refused:
+            return None
         alone = self.documents[0] if len(self.documents) == 1 else None
         told = Name.guess(alone.base) if alone else None
         if alone and (name is None or told is None) and self.single:
@@ -213,7 +224,7 @@ def read_table(
         ``None`` where there are no rows to speak of.
     """
     data = document.read(problems)
-    if data is None:
+    if data is None or refuse_another(document, data, problems):
         return None
     lines = document.is_lines(data)
     if fast is not None:

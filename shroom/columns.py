@@ -9,6 +9,8 @@ import numpy as np
 from shroom.table import P
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shroom.problems import Problems
     from shroom.table import Table
 
@@ -16,9 +18,7 @@ if TYPE_CHECKING:
 def check_columns(table: Table, problems: Problems) -> None:
     """Report what shows only in a whole column of predictions."""
     p, label, file = table.p, table.label, table.file
-    known = (label >= 0) & ~np.isnan(p)
-    against = known & (((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5)))
-    rows = np.flatnonzero(against)
+    known, rows = _known(table), _against(table)
 
     def contradiction(row: int) -> dict[str, object]:
         said = "Hallucination" if label[row] else "Not Hallucination"
@@ -31,9 +31,7 @@ def check_columns(table: Table, problems: Problems) -> None:
         }
 
     problems.add_rows("label-p", file, rows, contradiction)
-    if len(rows) > max(10, int(known.sum()) // 2):
-        found = f"p against the label in {len(rows)} of {int(known.sum())} items"
-        problems.add("p-inverted", file, "p that agrees with the labels", found)
+    check_inverted(table, problems)
     if table.n < 2:
         return
     if np.all(known) and np.all(label == label[0]):
@@ -42,6 +40,24 @@ def check_columns(table: Table, problems: Problems) -> None:
     if np.all(known) and np.all(p == p[0]):
         problems.add("p-constant", file, "p that differs", f"{float(p[0])!r} on every item", key=P)
     check_doubled(table, problems)
+
+
+def _known(table: Table) -> NDArray[np.bool_]:
+    return (table.label >= 0) & ~np.isnan(table.p)
+
+
+def _against(table: Table) -> NDArray[np.intp]:
+    """Return the rows whose p is against their label."""
+    below, above = (table.label == 1) & (table.p < 0.5), (table.label == 0) & (table.p > 0.5)
+    return np.flatnonzero(_known(table) & (below | above))
+
+
+def check_inverted(table: Table, problems: Problems) -> None:
+    """Report predictions or gold whose p is against their own labels on most items."""
+    n, against = int(_known(table).sum()), len(_against(table))
+    if against > max(10, n // 2):
+        found = f"p against the label in {against} of {n} items"
+        problems.add("p-inverted", table.file, "p that agrees with the labels", found)
 
 
 def check_doubled(table: Table, problems: Problems) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from shroom.problems import show
@@ -67,13 +68,37 @@ def _json_list(text: str, file: str, problems: Problems) -> list[Any] | None:
     return None
 
 
-def _json_lines(text: str, file: str, problems: Problems) -> list[Any]:
+def _json_lines(text: str, file: str, problems: Problems) -> list[Any] | None:
     # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a string.
-    return [
-        _load(line, file, problems, line=number)
-        for number, line in enumerate(text.split("\n"), start=1)
-        if line.strip()
-    ]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(lines) > 1 and text.lstrip().startswith("[") and _is_json(text):
+        problems.add("not-json", file, "JSON Lines", "one JSON list (name it .json)")
+        return None
+    return [_load(line, file, problems, line=number) for number, line in lines]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_int=_integer)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class Doubled(dict[str, Any]):
+    """An object that has had keys more than once; of each it holds the last value."""
+
+    keys_doubled: list[str]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    doubled = Doubled(found)
+    counts = Counter(key for key, _ in pairs)
+    doubled.keys_doubled = [key for key, times in counts.items() if times > 1]
+    return doubled
 
 
 #: Stands for what could not be read and has been reported, so that later items keep their place.
@@ -86,7 +111,7 @@ def _integer(digits: str) -> int | float:
 
 def _load(text: str, file: str, problems: Problems, line: int | None = None) -> Any:
     try:
-        return json.loads(text, parse_int=_integer)
+        return json.loads(text, parse_int=_integer, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         place = f"line {line or error.lineno}, column {error.colno}"
         problems.add("not-json", file, "JSON", f"{_reason(error, line)} at {place}")

@@ -62,10 +62,10 @@ class Document:
     member: bool = False
 
     def is_lines(self, data: bytes | memoryview) -> bool:
-        """Return whether it is JSON Lines: by its name or, out of a pipe, by how it begins."""
-        if self.base == PIPE:
-            return bytes(data[:1000]).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-        return self.base.lower().endswith((".jsonl", ".jsonl.gz"))
+        """Return whether it is JSON Lines: by its name or, if that does not tell, its beginning."""
+        if self.base.lower().endswith(JSON):
+            return self.base.lower().endswith((".jsonl", ".jsonl.gz"))
+        return bytes(data[:1000]).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
     def read(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""

@@ -79,7 +79,10 @@ def table(
 
     def decode(part: Buffer) -> Table | None:
         rows = _rows(part, _row_type(role, texts=texts), lines=lines)
-        return None if not rows else _columns(rows, role, file)
+        found = _columns(rows, role, file) if rows else None
+        if found is None or (role is Role.PREDICTIONS and _has_doubled_keys(part, found)):
+            return None
+        return found
 
     return parallel.table(data, decode, lines=lines) or decode(data)
 
@@ -102,6 +105,16 @@ def _rows(data: Buffer, row_type: type[Struct], *, lines: bool) -> list[Any] | N
         return msgspec.json.Decoder(list[row_type]).decode(data)  # type: ignore[valid-type]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def _has_doubled_keys(data: Buffer, predictions: Table) -> bool:
+    """Return whether there are more quotation marks than keys and labels take.
+
+    A key that comes again overwrites the first in silence. No value but the label's is a string
+    here, and that holds no quotation mark of its own.
+    """
+    marks = 6 if predictions.ids is None else 8
+    return bytes(data).count(b'"') > marks * predictions.n
 
 
 def _is_utf8(data: Buffer, chunk: int = 1 << 20) -> bool:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from shroom import decode
 from shroom.check import Checked, check_documents
+from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents
 from shroom.problems import Problems, ShroomError, printable, show
 from shroom.rows import id_in, label_in, number_in
-from shroom.submission import Name
-from shroom.table import KEYS, TOLERANCE, P
+from shroom.submission import Name, named
+from shroom.table import KEYS, TEXTS, TOLERANCE, P
 from shroom.writing import names_a_file, refuse_overwriting, write_files
 
 if TYPE_CHECKING:
+    from shroom.align import Track
     from shroom.documents import Source
-    from shroom.table import Table
 
 
 @dataclass
@@ -93,22 +94,23 @@ def mend(
     log = _Log(limit)
     held_against = gold if gold is not None else data
     mended = []
-    for document in documents(submission, found):
-        content = document.read(found)
-        if content is None:
+    every = documents(submission, found)
+    kept = named(every, found)
+    for document in every:
+        told = found if document in kept else Problems()  # of the others the name is wrong
+        content = document.read(told)
+        if content is None or refuse_another(document, content, told):
             continue
         lines = document.is_lines(content)
-        items = decode.items(bytes(content), document.file, found, lines=lines)
+        items = decode.items(bytes(content), document.file, told, lines=lines)
         if items is None or any(item is decode.BROKEN for item in items):
             continue
         rows = [_mend_item(index, item, document.file, log) for index, item in enumerate(items)]
         mended.append((document, rows))
     _reorder(mended, held_against, log, labelled=gold is not None)
-    again = [
-        Document(document.file, _new_name(document), _dump(rows).encode(), member=document.member)
-        for document, rows in mended
-    ]
-    checked = check_documents(again, gold, data=data, problems=found)
+    again = [_again(document, rows) for document, rows in mended]
+    well_named = [new for new, (document, _) in zip(again, mended) if document in kept]
+    checked = check_documents(well_named, gold, data=data, problems=found)
     return Mended(_files(again, checked), log.all(), checked)
 
 
@@ -143,6 +145,9 @@ def _mend_item(index: int, item: Any, file: str, log: _Log) -> Any:
     if not isinstance(item, dict):
         return item
     new = {}
+    if isinstance(item, decode.Doubled):
+        keys = " and ".join(map(show, item.keys_doubled))
+        log.add("key-doubled", file, f"item {index}: kept the last {keys}")
     for key, value in item.items():
         if key not in KEYS:
             log.add("key-unknown", file, f"item {index}: left out {show(key)}")
@@ -183,10 +188,10 @@ def _reorder(
     if held_against is None:
         return
     for place, (document, rows) in enumerate(mended):
-        table = _table_for(document, rows, held_against, labelled=labelled)
-        if table is None or not all(isinstance(row, dict) for row in rows):
+        track = _track_for(document, rows, held_against, labelled=labelled)
+        if track is None or not all(isinstance(row, dict) for row in rows):
             continue
-        keys, wanted = _keys(rows, table)
+        keys, wanted, order = _keys(rows, track)
         if keys == wanted or Counter(keys) != Counter(wanted):
             continue
         queues: dict[Any, list[Any]] = {}
@@ -194,30 +199,38 @@ def _reorder(
             queues.setdefault(key, []).append(row)
         alike = sum(any(row != queue[0] for row in queue) for queue in queues.values())
         mended[place] = (document, [queues[key].pop(0) for key in wanted])
-        log.add("order", document.file, f"put {len(rows)} rows into the order of {held_against}")
+        log.add("order", document.file, f"put {len(rows)} rows into the order of {order}")
         if alike:
             text = f"{alike} groups of rows with equal texts kept their order among themselves"
             log.add("order", document.file, text)
 
 
-def _table_for(
+def _track_for(
     document: Document, rows: list[Any], held_against: Source, *, labelled: bool
-) -> Table | None:
-    """Return the gold's or the data's rows for a file of the submission."""
-    again = [Document(document.file, document.base, _dump(rows).encode(), member=document.member)]
+) -> Track | None:
+    """Return a file of the submission beside its gold or data."""
     gold, data = (held_against, None) if labelled else (None, held_against)
-    checked = check_documents(again, gold, data=data, problems=Problems())
-    return checked.tracks[0].gold if checked.tracks else None
+    again = _again(document, rows)
+    checked = check_documents([again], gold, data=data, problems=Problems())
+    return checked.tracks[0] if checked.tracks else None
 
 
-def _keys(rows: list[dict[str, Any]], table: Table) -> tuple[list[Any], list[Any]]:
-    """Return what tells the rows of the predictions and those of the gold, of the same kind."""
+def _keys(rows: list[dict[str, Any]], track: Track) -> tuple[list[Any], list[Any], str]:
+    """Return what tells the rows apart, as they are and as they should be, and what tells that."""
+    ids, table = [id_in(row.get("id")) for row in rows], track.gold
+    assert table is not None  # noqa: S101 - for mypy; it was held against one
     if table.ids is not None:
-        return [id_in(row.get("id")) for row in rows], list(table.ids.tolist())
-    keys = [key for key in ("hyp", "src") if all(isinstance(row.get(key), str) for row in rows)]
-    texts = table.texts or []
-    wanted = [tuple(dict(zip(("hyp", "src"), text))[key] for key in keys) for text in texts]
-    return [tuple(row[key] for key in keys) for row in rows], wanted
+        return ids, list(table.ids.tolist()), table.file
+    texts = [dict(zip(TEXTS, text)) for text in table.texts or ()]
+    keys = [
+        key
+        for key in TEXTS
+        if all(isinstance(row.get(key), str) for row in rows) and any(text[key] for text in texts)
+    ]
+    if keys:
+        said = [tuple(row[key] for key in keys) for row in rows]
+        return said, [tuple(text[key] for key in keys) for text in texts], table.file
+    return ids, sorted(ids) if track.predictions.numbered else ids, "their ids"
 
 
 def _files(mended: list[Document], checked: Checked) -> dict[str, str]:
@@ -234,11 +247,10 @@ def _files(mended: list[Document], checked: Checked) -> dict[str, str]:
     return files
 
 
-def _new_name(document: Document) -> str:
+def _again(document: Document, rows: list[Any]) -> Document:
+    """Return a file of the submission with new rows, as a JSON list."""
     base = document.base.removesuffix(".gz")
     base = base.removesuffix(".jsonl").removesuffix(".json") if "." in base else base
-    return f"{base.strip('<>')}.json"
-
-
-def _dump(rows: list[Any]) -> str:
-    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
+    text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
+    name = f"{base.strip('<>')}.json"
+    return Document(document.file, name, text.encode(), member=document.member)

@@ -53,10 +53,12 @@ CODES: dict[str, Code] = {
     "not-csv": Code(ERROR, "write the file with a CSV library (csv.writer)"),
     "not-a-list": Code(ERROR, "write one JSON list with an object for each datapoint"),
     "empty": Code(ERROR, "write one object for each datapoint"),
+    "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
     # the items
     "item-object": Code(ERROR, "write one JSON object for each item"),
     "key-missing": Code(ERROR, "give every item the key, in CSV the column"),
     "key-unknown": Code(WARNING, "leave the key out (in SHROOM's form, check --fix does it)"),
+    "key-doubled": Code(WARNING, "write each key once; the last counts (check --fix keeps it)"),
     "label-value": Code(
         ERROR, "write the label exactly so (in SHROOM's form, check --fix mends its case)"
     ),

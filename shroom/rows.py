@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.datapoint import Label
-from shroom.decode import BROKEN
+from shroom.decode import BROKEN, Doubled
 from shroom.problems import show
 from shroom.table import GROUPS, KEYS, LANGS, TEXTS, TOLERANCE, Group, P, Role, Table
 
@@ -100,6 +100,9 @@ class _Rows:
 
     def add(self, index: int, item: dict[str, Any]) -> None:
         self._add_id(index, item)
+        if isinstance(item, Doubled) and self.role is Role.PREDICTIONS:
+            found = f"{' and '.join(map(show, item.keys_doubled))} again (the last counts)"
+            self._report("key-doubled", index, "each key once", found)
         if self.wants_labels:
             for key in ("label", P):
                 if key not in item:

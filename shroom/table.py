@@ -114,6 +114,13 @@ class Table:
         """Whether any row has a label and a p."""
         return bool(np.any((self.label >= 0) & ~np.isnan(self.p)))
 
+    @property
+    def numbered(self) -> bool:
+        """Whether every row has an id and these are consecutive numbers, in whatever order."""
+        if self.ids is None or self.has_id is not None:
+            return False
+        return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
+
     def joined(self, other: Table) -> Table | None:
         """Return these rows and then the other's; ``None`` where only one of them has ids."""
         if (self.ids is None) != (other.ids is None):

@@ -12,6 +12,7 @@ from shroom import decode
 from shroom.check import track_of
 from shroom.columns import check_doubled
 from shroom.datapoint import Label
+from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents_among_others
 from shroom.metrics.agreement import MISSING
 from shroom.problems import InvalidInput, Problems, ShroomError, printable, show
@@ -104,7 +105,7 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
 def _read(document: Document, problems: Problems) -> Voted | None:
     """Return a file's rows and votes; ``None`` where nobody has voted or nothing can be read."""
     data = document.read(problems)
-    if data is None:
+    if data is None or refuse_another(document, data, problems):
         return None
     lines = document.is_lines(data)
     items = decode.items(bytes(data), document.file, problems, lines=lines)

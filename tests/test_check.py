@@ -15,6 +15,7 @@ from shroom.intervals import Intervals
 from shroom.problems import InvalidInput, Problems
 from shroom.scoring import score
 
+check_module = sys.modules["shroom.check"]
 PATHS = ["p.json", "val.model-aware.json", "test.model-agnostic.json"]
 
 
@@ -172,6 +173,46 @@ def test_order_by_repeated_texts(tmp_path):
     problems = check(write_json(tmp_path / "p.json", rows), g).problems
     assert problems.codes == {"order"}
     assert "item 2" in next(problems.lines())
+
+
+@pytest.mark.parametrize("path", ["fast", "slow"])
+def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(tmp_path, monkeypatch, path):
+    if path == "slow":
+        monkeypatch.setattr(check_module, "fast", None)
+    truth, rows = gold(12), predictions(12, first_id=1)
+    g = write_json(tmp_path / "g.json", truth)
+    assert codes(write_json(tmp_path / "p.json", rows), g) == set()
+    rows[2], rows[9] = rows[9], rows[2]
+    problems = check(write_json(tmp_path / "p.json", rows), g).problems
+    assert (problems.codes, problems.errors) == ({"order"}, 0)
+    assert "item 2 (id 10): expected the order of" in next(problems.lines())
+    # Texts that are in order tell more than ids do.
+    told = [{**p, "hyp": g["hyp"]} for p, g in zip(rows, truth)]
+    assert codes(write_json(tmp_path / "p.json", told), g) == set()
+    # Gold without texts cannot tell by them.
+    bare = [{key: row[key] for key in ("label", "p(Hallucination)")} for row in truth]
+    b = write_json(tmp_path / "b.json", bare)
+    assert codes(write_json(tmp_path / "p.json", told), b) == {"order", "swapped"}
+
+
+@pytest.mark.parametrize("path", ["fast", "slow"])
+@pytest.mark.parametrize("turned", [0, 15, 16, 30])
+def test_gold_whose_labels_contradict_its_own_p(tmp_path, monkeypatch, path, turned):
+    if path == "slow":
+        monkeypatch.setattr(check_module, "fast", None)
+    truth = gold(30)
+    for row in truth[:turned]:
+        flip = row["label"] == "Hallucination"
+        row["label"] = "Not Hallucination" if flip else "Hallucination"
+    g = write_json(tmp_path / "g.json", truth)
+    problems = check(write_json(tmp_path / "p.json", predictions(30)), g).problems
+    told = [problem.sentence for problem in problems if problem.code == "p-inverted"]
+    assert len(told) == (turned > 15)
+    assert all(
+        f"g.json: expected p that agrees with the labels, got p against the label in {turned} of 30"
+        in line
+        for line in told
+    )
 
 
 def test_the_latest_gold_is_taken_and_other_files_are_left_alone(tmp_path):

@@ -38,7 +38,7 @@ ELSEWHERE = {
     *("official", "rho-undefined", "splits-mixed", "track-missing"),
 }
 #: What --fix mends; of it, nothing may be left.
-MENDED = {"id-string", "key-unknown", "order", "p-number"}
+MENDED = {"id-string", "key-doubled", "key-unknown", "order", "p-number"}
 COMMANDS = {
     verb: importlib.import_module(f"shroom.cli.{verb}").command for verb in ("check", "score")
 }

@@ -52,6 +52,51 @@ def test_order_by_texts_with_duplicates(tmp_path, shroom):
     assert [row["hyp"] for row in json.loads(out.read_text())] == [row["hyp"] for row in truth]
 
 
+def test_a_file_of_another_name_gets_one_verdict_with_fix_and_without(tmp_path, shroom):
+    write_json(tmp_path / "sub" / "val.model-aware.json", predictions(6))
+    write_json(tmp_path / "sub" / "notes.json", {"not": "a list"})
+    write_json(tmp_path / "sub" / "more.json", predictions(6))
+    _, _, without = shroom("check", tmp_path / "sub")
+    out = tmp_path / "out"
+    code, stdout, err = fixed(shroom, tmp_path / "sub", out / "mended.zip")
+    assert (code, err.splitlines()[: len(without.splitlines())]) == (1, without.splitlines())
+    assert without.count("[file-name]\n") == 2
+    assert "[not-a-list]" not in err
+    assert "2 errors" in stdout
+
+
+def test_of_keys_that_come_again_the_last_is_kept_and_told(tmp_path, shroom):
+    path, out = tmp_path / "p.json", tmp_path / "out.json"
+    row = '{"id": 1, "label": "Hallucination", "label": "Not Hallucination", "id": 2, "p%s": 0.1}'
+    path.write_text(f"[{row % '(Hallucination)'}]")
+    code, stdout, err = fixed(shroom, path, out)
+    assert code == 0
+    assert stdout.endswith("0 errors, 0 warnings\n")
+    assert 'p.json: item 0: kept the last "id" and "label" [key-doubled]' in err
+    assert json.loads(out.read_text())[0]["label"] == "Not Hallucination"
+
+
+@pytest.mark.parametrize("first_id", [0, 1])
+def test_order_by_ids_that_number_the_rows(tmp_path, shroom, first_id):
+    rows = predictions(12, first_id=first_id)
+    path = write_json(tmp_path / "val.model-aware.json", [*rows[5:], *rows[:5]])
+    g = write_json(tmp_path / "g.json", gold(12))
+    out = tmp_path / "out.json"
+    code, _, err = fixed(shroom, path, out, "--gold", g)
+    assert code == 0
+    assert "put 12 rows into the order of their ids [order]" in err
+    assert json.loads(out.read_text()) == rows
+
+
+def test_ids_that_do_not_number_the_rows_order_nothing(tmp_path, shroom):
+    rows = predictions(12, first_id=7)[::-1]
+    rows[3]["id"] = 99
+    path = write_json(tmp_path / "val.model-aware.json", rows)
+    out = tmp_path / "out.json"
+    code, _, err = fixed(shroom, path, out, "--gold", write_json(tmp_path / "g.json", gold(12)))
+    assert (code, json.loads(out.read_text()), err) == (0, rows, "")
+
+
 @pytest.mark.parametrize("p", ["NaN", "inf", "1.5", "half", "", "1_0"])
 def test_what_is_not_mechanical_stays_and_is_told(tmp_path, shroom, p):
     rows = predictions(3)

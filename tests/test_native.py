@@ -1,6 +1,7 @@
 """``shroom score`` and ``check`` with the predictions of other data sets than SHROOM's."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from conftest import DATA, gold, predictions, write_json
 from scipy import stats
 from sklearn import metrics as sk
 
+from shroom.check import check
 from shroom.datasets.registry import DATA_SETS, data_set, form_of, guess
 from shroom.native import registry
 from shroom.native.registry import SCORED
@@ -440,6 +442,78 @@ def test_shrooms_own_gold_needs_no_note(shroom, tmp_path):
         shroom("score", file, gold_file, "--dataset", "semeval2024")[:2]
         == shroom("score", file, gold_file)[:2]
     )
+
+
+FORMS = {
+    "felm": ("g.jsonl", responses(), "that of felm ('shroom score'"),
+    "mushroom": ("g.jsonl", answers(), "that of mushroom2025 ('shroom score'"),
+    "felm's predictions": ("s.jsonl", judged(responses()), "predictions for felm ('shroom check"),
+    "mushroom's": ("s.jsonl", marked(answers()), "predictions for mushroom2025 ('shroom check"),
+}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check {other}",
+        "check {other} --fix {out}",
+        "check {mine} --data {other}",
+        "compare {mine} {mine} {other}",
+        "report {mine} {other} -o {out}",
+        "agreement {other}",
+        "leaderboard {folder} {other}",
+        "calibrate {mine} {other} -o {out}",
+        "predict unigram {other} -o {out}",
+        "items {mine} {other}",
+        "ensemble {mine} {other} -o {out}",
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
+    name, rows, told = FORMS[form]
+    other = lines(tmp_path / name, rows)
+    mine = write_json(tmp_path / "all" / "a" / "val.model-aware.json", predictions())
+    places = {"other": other, "mine": mine, "folder": mine.parent.parent, "out": tmp_path / "out"}
+    code, _, err = shroom(*line.format(**places).split())
+    assert code == 1
+    assert err.startswith(f"{other}: expected SHROOM's form, got {told}")
+    assert err.count("[other-form]\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("path", ["fast", "slow"])
+def test_a_folder_of_another_data_set_is_told_as_gold(tmp_path, monkeypatch, path):
+    if path == "slow":
+        monkeypatch.setattr(sys.modules["shroom.check"], "fast", None)
+    for lang in ("EN", "DE"):
+        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(lang=lang))
+    for name in ("p.json", "val.model-aware.json"):
+        found = check(write_json(tmp_path / name, predictions()), tmp_path / "gold").problems
+        assert [(each.code, each.file[-8:]) for each in found] == [("other-form", "DE.jsonl")]
+
+
+@pytest.mark.parametrize("ending", ["gold", "txt", "v1"])
+def test_files_with_an_ending_of_their_own_are_told_by_their_beginning(shroom, tmp_path, ending):
+    usual = lines(tmp_path / "g.jsonl", answers()), lines(tmp_path / "p.jsonl", marked(answers()))
+    other = [path.rename(path.with_suffix(f".{ending}")) for path in usual]
+    straight = [
+        lines(path, path_rows) for path, path_rows in zip(usual, (answers(), marked(answers())))
+    ]
+    found = shroom("score", other[1], other[0], "--no-ci", "--format", "json")
+    assert found[:2] == shroom("score", straight[1], straight[0], "--no-ci", "--format", "json")[:2]
+    assert found[0] == 0
+
+
+def test_a_row_with_a_key_of_shroom_is_of_shroom(tmp_path):
+    rows = [{**row, "index": n, "labels": [], "query": ""} for n, row in enumerate(predictions())]
+    assert check(write_json(tmp_path / "p.json", rows)).problems.codes == {"key-unknown"}
+
+
+def test_gold_that_is_named_as_another_is_told_by_evaluate(shroom, tmp_path):
+    gold_file = write_json(tmp_path / "val.model-aware.json", gold())
+    code, _, err = shroom("evaluate", "unigram", "--on", f"felm={gold_file}")
+    assert code == 1
+    assert "this has the form of semeval2024, not of felm" in err
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "null", '[{"a": 1}]', "\x00" * 10])

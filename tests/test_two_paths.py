@@ -139,11 +139,30 @@ def test_valid_rows_take_the_fast_path():
         b'"id": 18446744073709551616',
         b'"label": "x", "label": "Hallucination"',
         b'"p(Hallucination)": 2, "p(Hallucination)": 1',
+        b'"id": 1, "id": 2',
+        b'"l\\u0061bel": "Hallucination"',
+        b'"id": 1, "\\u0069d": 1',
     ],
 )
 @pytest.mark.parametrize("role", list(Role))
 def test_known_differences_of_the_decoders(damage, role):
     compare(b'[{"label": "Hallucination", "p(Hallucination)": 0.5, %s}]' % damage, role)
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("first_id", [None, 1])
+@pytest.mark.parametrize("key", ["label", "l\\u0061bel", P])
+def test_a_key_that_comes_again_is_told(key, first_id, lines):
+    rows = [json.dumps(row) for row in predictions(5, first_id=first_id)]
+    again = '"Hallucination"' if key != P else "0.5"
+    rows[3] = f'{{"{key}": {again}, {rows[3][1:]}'
+    text = "\n".join(rows) if lines else f"[{','.join(rows)}]"
+    assert fast.table(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
+    problems = Problems()
+    items = decode.items(text.encode(), "f", problems, lines=lines)
+    tabulate(items, Role.PREDICTIONS, "f", problems)
+    (told,) = problems
+    assert (told.code, told.index, told.severity) == ("key-doubled", 3, "warning")
 
 
 def test_the_scores_do_not_depend_on_the_path(tmp_path, monkeypatch):

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from shroom.cli.options import deliver, format_option
+from shroom.datasets.forms import DATA_SETS
 from shroom.datasets.places import place_of
-from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.datasets.registry import data_set
 
 EXAMPLES = """\b
 Examples:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.datasets.collection import json_lines
+from shroom.datasets.forms import DATA_SETS
 from shroom.datasets.huggingface import rows_of, table
-from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.datasets.registry import data_set
 from shroom.documents import CSV, JSON
 from shroom.problems import Problems
 

@@ -14,6 +14,7 @@ from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
 from shroom.datasets.collection import Collection, json_line
 from shroom.datasets.data_set import DataSet, View
+from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents_among_others
 from shroom.problems import InvalidInput, Problems, show
 from shroom.rows import id_in, number_in
@@ -94,7 +95,7 @@ def read_files(
 def from_document(document: Document, problems: Problems) -> DataFile | None:
     """Return what a document holds, or ``None`` where it cannot be read; see :func:`from_items`."""
     data = document.read(problems)
-    if data is None:
+    if data is None or refuse_another(document, data, problems):
         return None
     items = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
     if items is None:

@@ -6,8 +6,6 @@ pairs of a claim and the text of its reference (:class:`Pair`).
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Union
 
 from shroom import decode
@@ -63,13 +61,13 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
         data = document.read(problems)
         if data is None:
             continue
-        text, lines = bytes(data), document.is_lines(data)
-        items = decode.items(text, document.file, problems, lines=lines) or []
+        lines = document.is_lines(data)
+        items = decode.items(bytes(data), document.file, problems, lines=lines) or []
         if document.member and _is_query_set(items):
             said = f"a query set of {len(items)} rows"
             problems.add("file-ignored", document.file, "responses or pairs", said)
             continue
-        _report_doubled_keys(text, document.file, problems, lines=lines)
+        _report_doubled_keys(items, document.file, problems)
         found = rows.records(items, document.file)
         kept = [record for record in found if record is not None]
         files.append(document.file)
@@ -153,27 +151,19 @@ def _is_query_set(items: Sequence[Any]) -> bool:
     )
 
 
-def _report_doubled_keys(data: bytes, file: str, problems: Problems, *, lines: bool) -> None:
+def _report_doubled_keys(items: Sequence[Any], file: str, problems: Problems) -> None:
     """Report keys that one object has twice: of two equal statements, JSON keeps the last."""
-    doubled: set[str] = set()
-
-    def pairs(found: list[tuple[str, Any]]) -> None:
-        if len(dict(found)) < len(found):
-            counts = Counter(key for key, _ in found)
-            doubled.update(key for key, times in counts.items() if times > 1)
-
-    text = data.decode("utf-8-sig", errors="replace")
-    rows = [row for row in text.split("\n") if row.strip()] if lines else [text]
-    for index, row in enumerate(rows):
-        doubled.clear()
-        try:
-            json.loads(row, object_pairs_hook=pairs)
-        except (ValueError, RecursionError):  # which decode has told of
-            continue
+    for index, item in enumerate(items):
+        doubled, rest = set[str](), [item]
+        while rest:
+            value = rest.pop()
+            if isinstance(value, decode.Doubled):
+                doubled.update(value.keys_doubled)
+            rest += value.values() if isinstance(value, dict) else []
+            rest += value if isinstance(value, list) else []
         for key in sorted(doubled):
-            place = {"index": index} if lines else {}
             expected = "a key once in an object (the last is used)"
-            problems.add("row-odd", file, expected, "it again", key=show(key), **place)
+            problems.add("row-odd", file, expected, "it again", key=show(key), index=index)
 
 
 def write(records: Iterable[Record]) -> str:

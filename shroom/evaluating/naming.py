@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from shroom.datasets.registry import DATA_SETS, data_set, guess
+from shroom.datasets.forms import DATA_SETS
+from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.documents import is_pipe
 from shroom.problems import ShroomError, nearest, printable
 from shroom.recipe import data_folder
@@ -64,7 +65,9 @@ def named(text: str) -> Named:
     """
     parts = _NAMED.fullmatch(text)
     if parts and not Path(text).exists():
-        return _viewed(parts["name"], parts["view"], parts["path"])
+        found = _viewed(parts["name"], parts["view"], parts["path"])
+        refuse_another(found.dataset, found.path)
+        return found
     if Path(text).exists():
         name = guess(text)
         if name is None:

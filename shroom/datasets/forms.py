@@ -1,0 +1,142 @@
+"""Which data set a file is of, told by the keys of its first row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shroom.documents import CSV
+from shroom.table import P
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shroom.documents import Document
+    from shroom.problems import Problems
+
+#: What a row in SHROOM's form has at least one of, be it data, gold or a prediction.
+_OWN = frozenset(("hyp", "label", P))
+#: How much of a file is looked at first; a longer row takes more.
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a data set is, and how its files can be told from others.
+
+    Attributes
+    ----------
+    module : str
+        Of ``shroom.datasets``; it has a ``DATA_SET``.
+    forms : tuple of frozenset
+        The keys of each kind of row that it has. A row that has all keys of one is of this data
+        set, unless it is of one that is listed earlier.
+    command : str
+        What takes its files, or makes SHROOM's of them.
+    predictions : dict of tuple
+        Predictions for it have the key, and a list under one of the others.
+    """
+
+    module: str
+    forms: tuple[frozenset[str], ...]
+    command: str
+    predictions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def _entry(module: str, *forms: str, command: str = "", **predictions: tuple[str, ...]) -> Entry:
+    command = command or f"'shroom datasets convert {module}' makes SHROOM's of it"
+    if predictions:
+        command = f"'shroom score' holds predictions of that form against it, and {command}"
+    return Entry(module, tuple(frozenset(form.split()) for form in forms), command, predictions)
+
+
+#: The data sets, in the order in which a form is looked for: the more telling keys first.
+DATA_SETS = {
+    "semeval2024": _entry("semeval2024", "hyp task"),
+    "mushroom2025": _entry("mushroom2025", "model_output_text", id=("soft_labels", "hard_labels")),
+    "felm": _entry("felm", "segmented_response", index=("labels", "p")),
+    "verifiability": _entry(
+        "verifiability", "attribution_label", "statements_to_citation_texts", "annotation citations"
+    ),
+    "factual_consistency": _entry("factual_consistency", "model_type decoding knowledge response"),
+    "dreamcatcher": _entry("dreamcatcher", "question answer generation", "query preference"),
+    "queries": _entry(
+        "queries", "prompt_text", "query", command="'shroom queries describe' takes it"
+    ),
+}
+
+
+def refuse_another(document: Document, data: bytes | memoryview, problems: Problems) -> bool:
+    """Report a file whose form is that of another data set than SHROOM; return whether it is.
+
+    Parameters
+    ----------
+    document : Document
+        To be read in SHROOM's form.
+    data : bytes or memoryview
+        What is in it, inflated.
+    problems : Problems
+        Gets one ``other-form`` for the whole file.
+    """
+    row = first_row(document, data)
+    if row.keys() & _OWN:
+        return False
+    of_data, of_predictions = form_of(row.keys()), _predictions_for(row)
+    if of_data is not None:
+        found = f"that of {of_data} ({DATA_SETS[of_data].command})"
+    elif of_predictions is not None:
+        gold = f"with gold of {of_predictions}"
+        found = f"predictions for {of_predictions} ('shroom check --gold' takes them, {gold})"
+    else:
+        return False
+    problems.add("other-form", document.file, "SHROOM's form", found)
+    return True
+
+
+def form_of(keys: Iterable[str]) -> str | None:
+    """Return the name of the data set whose rows have such keys.
+
+    Examples
+    --------
+    >>> form_of({"index", "segmented_response", "labels"}), form_of("ab")
+    ('felm', None)
+    """
+    for name, entry in DATA_SETS.items():
+        if any(form.issubset(keys) for form in entry.forms):
+            return name
+    return None
+
+
+def _predictions_for(row: Mapping[str, Any]) -> str | None:
+    for name, entry in DATA_SETS.items():
+        for key, lists in entry.predictions.items():
+            if key in row and any(isinstance(row.get(each), list) for each in lists):
+                return name
+    return None
+
+
+def first_row(document: Document, data: bytes | memoryview) -> Mapping[str, Any]:
+    """Return a document's first row, or a CSV's columns; an empty one where it cannot be read."""
+    if document.base.lower().endswith(CSV):
+        head = bytes(data[:_HEAD]).decode("utf-8-sig", "replace")
+        return dict.fromkeys(next(csv.reader(io.StringIO(head, newline="")), []))
+    size = _HEAD
+    while True:
+        row = _first_object(bytes(data[:size]).decode("utf-8-sig", "replace"))
+        if row is not None or size >= len(data):
+            return row or {}
+        size *= 16
+
+
+def _first_object(text: str) -> dict[str, Any] | None:
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        row = json.JSONDecoder().raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
