@@ -87,18 +87,11 @@ def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
         token ids, their mask and types.
     """
     opened = session(graph, told, integers)
-    wanted = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
     names = [put.name for put in opened.get_outputs()]
     output = "logits" if "logits" in names else names[0]
 
     def forward(batch: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        missing = [name for name, dtype in wanted.items() if name not in batch or dtype is None]
-        if missing:
-            raise ShroomError(
-                f"{told}: wants {', '.join(missing)}, and the tokenizer gives {', '.join(batch)}; "
-                "export it for text classification, with its own tokenizer beside it"
-            )
-        given = {name: batch[name].astype(dtype, copy=False) for name, dtype in wanted.items()}
+        given = _given(opened, batch, told)
         try:
             (found,) = opened.run([output], given)
         except Exception as error:  # the runtime's own classes have no public names
@@ -115,6 +108,18 @@ def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
         return np.asarray(found, np.float32)
 
     return forward
+
+
+def _given(opened: Any, batch: Batch, told: str) -> dict[str, NDArray[Any]]:
+    """Return what a graph wants of a batch, as it wants it."""
+    wanted = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
+    missing = [name for name, dtype in wanted.items() if name not in batch or dtype is None]
+    if missing:
+        raise ShroomError(
+            f"{told}: wants {', '.join(missing)}, and the tokenizer gives {', '.join(batch)}; "
+            "export it for text classification, with its own tokenizer beside it"
+        )
+    return {name: batch[name].astype(dtype, copy=False) for name, dtype in wanted.items()}
 
 
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
@@ -227,15 +232,15 @@ def layouts_of(
     names = list(sources(model.graph, small=small))
     if not names or model.ByteSize() > _GRAPH_MOST:
         return {}
-    shown = onnx.ModelProto()
-    shown.CopyFrom(model)
-    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    opened = session(shown.SerializeToString(), told)
-    types = {put.name: _INTEGERS[put.type] for put in opened.get_inputs()}
+    outputs = model.graph.output
+    before = len(outputs)
+    known = {put.name for put in outputs}
+    outputs.extend(onnx.ValueInfoProto(name=name) for name in names if name not in known)
+    opened = session(model.SerializeToString(), told)
+    del outputs[before:]
     found: dict[str, list[NDArray[np.float32]]] = {name: [] for name in names}
     for batch in sample:
-        given = {name: batch[name].astype(dtype) for name, dtype in types.items()}
-        for name, rows in zip(names, opened.run(names, given)):
+        for name, rows in zip(names, opened.run(names, _given(opened, batch, told))):
             found[name].append(rows.reshape(-1, rows.shape[-1]))
     return {name: layout_of(np.concatenate(rows)) for name, rows in found.items()}
 

@@ -16,6 +16,7 @@ from shroom import forward
 from shroom.eight_bits import LOW, MIDDLE, Layout, layout_of, plain
 from shroom.forward import greatest, layouts_of
 from shroom.integers import in_steps
+from shroom.problems import ShroomError
 from shroom.quantise import MATRIX_MOST, quantised, sources
 
 CHANCE = np.random.default_rng(5)
@@ -192,22 +193,56 @@ def test_odd_rows_have_a_layout(rows):
     assert (found.copies >= 1).all()
 
 
-def test_a_layout_is_found_for_every_product_and_is_the_same_each_time():
-    matrix = CHANCE.normal(size=(96, 48)).astype(np.float32)
-    model = graph_of(matrix)
-    rows = CHANCE.normal(size=(30, 96)).astype(np.float32)
-    rows[:, 11] *= 40
-    # The runtime's other types are for other inputs: this graph takes numbers.
-    assert sources(model.graph, small=False) == {"x": 96}
-    assert sources(model.graph) == {"x": 96}
-    layout = layout_of(rows)
-    assert set(layout.added) == {11}
-    exact = rows.astype(np.float64) @ matrix
-    off = {
-        name: np.abs(product(rows, matrix, each) - exact).mean()
-        for name, each in (("plain", plain(96)), ("shared", layout))
-    }
-    assert off["shared"] < off["plain"] / 1.5
+def classifier(columns=96):
+    """A graph from token ids to logits, with an outlying column in what its products read."""
+    helper, proto = onnx.helper, onnx.TensorProto
+    table = CHANCE.normal(size=(50, columns)).astype(np.float32)
+    table[:, 11] *= 40
+    matrices = {"table": table}
+    for name, width in (("a", columns), ("b", 2)):  # no integers lose anything of these
+        matrices[name] = CHANCE.integers(-63, 64, (columns, width)).astype(np.float32)
+        matrices[name][0] = 63
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["states"]),
+        helper.make_node("MatMul", ["states", "a"], ["mixed"]),
+        helper.make_node("ReduceMax", ["mixed"], ["widest"], axes=[1], keepdims=0),
+        helper.make_node("MatMul", ["widest", "b"], ["logits"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "classifier",
+        [helper.make_tensor_value_info("input_ids", proto.INT64, ["batch", "tokens"])],
+        [
+            helper.make_tensor_value_info("logits", proto.FLOAT, ["batch", 2]),
+            helper.make_tensor_value_info("states", proto.FLOAT, ["batch", "tokens", columns]),
+        ],
+        [onnx.numpy_helper.from_array(value, name) for name, value in matrices.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_a_layout_is_found_for_what_every_product_reads(monkeypatch):
+    monkeypatch.setattr(forward, "greatest", lambda: 63)
+    model = classifier()
+    assert sources(model.graph, small=False) == {"states": 96, "widest": 96}
+    assert sources(model.graph) == {"states": 96}  # the other matrix is hardly worth it
+    sample = [{"input_ids": CHANCE.integers(0, 50, (1, n))} for n in (5, 9, 30)]
+    found = layouts_of(model, "told", sample, small=False)
+    assert set(found["states"].added) == {11}
+    again = layouts_of(model, "told", sample, small=False)
+    assert all(np.array_equal(found[name].copies, again[name].copies) for name in found)
+    batch = {"input_ids": CHANCE.integers(0, 50, (20, 12))}
+    graph = model.SerializeToString()
+    exact = forward.of_onnx(graph, "told")(batch)
+    small, integers = quantised(model, small=False)
+    plainly = forward.of_onnx(small.SerializeToString(), "told", integers)(batch)
+    shared = forward.in_integers(graph, "told", sample)(batch)
+    assert np.abs(shared - exact).mean() < np.abs(plainly - exact).mean() / 1.5
+
+
+def test_a_graph_that_wants_more_than_the_tokenizer_gives_is_told():
+    with pytest.raises(ShroomError, match="wants input_ids, and the tokenizer gives ids; export"):
+        layouts_of(classifier(), "told", [{"ids": np.zeros((1, 1), np.int64)}])
 
 
 def test_of_graphs_without_products_nothing_is_run():
