@@ -51,11 +51,13 @@ def opened(path: Path, way_out: str) -> Iterator[FileIO]:
             yield stream
         finally:
             # Still locked, so that another process that has opened it sees that it is gone.
-            if path.is_file() and not path.stat().st_size:
+            if _is_at(stream, path) and path.is_file() and not os.fstat(stream.fileno()).st_size:
                 remove(path)
-                with suppress(OSError):  # something else is in it by now
-                    for folder in made:
-                        folder.rmdir()
+                _remove_folders(made)
+    if sys.platform == "win32" and path.is_file() and not path.stat().st_size:
+        with suppress(OSError):  # another process has opened it
+            path.unlink()  # what is open cannot be removed there
+            _remove_folders(made)
 
 
 def append(stream: FileIO, data: bytes) -> None:
@@ -113,13 +115,27 @@ def lock(stream: FileIO, place: Path, busy: str, way_out: str) -> None:
 
     try:
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        ours = os.path.samestat(os.fstat(stream.fileno()), place.stat())
-    except (BlockingIOError, FileNotFoundError):  # the latter where it was stored just now
+        ours = _is_at(stream, place)
+    except BlockingIOError:
         ours = False
     except OSError:  # a file system without locks
         return
     if not ours:
         raise ShroomError(f"{place}: {busy}{_holder(stream)}; {way_out}")
+
+
+def _is_at(stream: FileIO, place: Path) -> bool:
+    """Return whether an open file is still at the place; it may have been stored or made anew."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), place.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _remove_folders(made: list[Path]) -> None:
+    with suppress(OSError):  # something else is in them by now
+        for folder in made:
+            folder.rmdir()
 
 
 def _holder(stream: FileIO) -> str:

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,17 @@ def test_a_file_that_was_removed_while_it_was_opened_is_refused(path, monkeypatc
     assert "another run is writing to it" in refused(path)
 
 
+def test_what_another_run_has_begun_stays_when_one_ends(path):
+    """The next run may come in between removing the file and giving the lock back."""
+    with ExitStack() as stack:
+        with opened(path, ""):
+            growing.remove(path)
+            stack.enter_context(opened(path, ""))
+        assert path.exists()
+        assert "another run is writing to it" in refused(path)
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS])
 def test_where_there_are_no_locks_a_run_goes_on(path, code, monkeypatch):
     def none(*_):
@@ -115,11 +127,18 @@ def test_so_it_does_where_the_system_has_none_and_keeps_what_is_open(path, monke
 
     monkeypatch.setattr(growing.sys, "platform", "win32")
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setattr(Path, "unlink", unlink)
-    with opened(path, "") as stream:
+    with monkeypatch.context() as patch, opened(path, "") as stream:
+        patch.setattr(Path, "unlink", unlink)
         append(stream, b"kept\n")
         growing.remove(path)
-    assert path.read_bytes() == b""
+        assert path.read_bytes() == b""
+        patch.undo()
+    assert not path.parent.exists()  # once it is closed, it can be removed
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", unlink)
+        with opened(path, ""):
+            pass
+    assert path.read_bytes() == b""  # another process has opened it
 
 
 def test_where_nothing_can_be_written_that_is_told(tmp_path):
