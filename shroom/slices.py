@@ -34,7 +34,6 @@ NONE = "none"
 
 #: Of more annotators, p would slice the items too finely to tell anything.
 MAX_VOTES = 10
-_ROUNDING = 0.005 + 1e-9
 
 # The first word of a letter's name is its script's, but for these.
 _SCRIPTS = {
@@ -86,7 +85,7 @@ def missing(gold: Table, asked: Sequence[str]) -> list[str]:
 def agreement(gold: Table) -> Group | None:
     """Return the items by the share of annotators on the majority's side: 1.0 is unanimous.
 
-    Each p must be a share of up to ``MAX_VOTES`` votes, which may have been rounded to two digits.
+    Each p must be a share of up to ``MAX_VOTES`` votes, to the two or three digits that it has.
     Any other p, such as a model's or a share of characters, has a value of its own for each item.
 
     Returns
@@ -110,7 +109,8 @@ def agreement(gold: Table) -> Group | None:
     votes = np.arange(1, MAX_VOTES + 1)
     counts = np.outer(distinct, votes)
     nearest = np.min(np.abs(counts.round() - counts) / votes, axis=1)
-    if np.any(nearest > _ROUNDING):
+    rounding = np.where(distinct == distinct.round(2), 0.005, 0.0005)
+    if np.any(nearest > rounding + 1e-9):
         return None
     return Group([repr(share) for share in distinct.tolist()], place)
 

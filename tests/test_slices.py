@@ -325,6 +325,13 @@ def test_items_may_have_votes_of_different_numbers():
     assert words_of(group_of(table(rows), "agreement")) == ["0.667", "0.8", "0.5", "1.0"]
 
 
+def test_a_p_near_0_and_1_is_no_share_of_votes():
+    rows = gold(6)
+    for row, p in zip(rows, (0.0, 0.004, 0.002, 0.997, 1.0, 0.999)):
+        row["p(Hallucination)"] = p
+    assert group_of(table(rows), "agreement") is None
+
+
 def test_a_continuous_p_makes_no_slices_by_agreement(tmp_path):
     truth = gold(40)
     for place, row in enumerate(truth):
