@@ -112,10 +112,11 @@ def layout_of(rows: NDArray[np.float32]) -> Layout:
     >>> layout_of(np.maximum(rows, 0)).zero
     20
     """
-    found = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
-    layout, cost = min(found, key=lambda each: each[1])
-    once = plain(rows.shape[1], layout.zero)
-    return layout if 2 * cost < _cost(rows, once) else once
+    with np.errstate(over="ignore", invalid="ignore"):  # rows of a model that is out of range
+        found = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
+        layout, cost = min(found, key=lambda each: each[1])
+        once = plain(rows.shape[1], layout.zero)
+        return layout if 2 * cost < _cost(rows, once) else once
 
 
 def _shared(rows: NDArray[np.float32], zero: int) -> tuple[Layout, float]:

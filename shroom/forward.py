@@ -91,15 +91,7 @@ def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
     output = "logits" if "logits" in names else names[0]
 
     def forward(batch: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        given = _given(opened, batch, told)
-        try:
-            (found,) = opened.run([output], given)
-        except Exception as error:  # the runtime's own classes have no public names
-            if not type(error).__module__.startswith("onnxruntime"):
-                raise
-            if NO_MEMORY.search(str(error)):
-                raise MemoryError(_line(error)) from error
-            raise ShroomError(f"{told}: the runtime cannot run it: {_line(error)}") from error
+        (found,) = _ran(opened, [output], batch, told)
         if found.ndim != 2:
             raise ShroomError(
                 f"{told}: gives {output} of shape {list(found.shape)}, and a classifier gives one "
@@ -110,8 +102,8 @@ def of_onnx(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
     return forward
 
 
-def _given(opened: Any, batch: Batch, told: str) -> dict[str, NDArray[Any]]:
-    """Return what a graph wants of a batch, as it wants it."""
+def _ran(opened: Any, outputs: list[str], batch: Batch, told: str) -> list[NDArray[Any]]:
+    """Return what a graph makes of a batch."""
     wanted = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
     missing = [name for name, dtype in wanted.items() if name not in batch or dtype is None]
     if missing:
@@ -119,7 +111,16 @@ def _given(opened: Any, batch: Batch, told: str) -> dict[str, NDArray[Any]]:
             f"{told}: wants {', '.join(missing)}, and the tokenizer gives {', '.join(batch)}; "
             "export it for text classification, with its own tokenizer beside it"
         )
-    return {name: batch[name].astype(dtype, copy=False) for name, dtype in wanted.items()}
+    given = {name: batch[name].astype(dtype, copy=False) for name, dtype in wanted.items()}
+    try:
+        found: list[NDArray[Any]] = opened.run(outputs, given)
+    except Exception as error:  # the runtime's own classes have no public names
+        if not type(error).__module__.startswith("onnxruntime"):
+            raise
+        if NO_MEMORY.search(str(error)):
+            raise MemoryError(_line(error)) from error
+        raise ShroomError(f"{told}: the runtime cannot run it: {_line(error)}") from error
+    return found
 
 
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
@@ -240,7 +241,7 @@ def layouts_of(
     del outputs[before:]
     found: dict[str, list[NDArray[np.float32]]] = {name: [] for name in names}
     for batch in sample:
-        for name, rows in zip(names, opened.run(names, _given(opened, batch, told))):
+        for name, rows in zip(names, _ran(opened, names, batch, told)):
             found[name].append(rows.reshape(-1, rows.shape[-1]))
     return {name: layout_of(np.concatenate(rows)) for name, rows in found.items()}
 

@@ -1,7 +1,7 @@
-"""Making an ONNX graph fast and small: 7-bit matrices, 8-bit embeddings, integer arithmetic.
+"""Making an ONNX graph fast and small: integer matrices and embeddings, integer arithmetic.
 
-The integers of a matrix are at most 63 in size, so that the sum of two products fits into 16 bits
-on processors without newer instructions; see :mod:`shroom.integers`.
+The integers of a matrix are at most 63 in size where the sum of two products has to fit into 16
+bits, as on processors without newer instructions; see :mod:`shroom.integers`.
 
 What flows between the matrices is brought to 8 bits row by row: a token's values depend on no
 other token, nor on which pairs share its batch. For the form of rows see :mod:`shroom.eight_bits`.
@@ -150,7 +150,7 @@ class _Rewriting:
         return name in self.constants and _is_large(self.constants[name], self.small)
 
     def _product(self, node: Any) -> Iterator[Any]:
-        """Yield nodes that multiply rows of 8 bits with a matrix of 7."""
+        """Yield nodes that multiply rows of 8 bits with a matrix of integers."""
         source, name = node.input[0], node.output[0]
         steps = MATRIX_STEPS if self.small else None
         values, sizes = in_steps(self._array(node.input[1]), steps, self.most, axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -184,11 +185,20 @@ def test_rows_that_hardly_go_below_zero_have_more_steps_above():
 
 @pytest.mark.parametrize(
     "rows",
-    [np.zeros((4, 48)), np.full((3, 48), 7.0), np.full((3, 48), np.nan), np.eye(48)],
-    ids=["zeros", "equal", "nan", "single"],
+    [
+        np.zeros((4, 48)),
+        np.full((3, 48), 7.0),
+        np.full((3, 48), np.nan),
+        np.full((3, 48), np.inf),
+        np.arange(48.0)[None] * 1e36,
+        np.eye(48),
+    ],
+    ids=["zeros", "equal", "nan", "infinite", "great", "single"],
 )
 def test_odd_rows_have_a_layout(rows):
-    found = layout_of(rows.astype(np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = layout_of(rows.astype(np.float32))
     assert found.zero in (MIDDLE, LOW)
     assert (found.copies >= 1).all()
 
@@ -249,6 +259,14 @@ def test_of_graphs_without_products_nothing_is_run():
     model = graph_of(CHANCE.normal(size=(4, 4)).astype(np.float32))
     del model.graph.node[:]
     assert layouts_of(model, "told", [{}]) == {}
+
+
+def test_a_graph_that_cannot_take_the_texts_is_told():
+    model = classifier()
+    (put,) = model.graph.input
+    put.type.tensor_type.shape.dim[0].dim_value = 4
+    with pytest.raises(ShroomError, match="told: the runtime cannot run it: "):
+        layouts_of(model, "told", [{"input_ids": np.zeros((1, 5), np.int64)}])
 
 
 def test_a_layout_is_a_value():
