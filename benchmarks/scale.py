@@ -108,7 +108,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measure", type=Path, metavar="DATA", help="measure a worker on a file")
     parser.add_argument("--items", type=int, default=600, help="datapoints (default 600)")
-    parser.add_argument("--rate", type=float, default=18.0, help="a worker's (default 18)")
+    parser.add_argument("--rate", type=float, default=26.0, help="a worker's (default 26)")
     parser.add_argument(
         "--price", type=float, default=0.04, help="of a worker's hour (default .04)"
     )
