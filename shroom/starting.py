@@ -16,7 +16,10 @@ EXIT_CODE = 130
 
 
 def is_command() -> bool:
-    """Return whether this process is the ``shroom`` command, not a program that imports it."""
+    """Return whether this process is the ``shroom`` command, by its name, not one that imports it.
+
+    A program's own script is not told from it if it is called ``shroom`` as well.
+    """
     # Not argv, which the workers that a program starts have from it.
     script = getattr(sys.modules["__main__"], "__file__", None) or ""
     if script.endswith(f"{os.sep}shroom"):
