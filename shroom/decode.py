@@ -71,13 +71,14 @@ def _json_list(text: str, file: str, problems: Problems) -> list[Any] | None:
 def _json_lines(text: str, file: str, problems: Problems) -> list[Any] | None:
     # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a string.
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if len(lines) > 1 and text.lstrip().startswith("[") and _is_json(text):
+    if text.lstrip().startswith("[") and is_json(text):
         problems.add("not-json", file, "JSON Lines", "one JSON list (name it .json)")
         return None
     return [_load(line, file, problems, line=number) for number, line in lines]
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Return whether a text is one JSON value."""
     try:
         json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError):
@@ -99,6 +100,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     counts = Counter(key for key, _ in pairs)
     doubled.keys_doubled = [key for key, times in counts.items() if times > 1]
     return doubled
+
+
+def report_doubled(item: dict[str, Any], file: str, problems: Problems, **place: Any) -> None:
+    """Report the keys that an object has had more than once, as one ``key-doubled``."""
+    if isinstance(item, Doubled):
+        found = f"{' and '.join(map(show, item.keys_doubled))} again (the last counts)"
+        problems.add("key-doubled", file, "each key once", found, **place)
 
 
 #: Stands for what could not be read and has been reported, so that later items keep their place.

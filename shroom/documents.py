@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Union
 
+from shroom.decode import is_json
 from shroom.problems import Problems
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ MAX_BYTES = 1 << 30
 MAX_RATIO = 200
 _RATIO_FROM = 1 << 20
 _MAP_FROM = 1 << 24
+#: How much of a file is looked at first; a longer line or row takes more.
+_HEAD = 1 << 16
 
 #: The name of what has none.
 PIPE = "<stdin>"
@@ -62,10 +65,13 @@ class Document:
     member: bool = False
 
     def is_lines(self, data: bytes | memoryview) -> bool:
-        """Return whether it is JSON Lines: by its name or, if that does not tell, its beginning."""
+        """Return whether it is JSON Lines: by its name or, if that does not tell, its first line.
+
+        That is a whole object then; an object over several lines is no JSON Lines.
+        """
         if self.base.lower().endswith(JSON):
             return self.base.lower().endswith((".jsonl", ".jsonl.gz"))
-        return bytes(data[:1000]).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+        return _begins_with_an_object(data)
 
     def read(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
@@ -89,6 +95,25 @@ class Document:
         except OSError as error:
             problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
             return None
+
+
+def _begins_with_an_object(data: bytes | memoryview) -> bool:
+    """Return whether the first line that is not blank is a whole JSON object."""
+    line = b""
+    for head in heads(data):
+        line, *rest = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)
+        if rest or line[:1] not in (b"", b"{"):
+            break
+    return line.startswith(b"{") and is_json(line.decode("utf-8", "replace"))
+
+
+def heads(data: bytes | memoryview) -> Iterator[bytes]:
+    """Yield ever longer beginnings of what is in a file; the last one is the whole."""
+    size = _HEAD
+    while size < len(data):
+        yield bytes(data[:size])
+        size *= 16
+    yield bytes(data)
 
 
 def _bytes_of(path: Path) -> bytes | memoryview:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.datapoint import Label
-from shroom.decode import BROKEN, Doubled
+from shroom.decode import BROKEN, report_doubled
 from shroom.problems import show
 from shroom.table import GROUPS, KEYS, LANGS, TEXTS, TOLERANCE, Group, P, Role, Table
 
@@ -100,9 +100,8 @@ class _Rows:
 
     def add(self, index: int, item: dict[str, Any]) -> None:
         self._add_id(index, item)
-        if isinstance(item, Doubled) and self.role is Role.PREDICTIONS:
-            found = f"{' and '.join(map(show, item.keys_doubled))} again (the last counts)"
-            self._report("key-doubled", index, "each key once", found)
+        if self.role is Role.PREDICTIONS:
+            report_doubled(item, self.file, self.problems, **self._place(index))
         if self.wants_labels:
             for key in ("label", P):
                 if key not in item:
@@ -152,8 +151,10 @@ class _Rows:
     def _report(
         self, code: str, index: int, expected: str, found: str, key: str | None = None
     ) -> None:
-        row_id = int(self.ids[index]) if self.has_id[index] else None
-        self.problems.add(code, self.file, expected, found, index=index, id=row_id, key=key)
+        self.problems.add(code, self.file, expected, found, key=key, **self._place(index))
+
+    def _place(self, index: int) -> dict[str, Any]:
+        return {"index": index, "id": int(self.ids[index]) if self.has_id[index] else None}
 
     def finish(self) -> None:
         """Report what shows only once all rows are read."""

@@ -317,6 +317,26 @@ def test_a_pipe(tmp_path, monkeypatch):
     assert check("-", g).ok
 
 
+@pytest.mark.parametrize("padding", [0, 70_000])
+def test_lines_are_told_by_a_first_line_that_is_an_object(tmp_path, padding):
+    g, m = write_json(tmp_path / "g.json", gold(12)), tmp_path / "m"
+    rows = predictions(12)
+    m.write_text("\n" + "\n".join(" " * padding + json.dumps(row) for row in rows))
+    assert check(m, g).ok
+    listed = ",\n".join(map(json.dumps, rows))
+    for text in (f'{{"predictions": [\n{listed}\n]}}', json.dumps({"a": rows}, indent=1)):
+        m.write_text(" " * padding + text)
+        (told,) = check(m, g).problems
+        assert (told.code, told.found) == ("not-a-list", "an object")
+
+
+@pytest.mark.parametrize("form", [gold, predictions])
+def test_a_list_in_a_file_of_lines_is_told_once(tmp_path, form):
+    p = write_json(tmp_path / "p.jsonl", form(12))
+    (told,) = check(p, write_json(tmp_path / "g.json", gold(12))).problems
+    assert (told.code, told.found) == ("not-json", "one JSON list (name it .json)")
+
+
 def test_printable_messages(tmp_path):
     rows = predictions(12)
     rows[0]["label"] = "\x1b[31mred\u202e"

@@ -193,7 +193,7 @@ def test_what_cannot_be_used_is_dropped_and_told(tmp_path, case):
     [
         ([json.dumps(row(0)), json.dumps(row(0, prompt="Other?"))], {"id-doubled"}),
         ([json.dumps(row(0)), "{"], {"not-json"}),
-        ([json.dumps([row(0)])], {"item-object"}),
+        ([json.dumps([row(0)])], {"not-json"}),
         (['{"hyp": "a", "label": "Hallucination"}'], {"key-missing"}),
         ([""], {"empty"}),
     ],

@@ -1,5 +1,6 @@
 """``shroom score`` and ``check`` with the predictions of other data sets than SHROOM's."""
 
+import csv
 import json
 import sys
 
@@ -507,6 +508,81 @@ def test_files_with_an_ending_of_their_own_are_told_by_their_beginning(shroom, t
 def test_a_row_with_a_key_of_shroom_is_of_shroom(tmp_path):
     rows = [{**row, "index": n, "labels": [], "query": ""} for n, row in enumerate(predictions())]
     assert check(write_json(tmp_path / "p.json", rows)).problems.codes == {"key-unknown"}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"Label": "Hallucination", "p": 0.5, "prompt_text": "x"},
+        {"index": 1, "p": [0.5]},
+        {"id": "1", "soft_labels": []},
+    ],
+)
+@pytest.mark.parametrize("write", [write_json, lines])
+def test_one_odd_row_before_good_ones_is_no_other_form(tmp_path, first, write):
+    path = tmp_path / ("p.json" if write is write_json else "p.jsonl")
+    found = check(write(path, [first, *predictions()])).problems
+    assert {"key-missing", "key-unknown"} <= found.codes
+    assert "other-form" not in found.codes
+
+
+def test_votes_with_an_index_are_no_predictions_for_felm(shroom, tmp_path):
+    votes = [{"index": n, "labels": row["labels"]} for n, row in enumerate(gold())]
+    assert shroom("agreement", write_json(tmp_path / "v.json", gold()))[0] == 0
+    code, _, err = shroom("agreement", write_json(tmp_path / "v.json", votes))
+    assert code == 1
+    assert "felm" not in err
+    assert "[gold-unlabelled]" in err
+
+
+@pytest.mark.parametrize("key", ["index", "id"])
+def test_what_follows_that_cannot_be_read_leaves_the_form(tmp_path, key):
+    rows = judged(responses()) if key == "index" else marked(answers())
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps(rows[0]) + '\n{"broken\n')
+    assert check(path).problems.codes == {"other-form"}
+
+
+@pytest.mark.parametrize("named", ["p.csv", "p.csv.gz"])
+def test_a_csv_that_cannot_be_read_is_of_no_form(tmp_path, monkeypatch, named):
+    """Before 3.11 ``csv`` refused every NUL, as UTF-16 is full of."""
+
+    def refuse(_):
+        raise csv.Error("line contains NUL")
+        yield
+
+    (tmp_path / named).write_bytes("prompt_text,more\n1,2\n".encode("utf-16"))
+    monkeypatch.setattr(csv, "reader", refuse)
+    assert guess(tmp_path / named) is None
+    assert "not-utf8" in check(tmp_path / named).problems.codes
+
+
+def doubling(path, rows, key):
+    """Write rows, of which the second has a key twice."""
+    text = [json.dumps(row) for row in rows]
+    text[1] = f'{{"{key}": [], {text[1][1:]}'
+    path.write_text("\n".join(text))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "key", "row_id"),
+    [
+        (responses(), judged(responses()), "p", "1"),
+        (answers(), marked(answers()), "hard_labels", "val-en-1"),
+    ],
+    ids=SCORED[::-1],
+)
+def test_a_key_that_comes_again_is_told(tmp_path, rows, said, key, row_id):
+    gold_file = lines(tmp_path / "g.jsonl", rows)
+    usual = lines(tmp_path / "p.jsonl", said)
+    name = guess(gold_file)
+    twice = doubling(tmp_path / "q.jsonl", said, key)
+    (told,) = [p for p in registry.check(name, twice, gold_file) if p.code == "key-doubled"]
+    assert (told.index, told.id, told.severity) == (1, row_id, "warning")
+    assert told.found == f'"{key}" again (the last counts)'
+    found = [registry.score(name, file, gold_file).results for file in (usual, twice)]
+    assert found[0] == found[1]
 
 
 def test_gold_that_is_named_as_another_is_told_by_evaluate(shroom, tmp_path):

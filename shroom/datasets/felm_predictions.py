@@ -166,6 +166,7 @@ class _Reader:
         index = item.get("index")
         index = str(index) if type(index) is int else index
         self.place = {"index": place, "id": index if isinstance(index, str) else None}
+        decode.report_doubled(item, self.file, self.problems, **self.place)
         record = self._record(item, index)
         row = {}
         if not columns:

@@ -1,4 +1,4 @@
-"""Which data set a file is of, told by the keys of its first row."""
+"""Which data set a file is of, told by the keys of its first rows."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import csv
 import io
 import json
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from shroom.documents import CSV
+from shroom.documents import CSV, heads
 from shroom.table import P
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from shroom.documents import Document
     from shroom.problems import Problems
 
 #: What a row in SHROOM's form has at least one of, be it data, gold or a prediction.
 _OWN = frozenset(("hyp", "label", P))
-#: How much of a file is looked at first; a longer row takes more.
-_HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,8 @@ DATA_SETS = {
 def refuse_another(document: Document, data: bytes | memoryview, problems: Problems) -> bool:
     """Report a file whose form is that of another data set than SHROOM; return whether it is.
 
+    Its first two rows have to be of that form, so that one odd row does not hide what it has.
+
     Parameters
     ----------
     document : Document
@@ -81,19 +82,27 @@ def refuse_another(document: Document, data: bytes | memoryview, problems: Probl
     problems : Problems
         Gets one ``other-form`` for the whole file.
     """
-    row = first_row(document, data)
-    if row.keys() & _OWN:
+    found = _another(row_at(document, data, 0))
+    if found is None:
         return False
-    of_data, of_predictions = form_of(row.keys()), _predictions_for(row)
-    if of_data is not None:
-        found = f"that of {of_data} ({DATA_SETS[of_data].command})"
-    elif of_predictions is not None:
-        gold = f"with gold of {of_predictions}"
-        found = f"predictions for {of_predictions} ('shroom check --gold' takes them, {gold})"
-    else:
+    second = row_at(document, data, 1)
+    if second and _another(second) != found:
         return False
     problems.add("other-form", document.file, "SHROOM's form", found)
     return True
+
+
+def _another(row: Mapping[str, Any]) -> str | None:
+    """Return what a row is of, in words; ``None`` where that is SHROOM or nothing that is known."""
+    if row.keys() & _OWN:
+        return None
+    of_data, of_predictions = form_of(row.keys()), _predictions_for(row)
+    if of_data is not None:
+        return f"that of {of_data} ({DATA_SETS[of_data].command})"
+    if of_predictions is not None:
+        gold = f"with gold of {of_predictions}"
+        return f"predictions for {of_predictions} ('shroom check --gold' takes them, {gold})"
+    return None
 
 
 def form_of(keys: Iterable[str]) -> str | None:
@@ -113,30 +122,45 @@ def form_of(keys: Iterable[str]) -> str | None:
 def _predictions_for(row: Mapping[str, Any]) -> str | None:
     for name, entry in DATA_SETS.items():
         for key, lists in entry.predictions.items():
-            if key in row and any(isinstance(row.get(each), list) for each in lists):
+            if key in row and any(_is_said(row.get(each)) for each in lists):
                 return name
     return None
 
 
-def first_row(document: Document, data: bytes | memoryview) -> Mapping[str, Any]:
-    """Return a document's first row, or a CSV's columns; an empty one where it cannot be read."""
+def _is_said(value: Any) -> bool:
+    """Return whether a value may be a list of predictions; SHROOM's votes are lists of texts."""
+    return isinstance(value, list) and not any(isinstance(each, str) for each in value)
+
+
+def row_at(document: Document, data: bytes | memoryview, place: int) -> Mapping[str, Any]:
+    """Return a document's row at a place from 0; an empty one where it cannot be read.
+
+    Every row of a CSV is its columns.
+    """
     if document.base.lower().endswith(CSV):
-        head = bytes(data[:_HEAD]).decode("utf-8-sig", "replace")
-        return dict.fromkeys(next(csv.reader(io.StringIO(head, newline="")), []))
-    size = _HEAD
-    while True:
-        row = _first_object(bytes(data[:size]).decode("utf-8-sig", "replace"))
-        if row is not None or size >= len(data):
-            return row or {}
-        size *= 16
+        return dict.fromkeys(_columns(next(heads(data)).decode("utf-8-sig", "replace")))
+    for head in heads(data):
+        objects = _objects(head.decode("utf-8-sig", "replace"))
+        row = next(islice(objects, place, None), None)
+        if row is not None:
+            return row
+    return {}
 
 
-def _first_object(text: str) -> dict[str, Any] | None:
-    start = text.find("{")
-    if start < 0:
-        return None
+def _columns(text: str) -> list[str]:
     try:
-        row = json.JSONDecoder().raw_decode(text, start)[0]
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) else None
+        return next(csv.reader(io.StringIO(text, newline="")), [])
+    except csv.Error:  # such as a NUL, before Python 3.11
+        return []
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a list or of lines, as far as they can be read."""
+    start = text.find("{")
+    while start >= 0:
+        try:
+            row, end = json.JSONDecoder().raw_decode(text, start)
+        except (ValueError, RecursionError):
+            return
+        yield row
+        start = text.find("{", end)

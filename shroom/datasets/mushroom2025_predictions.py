@@ -173,6 +173,7 @@ def read(*paths: Source, problems: Problems) -> list[Prediction]:
 
 def _prediction(fields: Fields, seen: dict[str, str]) -> Prediction | None:
     item, said = fields.item, fields.id
+    decode.report_doubled(item, fields.file, fields.problems, index=fields.index, id=said)
     soft = fields.soft(item.get("soft_labels"), "soft_labels")
     hard = fields.hard(item.get("hard_labels"), "hard_labels")
     if item.get("soft_labels") is None and item.get("hard_labels") is None:

@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import TYPE_CHECKING
 
-from shroom.datasets.forms import DATA_SETS, first_row, form_of
+from shroom.datasets.forms import DATA_SETS, form_of, row_at
 from shroom.documents import CSV, JSON, documents_among_others, is_pipe
 from shroom.problems import Problems, ShroomError, nearest, printable
 
@@ -78,4 +78,4 @@ def refuse_another(name: str, source: Source) -> None:
 
 def _form_of(document: Document) -> str | None:
     data = document.read(Problems())
-    return None if data is None else form_of(first_row(document, data))
+    return None if data is None else form_of(row_at(document, data, 0))
