@@ -587,11 +587,11 @@ def test_a_full_disk_is_told_with_its_place(tmp_path):
 
     with Log(tmp_path / "log").open() as log:
         log.add("a", {"rm_score": 1})
-        log._stream.close()
-        log._stream = Full(tmp_path / "log", "ab")
-        with pytest.raises(ShroomError, match=r"log: cannot be written: No space left"):
+        held = log._stream
+        told = pytest.raises(ShroomError, match=r"log: cannot be written: No space left")
+        with Full(tmp_path / "log", "ab") as log._stream, told:
             log.add("b", {"rm_score": 2})
-        log._stream.close()
+        log._stream = held
     assert list(Log(tmp_path / "log", resume=True).known) == ["a"]
 
 

@@ -30,7 +30,7 @@ HOSTILE = [
     "<script>document.title = 'stolen'</script>",
     "</script></style></textarea><img src=x onerror=alert(1)>",
     "\"'><svg onload=alert(1)>",
-    "{{ 7 * 7 }} {% raw %} ${7*7}",
+    "{{ 7919 * 7907 }} {% raw %} ${7919*7907}",
     "NUL \x00, bell \x07, escape \x1b[31m",
     "left \u202e right \u2066 isolate",
     "שלום עולם، مرحبا بالعالم",
@@ -211,10 +211,10 @@ def test_a_text_is_shown_and_does_nothing(tmp_path, hyp):
     _, text = made([submission], held)
     outline = assert_good(text)
     assert "<img" not in text
-    assert "49" not in outline.text or "{{ 7 * 7 }}" in outline.text
+    assert str(7919 * 7907) not in outline.text
     visible = {
         "<script>document.title = 'stolen'</script>",
-        "{{ 7 * 7 }} {% raw %} ${7*7}",
+        "{{ 7919 * 7907 }} {% raw %} ${7919*7907}",
         "שלום עולם، مرحبا بالعالم",
         "<!-- --> ]]> &lt; &amp; &#0;",
     }
