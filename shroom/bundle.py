@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MODULES = (
     "__init__.py",
     "align.py",
+    "archives.py",
     "check.py",
     "columns.py",
     "datapoint.py",

@@ -1,6 +1,6 @@
 """Finding the documents in what a user names: a file, a folder, a zip or a pipe.
 
-Nothing is ever unpacked to disk: members are read in memory, under limits of count, size and ratio.
+Nothing is ever unpacked to disk; for the members of zips see :mod:`shroom.archives`.
 """
 
 from __future__ import annotations
@@ -12,22 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Union
 
+from shroom import archives
 from shroom.decode import is_json
 from shroom.problems import Problems
 
 if TYPE_CHECKING:
-    import gzip
-    import zipfile
     from collections.abc import Iterator
 
 Source = Union[str, "os.PathLike[str]"]
 
-MAX_MEMBERS = 1000
-#: Bytes of all documents out of one zip, or of one out of a gzip file.
-MAX_BYTES = 1 << 30
-#: Beyond a megabyte, predictions that shrink to less than this part are no predictions.
-MAX_RATIO = 200
-_RATIO_FROM = 1 << 20
 _MAP_FROM = 1 << 24
 #: How much of a file is looked at first; a longer line or row takes more.
 _HEAD = 1 << 16
@@ -78,15 +71,7 @@ class Document:
         data = self.packed(problems)
         if data is None or data[:2] != b"\x1f\x8b":
             return data
-        import gzip
-        import zlib
-
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-                return _inflate(stream, len(data), self.file, problems)
-        except (OSError, EOFError, zlib.error) as error:
-            problems.add("gzip-broken", self.file, "a gzip file", str(error))
-            return None
+        return archives.gunzipped(data, self.file, problems)
 
     def packed(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
@@ -140,13 +125,15 @@ class _Wanted:
     def expected(self) -> str:
         return f"a {self.endings[0]} file"
 
+    def passes_over(self, name: str) -> bool:
+        """Return whether a member is of no interest, and nothing is said of it."""
+        return not name.endswith(".json") if self.junk else is_junk(name)
+
     def __call__(self, name: str, place: str, problems: Problems) -> bool:
         """Return whether a member is one; what is neither one nor junk is reported."""
-        if self.junk:
-            return name.endswith(".json")
-        if is_junk(name):
+        if self.passes_over(name):
             return False
-        if name.lower().endswith(self.endings):
+        if self.junk or name.lower().endswith(self.endings):
             return True
         problems.add("file-ignored", place, self.expected, "another kind of file")
         return False
@@ -235,8 +222,8 @@ def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iter
             if not path.is_file():
                 problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
                 continue
-            if found > MAX_MEMBERS:
-                expected = f"at most {MAX_MEMBERS} files"
+            if found > archives.MAX_MEMBERS:
+                expected = f"at most {archives.MAX_MEMBERS} files"
                 problems.add("zip-members", str(folder), expected, "more of them")
                 return
             yield Document(str(path), name, path, member=True)
@@ -247,98 +234,8 @@ def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iter
 def _zip_documents(
     archive: Path | IO[bytes], file: str, problems: Problems, wanted: _Wanted
 ) -> Iterator[Document]:
-    import zipfile
-    import zlib
-
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            members = [
-                info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))
-            ]
-            if len(members) > MAX_MEMBERS:
-                found = f"{len(members)}"
-                problems.add("zip-members", file, f"at most {MAX_MEMBERS} members", found)
-                return
-            found_any, room = False, MAX_BYTES
-            for info in sorted(members, key=lambda info: info.filename):
-                name = info.filename.replace("\\", "/")
-                place = f"{file}/{name}"
-                if not name.endswith(".json") if wanted.junk else is_junk(name):
-                    continue
-                data = _member(opened, info, place, problems, room, wanted)
-                room -= len(data or b"")
-                found_any = found_any or data is None
-                if data is None or not wanted(name, place, problems):
-                    continue
-                found_any = True
-                base = PurePosixPath(name).name
-                yield Document(place, base, data, member=True)
-    except (  # all that zipfile is known to raise on damaged archives
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        LookupError,
-        NotImplementedError,
-        OSError,
-        OverflowError,
-        RuntimeError,
-        ValueError,
-    ) as error:
-        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
-        return
-    if not found_any:
-        problems.add("no-file", file, wanted.expected, "none")
-
-
-def _member(
-    archive: zipfile.ZipFile,
-    info: zipfile.ZipInfo,
-    place: str,
-    problems: Problems,
-    room: int,
-    wanted: _Wanted,
-) -> bytes | None:
-    """Return a member's bytes if it may be read; documents only, others count as empty."""
-    stored, deflated = 0, 8
-    if info.flag_bits & 0x1:
-        problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
-    elif place.lower().endswith(".zip"):
-        problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
-    elif info.compress_type not in (stored, deflated):
-        found = f"method {info.compress_type}"
-        problems.add("zip-method", place, "a stored or deflated member", found)
-    elif not place.lower().endswith(wanted.endings):
-        return b""
-    else:
-        with archive.open(info) as stream:
-            data = _inflate(stream, info.compress_size, place, problems, room)
-        if data is not None and data.startswith(b"PK\x03\x04"):
-            problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
-            return None
-        return data
-    return None
-
-
-def _inflate(
-    stream: IO[bytes] | gzip.GzipFile,
-    packed: int,
-    file: str,
-    problems: Problems,
-    room: int | None = None,
-) -> bytes | None:
-    """Return what the stream holds, or ``None`` as soon as it grows beyond the limits."""
-    grown, size = io.BytesIO(), 0
-    while chunk := stream.read(1 << 20):
-        size += grown.write(chunk)
-        if size > (MAX_BYTES if room is None else room):
-            expected = f"at most {MAX_BYTES >> 20} MiB in all"
-            problems.add("too-large", file, expected, "more")
-            return None
-        if size > _RATIO_FROM and size > MAX_RATIO * max(packed, 1):
-            expected = f"at most {MAX_RATIO} times its packed size"
-            problems.add("absurd-ratio", file, expected, f"over {size} bytes out of {packed}")
-            return None
-    return grown.getvalue()
+    for place, base, data in archives.members(archive, file, problems, wanted):
+        yield Document(place, base, data, member=True)
 
 
 def is_junk(name: str) -> bool:

@@ -1,0 +1,167 @@
+"""What is in zips and gzip files, read in memory under limits of count, size and ratio."""
+
+from __future__ import annotations
+
+import io
+from pathlib import PurePosixPath
+from typing import IO, TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import gzip
+    import zipfile
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from shroom.problems import Problems
+
+#: Members of one zip, or files in one folder.
+MAX_MEMBERS = 1000
+#: Bytes of all documents out of one zip, or of one out of a gzip file.
+MAX_BYTES = 1 << 30
+#: Beyond a megabyte, predictions that shrink to less than this part are no predictions.
+MAX_RATIO = 200
+_RATIO_FROM = 1 << 20
+
+
+class Wanted(Protocol):
+    """Which members are documents."""
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """What their names end in."""
+
+    @property
+    def expected(self) -> str:
+        """How messages name one."""
+
+    def passes_over(self, name: str) -> bool:
+        """Return whether a member is of no interest, and nothing is said of it."""
+
+    def __call__(self, name: str, place: str, problems: Problems) -> bool:
+        """Return whether a member is a document; what else it is may be reported."""
+
+
+def members(
+    archive: Path | IO[bytes], file: str, problems: Problems, wanted: Wanted
+) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the documents of a zip by name: how messages name them, their own names, their bytes.
+
+    Parameters
+    ----------
+    archive : path or binary file
+        The zip.
+    file : str
+        How messages name it.
+    problems : Problems
+        Gets what is wrong with it; a damaged zip ends where that shows.
+    wanted : Wanted
+        Which members are documents.
+    """
+    import zipfile
+    import zlib
+
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
+            if len(infos) > MAX_MEMBERS:
+                expected = f"at most {MAX_MEMBERS} members"
+                problems.add("zip-members", file, expected, f"{len(infos)}")
+                return
+            found_any, room = False, MAX_BYTES
+            for info in sorted(infos, key=lambda info: info.filename):
+                name = info.filename.replace("\\", "/")
+                place = f"{file}/{name}"
+                if wanted.passes_over(name):
+                    continue
+                data = _member(opened, info, place, problems, room, wanted)
+                room -= len(data or b"")
+                found_any = found_any or data is None
+                if data is None or not wanted(name, place, problems):
+                    continue
+                found_any = True
+                yield place, PurePosixPath(name).name, data
+    except (  # all that zipfile is known to raise on damaged archives
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        LookupError,
+        NotImplementedError,
+        OSError,
+        OverflowError,
+        RuntimeError,
+        ValueError,
+    ) as error:
+        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+        return
+    if not found_any:
+        problems.add("no-file", file, wanted.expected, "none")
+
+
+def _member(
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    place: str,
+    problems: Problems,
+    room: int,
+    wanted: Wanted,
+) -> bytes | None:
+    """Return a member's bytes if it may be read; documents only, others count as empty."""
+    stored, deflated = 0, 8
+    if info.flag_bits & 0x1:
+        problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
+    elif place.lower().endswith(".zip"):
+        problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
+    elif info.compress_type not in (stored, deflated):
+        found = f"method {info.compress_type}"
+        problems.add("zip-method", place, "a stored or deflated member", found)
+    elif not place.lower().endswith(wanted.endings):
+        return b""
+    else:
+        with archive.open(info) as stream:
+            data = _inflated(stream, info.compress_size, place, problems, room)
+        if data is not None and data.startswith(b"PK\x03\x04"):
+            problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
+            return None
+        return data
+    return None
+
+
+def gunzipped(data: bytes | memoryview, file: str, problems: Problems) -> bytes | None:
+    """Return what is in a gzip file; or ``None``, with the reason among the problems.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The gzip file.
+    file : str
+        How messages name it.
+    problems : Problems
+        Gets what is wrong with it.
+    """
+    import gzip
+    import zlib
+
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            return _inflated(stream, len(data), file, problems, MAX_BYTES)
+    except (OSError, EOFError, zlib.error) as error:
+        problems.add("gzip-broken", file, "a gzip file", str(error))
+        return None
+
+
+def _inflated(
+    stream: IO[bytes] | gzip.GzipFile, packed: int, file: str, problems: Problems, room: int
+) -> bytes | None:
+    """Return what a stream of so many bytes holds, or ``None`` once it grows beyond the limits."""
+    grown, size = io.BytesIO(), 0
+    while chunk := stream.read(1 << 20):
+        size += grown.write(chunk)
+        if size > room:
+            expected = f"at most {MAX_BYTES >> 20} MiB in all"
+            problems.add("too-large", file, expected, "more")
+            return None
+        if size > _RATIO_FROM and size > MAX_RATIO * max(packed, 1):
+            expected = f"at most {MAX_RATIO} times its packed size"
+            problems.add("absurd-ratio", file, expected, f"over {size} bytes out of {packed}")
+            return None
+    return grown.getvalue()
