@@ -4,8 +4,6 @@ import json
 import zlib
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
 import tiny_models
 import torch
@@ -25,7 +23,6 @@ from shroom.detectors.cross_encoder.training import Example, Schedule, train
 from shroom.inference import Run
 from shroom.integers import in_steps, packed
 from shroom.problems import ShroomError
-from shroom.quantise import quantised
 
 POINTS = read(SAMPLE / "val.model-aware.json")[:24]
 P = np.array([point.p for point in POINTS])
@@ -136,52 +133,6 @@ def test_packing_is_near_the_entropy_and_any_zlib_reads_it():
     entropy = -(counts * np.log2(counts)).sum()
     assert 8 * len(small) / len(values) < 1.02 * entropy
     assert len(small) < len(zlib.compress(values, 9))
-
-
-def product(rows, matrix):
-    """A graph that multiplies rows with a constant matrix, and its quantised form's result."""
-    helper = onnx.helper
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["y"])],
-        "product",
-        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, matrix.shape[0]])],
-        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, matrix.shape[1]])],
-        [onnx.numpy_helper.from_array(matrix, "w")],
-    )
-    small, integers = quantised(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    )
-    options = onnxruntime.SessionOptions()
-    values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in integers.values()]
-    options.add_external_initializers(list(integers), values)
-    session = onnxruntime.InferenceSession(small.SerializeToString(), options)
-    return session.run(None, {"x": rows})[0]
-
-
-def test_the_graph_multiplies_as_numpy_does_with_the_same_integers():
-    chance = np.random.default_rng(3)
-    rows = chance.normal(size=(5, 128)).astype(np.float32) * [[1], [100], [0.01], [1], [1]]
-    rows[3] = 0
-    rows[4, 7] = 50  # an outlier takes the steps of its own row only
-    matrix = chance.normal(size=(128, 96)).astype(np.float32)
-    found = product(rows.astype(np.float32), matrix)
-    values, sizes = in_steps(matrix, 6.5, 63, axis=0)
-    most = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-9)
-    coarse = np.rint(rows / most * 127)
-    expected = (coarse @ values.astype(np.float64)) * sizes * most / 127
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
-    exact = rows.astype(np.float64) @ matrix
-    errors = np.linalg.norm(found - exact, axis=1) / np.maximum(np.linalg.norm(exact, axis=1), 1e-9)
-    assert (errors[:3] < 0.06).all()
-
-
-def test_rows_do_not_depend_on_their_neighbours():
-    chance = np.random.default_rng(4)
-    rows = chance.normal(size=(6, 64)).astype(np.float32)
-    matrix = chance.normal(size=(64, 64)).astype(np.float32)
-    rows[5] *= 1000
-    whole = product(rows, matrix)
-    np.testing.assert_allclose(whole[:3], product(rows[:3], matrix), rtol=1e-6)
 
 
 # -- training -----------------------------------------------------------------------------------

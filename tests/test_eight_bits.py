@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from shroom.eight_bits import LOW, MIDDLE, Layout, layout_of, plain
 from shroom.forward import greatest, layouts_of
 from shroom.integers import in_steps
 from shroom.problems import ShroomError
-from shroom.quantise import MATRIX_MOST, quantised, sources
+from shroom.quantise import MATRIX_MOST, MATRIX_STEPS, quantised, sources
 
 CHANCE = np.random.default_rng(5)
 
@@ -69,13 +68,10 @@ def graph_of(matrix, opset=17):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
 
 
-def product(rows, matrix, layout, opset=17):
+def product(rows, matrix, layout, opset=17, *, small=False):
     """What the runtime makes of rows and a matrix in integers."""
-    small, integers = quantised(graph_of(matrix, opset), {"x": layout}, small=False)
-    options = onnxruntime.SessionOptions()
-    values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in integers.values()]
-    options.add_external_initializers(list(integers), values)
-    session = onnxruntime.InferenceSession(small.SerializeToString(), options)
+    made, integers = quantised(graph_of(matrix, opset), {"x": layout}, small=small)
+    session = forward.session(made.SerializeToString(), "told", integers)
     return session.run(None, {"x": rows})[0]
 
 
@@ -116,19 +112,32 @@ def test_offsets_are_spread_evenly_about_zero():
     np.testing.assert_allclose(layout.offsets, expected, atol=1e-7)
 
 
+@pytest.mark.parametrize("small", [False, True], ids=["fine", "small"])
 @pytest.mark.parametrize("opset", [13, 17, 18])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_the_graph_multiplies_as_numpy_does_with_the_same_integers(layout, opset):
+def test_the_graph_multiplies_as_numpy_does_with_the_same_integers(layout, opset, small):
     rows = some_rows()
-    matrix = CHANCE.normal(size=(64, 48)).astype(np.float32)
-    found = product(rows, matrix, layout, opset)
-    values, sizes = in_steps(matrix, None, MATRIX_MOST, axis=0)
+    matrix = CHANCE.normal(size=(64, 96)).astype(np.float32)
+    found = product(rows, matrix, layout, opset, small=small)
+    values, sizes = in_steps(matrix, MATRIX_STEPS if small else None, MATRIX_MOST, axis=0)
     expected = rounded(rows.astype(np.float64), layout) @ (values * sizes.astype(np.float64))
     step = np.abs(rows / layout.copies).max(axis=1, keepdims=True) / layout.steps[0]
     # A number halfway between two integers may go to either.
     np.testing.assert_allclose(found / (step + 1e-9), expected / (step + 1e-9), atol=3)
     close = np.abs(found - expected) <= 2e-4 * np.abs(expected).max(axis=1, keepdims=True) + 1e-9
     assert close.mean() > 0.95
+
+
+@pytest.mark.parametrize(("small", "most"), [(False, 0.03), (True, 0.06)], ids=["fine", "small"])
+def test_a_row_of_any_size_is_off_by_little(small, most):
+    rows = CHANCE.normal(size=(6, 128)).astype(np.float32)
+    rows *= np.array([[1], [100], [0.01], [1], [1e6], [1e-6]], np.float32)
+    rows[3, 7] = 50  # an outlying number takes the steps of its own row only
+    matrix = CHANCE.normal(size=(128, 96)).astype(np.float32)
+    exact = rows.astype(np.float64) @ matrix
+    found = product(rows, matrix, plain(128), small=small)
+    errors = np.linalg.norm(found - exact, axis=1) / np.linalg.norm(exact, axis=1)
+    assert (errors < most).all()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

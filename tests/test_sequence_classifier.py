@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from transformers import LlamaConfig, ModernBertConfig
 
 from shroom.sequence_classifier import _changes
 
@@ -68,15 +69,15 @@ def test_some_do(told):
     ids=str,
 )
 def test_a_config_of_transformers(scaling, changes):
-    llama = pytest.importorskip("transformers").LlamaConfig
     # The factors' number is half of what a head has.
-    made = llama(hidden_size=4, num_attention_heads=2, rope_scaling=scaling)
+    made = LlamaConfig(hidden_size=4, num_attention_heads=2, rope_scaling=scaling)
     assert _changes(made) == changes
 
 
 @pytest.mark.parametrize("kind", ["default", "dynamic"])
 def test_a_config_of_transformers_with_layer_types(kind):
-    modern = pytest.importorskip("transformers").ModernBertConfig
     told = {"rope_type": kind, "rope_theta": 10000.0, "factor": 2.0}
-    made = modern(rope_parameters={"full_attention": told, "sliding_attention": dict(told)})
+    made = ModernBertConfig(
+        rope_parameters={"full_attention": told, "sliding_attention": dict(told)}
+    )
     assert _changes(made) == (kind == "dynamic")
