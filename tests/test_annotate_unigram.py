@@ -417,9 +417,9 @@ def test_what_scores_depend_on_is_in_the_identity():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"top_k": 0}, "top_k: expected a whole number from 1, got 0"),
-        ({"top_k": True}, "top_k: expected a whole number from 1, got true"),
-        ({"top_k": "5"}, 'top_k: expected a whole number from 1, got "5"'),
+        ({"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
+        ({"top_k": True}, "top_k: expected a whole number of at least 1, got true"),
+        ({"top_k": "five"}, 'top_k: expected a whole number of at least 1, got "five"'),
         ({"language": "chinese"}, "language: expected one of auto, zh, en, other"),
         ({"language": None}, "language: expected one of auto, zh, en, other, got null"),
         ({"dictionary": 3}, "dictionary: expected a path, got 3"),

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shroom.datapoint import Rule
 from shroom.problems import ShroomError, nearest, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+def number(name: str, value: Any, least: float = 0.0, most: float = math.inf) -> float:
+    """Return a number between two bounds.
+
+    Examples
+    --------
+    >>> number("timeout", "1.5")
+    1.5
+    >>> number("temperature", 3, 0, 2)
+    Traceback (most recent call last):
+    shroom.problems.ShroomError: temperature: expected a number from 0 to 2, got 3
+    """
+    found = _read(value)
+    if not least <= found <= most:
+        raise ShroomError(f"{name}: expected a number {_range(least, most)}, got {show(value)}")
+    return found
+
+
+def whole(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
+    """Return a whole number between two bounds.
+
+    Examples
+    --------
+    >>> whole("shots", 4)
+    4
+    >>> whole("folds", 2.5, 2)
+    Traceback (most recent call last):
+    shroom.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
+    """
+    found = _read(value)
+    if not least <= found <= most or found != int(found):
+        expected = f"expected a whole number {_range(least, most)}"
+        raise ShroomError(f"{name}: {expected}, got {show(value)}")
+    return int(found)
 
 
 def share(name: str, value: object) -> float:
@@ -19,17 +55,35 @@ def share(name: str, value: object) -> float:
     --------
     >>> share("threshold", "0.25")
     0.25
-    >>> share("threshold", 2)
-    Traceback (most recent call last):
-    shroom.problems.ShroomError: threshold: expected a number from 0 to 1, got 2
     """
+    return number(name, value, 0, 1)
+
+
+def _read(value: Any) -> float:
+    """Return what is a finite number as one, and else not a number."""
     try:
-        number = float(value) if isinstance(value, (int, float, str)) else None
-    except ValueError:
-        number = None
-    if number is None or isinstance(value, bool) or not 0 <= number <= 1:
-        raise ShroomError(f"{name}: expected a number from 0 to 1, got {show(value)}")
-    return number
+        found = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+    return found if math.isfinite(found) else math.nan
+
+
+def _range(least: float, most: float) -> str:
+    return f"from {least:g} to {most:g}" if math.isfinite(most) else f"of at least {least:g}"
+
+
+def text(name: str, value: Any) -> str:
+    """Return a text that is not empty.
+
+    Examples
+    --------
+    >>> text("model", "")
+    Traceback (most recent call last):
+    shroom.problems.ShroomError: model: expected a text, got ""
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise ShroomError(f"{name}: expected a text, got {show(value)}")
+    return value
 
 
 def flag(name: str, value: object) -> bool:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shroom.annotate.base import Ranked, normal, value_of
-from shroom.annotate.rankers.ranking import notes_on, number, with_ranking
+from shroom.annotate.rankers.ranking import notes_on, with_ranking
 from shroom.annotate.rankers.scaled import Scaled
+from shroom.detectors import settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ class Length:
     name = "length"
 
     def __init__(self, difference: int = 80) -> None:
-        self.difference = number("difference", difference, 0, 1_000_000)
+        self.difference = settings.number("difference", difference, 0, 1_000_000)
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
         """Return the questions with categories and rankings, where they can be ranked.

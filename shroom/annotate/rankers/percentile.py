@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shroom.annotate.base import Ranked, normal
-from shroom.annotate.rankers.ranking import notes_on, number, with_ranking
+from shroom.annotate.rankers.ranking import notes_on, with_ranking
 from shroom.annotate.rankers.scaled import Scaled
 from shroom.detectors import settings
 from shroom.problems import ShroomError
@@ -58,8 +58,8 @@ class Percentile:
     name = "percentile"
 
     def __init__(self, up: float = 70, down: float = 30, scores: Sequence[str] = SCORES) -> None:
-        self.up = number("up", up, 0, 100)
-        self.down = number("down", down, 0, 100)
+        self.up = settings.number("up", up, 0, 100)
+        self.down = settings.number("down", down, 0, 100)
         if self.down > self.up:
             raise ShroomError(f"down: expected at most up, {self.up:g}, got {self.down:g}")
         self.scores = tuple(dict.fromkeys(settings.names("scores", scores)))

@@ -16,29 +16,11 @@ from shroom.datasets.dreamcatcher_records import (
     Preference,
     Turn,
 )
-from shroom.problems import ShroomError, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shroom.datasets.dreamcatcher_records import Question
-
-
-def number(name: str, value: object, least: float, most: float) -> float:
-    """Return a number of a range.
-
-    Examples
-    --------
-    >>> number("up", 70, 0, 100)
-    70.0
-    >>> number("up", "x", 0, 100)
-    Traceback (most recent call last):
-    shroom.problems.ShroomError: up: expected a number from 0 to 100, got "x"
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        expected = f"expected a number from {least:g} to {most:g}"
-        raise ShroomError(f"{name}: {expected}, got {show(value)}")
-    return float(value)
 
 
 def category_of(*, right: bool, wrong: bool) -> str:

@@ -12,7 +12,6 @@ from shroom.annotate.scorers.prompting import Prompts
 from shroom.annotate.scorers.slices import gathered, in_slices
 from shroom.annotate.scorers.verdicts import Verdict
 from shroom.detectors import settings
-from shroom.detectors.judge import checks
 from shroom.detectors.judge.asking import Question as Request
 from shroom.detectors.judge.asking import TooDear, answered, estimate
 from shroom.detectors.judge.budget import Budget
@@ -133,38 +132,38 @@ class Judge:
                 "judge needs a model: the name of one that the endpoint serves, or a causal model "
                 "on the hub or in a folder"
             )
-        self.model = checks.text("model", model)
-        self.revision = None if revision is None else checks.text("revision", revision)
+        self.model = settings.text("model", model)
+        self.revision = None if revision is None else settings.text("revision", revision)
         self.mode = None if mode is None else settings.one_of("mode", mode, MODES)
         default = "word" if endpoint is None else "reason"
-        chosen = default if template is None else checks.text("template", template)
+        chosen = default if template is None else settings.text("template", template)
         if endpoint is None and chosen == "reason":
             raise ShroomError(
                 'template: "reason" needs an endpoint; a model on this machine says yes or no, so '
                 'give "word" or a template that asks for that'
             )
-        self.prompts = Prompts(chosen, checks.whole("generation_chars", generation_chars, 1))
+        self.prompts = Prompts(chosen, settings.whole("generation_chars", generation_chars, 1))
         self.budget = Budget.of(price_in, price_out, max_cost)
         longest = _LONGEST.get(chosen, _LONGEST_REASON) if max_tokens is None else max_tokens
-        top = checks.whole("top_logprobs", top_logprobs, 0, 20)
+        top = settings.whole("top_logprobs", top_logprobs, 0, 20)
         self._body: dict[str, Any] = {
             "model": self.model,
-            "temperature": checks.number("temperature", temperature, 0, 2),
-            "max_tokens": checks.whole("max_tokens", longest, 1),
+            "temperature": settings.number("temperature", temperature, 0, 2),
+            "max_tokens": settings.whole("max_tokens", longest, 1),
             **(_logprobs(top, chat=self.mode != "completion") if top else {}),
         }
-        self.concurrency = checks.whole("concurrency", concurrency, 1, 256)
+        self.concurrency = settings.whole("concurrency", concurrency, 1, 256)
         self._folder = folder_of(cache)
         self._local = Local(self.model, self.revision, self.mode, cut="generations")
         self._endpoint = endpoint and Endpoint(
-            checks.text("endpoint", endpoint),
+            settings.text("endpoint", endpoint),
             mode=self.mode or "chat",
-            key_env=checks.text("api_key_env", api_key_env),
-            timeout=checks.number("timeout", timeout, 0.001, 86_400),
-            retries=checks.whole("retries", retries, 0, 100),
+            key_env=settings.text("api_key_env", api_key_env),
+            timeout=settings.number("timeout", timeout, 0.001, 86_400),
+            retries=settings.whole("retries", retries, 0, 100),
             per_minute=None
             if per_minute is None
-            else checks.number("per_minute", per_minute, 1e-3),
+            else settings.number("per_minute", per_minute, 1e-3),
             shorter="lower generation_chars",
         )
 

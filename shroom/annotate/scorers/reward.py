@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom import hub
 from shroom.annotate.scorers.slices import gathered, in_slices
-from shroom.detectors.judge import checks
+from shroom.detectors import settings
 from shroom.detectors.judge.prompts import Template
 from shroom.problems import ShroomError
 from shroom.sequence_classifier import SequenceClassifier
@@ -60,9 +60,9 @@ class Reward:
                 "reward needs a model: a folder or the hub's name of a reward model, such as "
                 "OpenAssistant/reward-model-deberta-v3-base"
             )
-        self.model = checks.text("model", model)
-        self.revision = None if revision is None else checks.text("revision", revision)
-        self.template = None if template is None else checks.text("template", template)
+        self.model = settings.text("model", model)
+        self.revision = None if revision is None else settings.text("revision", revision)
+        self.template = None if template is None else settings.text("template", template)
         if self.template not in (None, *FORMS):
             Template.parse(str(self.template), "template", _PLACES, _PLACES)
         self._loaded: dict[tuple[str | None, str], _Model] = {}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from shroom.annotate.base import normal
 from shroom.annotate.languages import CHINESE, LANGUAGES, language, language_of
 from shroom.detectors import settings
-from shroom.problems import ShroomError, show
+from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -63,9 +63,7 @@ class Unigram:
     def __init__(
         self, top_k: int = 5, language: str = AUTO, dictionary: str | Path | None = None
     ) -> None:
-        if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
-            raise ShroomError(f"top_k: expected a whole number from 1, got {show(top_k)}")
-        self._top_k = top_k
+        self._top_k = settings.whole("top_k", top_k, 1)
         self._language = settings.one_of("language", language, (AUTO, *LANGUAGES))
         if dictionary is not None and self._language not in (AUTO, CHINESE):
             raise ShroomError(f"dictionary: is for Chinese, and language is {self._language}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shroom.detectors.judge import checks
+from shroom.detectors import settings
 from shroom.problems import ShroomError
 
 _MILLION = 1_000_000
@@ -117,7 +117,7 @@ class Budget:
             Where one is no number, or the bound has no prices.
         """
         given = (("price_in", price_in), ("price_out", price_out), ("max_cost", max_cost))
-        budget = cls(*(None if v is None else checks.number(name, v) for name, v in given))
+        budget = cls(*(None if v is None else settings.number(name, v) for name, v in given))
         if budget.most is not None and None in (budget.price_in, budget.price_out):
             raise ShroomError(
                 "max_cost wants prices: give price_in and price_out, for a million tokens"

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.detectors.judge import checks
+from shroom.detectors import settings
 from shroom.detectors.judge.answers import Reply, Step
 from shroom.problems import ShroomError
 
@@ -36,7 +36,7 @@ def folder_of(setting: Any) -> Path | None:
         return None
     if setting is None or str(setting).lower() == "true":
         return default_folder()
-    named = str(setting) if isinstance(setting, Path) else checks.text("cache", setting)
+    named = str(setting) if isinstance(setting, Path) else settings.text("cache", setting)
     return Path(named).expanduser()
 
 

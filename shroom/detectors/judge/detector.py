@@ -11,7 +11,6 @@ import numpy as np
 
 from shroom.datapoint import Rule
 from shroom.detectors import settings
-from shroom.detectors.judge import checks
 from shroom.detectors.judge.budget import Budget, Estimate
 from shroom.detectors.judge.cache import folder_of
 from shroom.detectors.judge.local import Local
@@ -153,26 +152,26 @@ class Judge:
                 "the detector judge needs --model: the name of one that the endpoint serves "
                 "(--set endpoint=URL), or a causal model on the hub or in a folder"
             )
-        self.model = checks.text("model", model)
+        self.model = settings.text("model", model)
         self.threshold = settings.share("threshold", threshold)
         self.official = settings.one_of("scoring", scoring, SCORINGS) == "official"
-        self.seed = checks.whole("seed", seed)
+        self.seed = settings.whole("seed", seed)
         mode = None if mode is None else settings.one_of("mode", mode, MODES)
         mode = mode or ("completion" if self.official else None)
         rule = settings.rule(reference)
         multilingual = settings.flag("multilingual", multilingual)
-        template = checks.text(
+        template = settings.text(
             "template", self._default_template(mode) if template is None else template
         )
         self._prompter = Prompter(
             templates(template),
             Context(rule, multilingual, self.official),
-            checks.whole("context_chars", context_chars, 1),
+            settings.whole("context_chars", context_chars, 1),
         )
-        self._shots, self._examples = checks.whole("shots", shots), examples
+        self._shots, self._examples = settings.whole("shots", shots), examples
         self._check_shots(template)
-        revision = None if revision is None else checks.text("revision", revision)
-        samples = checks.whole("samples", samples)
+        revision = None if revision is None else settings.text("revision", revision)
+        samples = settings.whole("samples", samples)
         self.budget = Budget.of(price_in, price_out, max_cost)
         self._check_together(endpoint, samples, rule)
         self._asked: Local | Remote
@@ -181,11 +180,11 @@ class Judge:
             return
         self._asked = Remote(
             Endpoint(
-                checks.text("endpoint", endpoint),
+                settings.text("endpoint", endpoint),
                 mode=mode or "chat",
-                key_env=checks.text("api_key_env", api_key_env),
-                timeout=checks.number("timeout", timeout, 0.001, 86_400),
-                retries=checks.whole("retries", retries, 0, 100),
+                key_env=settings.text("api_key_env", api_key_env),
+                timeout=settings.number("timeout", timeout, 0.001, 86_400),
+                retries=settings.whole("retries", retries, 0, 100),
             ),
             {
                 "model": self.model,
@@ -198,7 +197,7 @@ class Judge:
             official=self.official,
             budget=self.budget,
             folder=folder_of(cache),
-            concurrency=checks.whole("concurrency", concurrency, 1, 256),
+            concurrency=settings.whole("concurrency", concurrency, 1, 256),
         )
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
@@ -294,8 +293,8 @@ class Judge:
         warmth = (0.7 if samples else 0.0) if temperature is None else temperature
         longest = (16 if self.official else 8) if max_tokens is None else max_tokens
         found = {
-            "temperature": checks.number("temperature", warmth, 0, 2),
-            "max_tokens": checks.whole("max_tokens", longest, 1),
+            "temperature": settings.number("temperature", warmth, 0, 2),
+            "max_tokens": settings.whole("max_tokens", longest, 1),
         }
         if samples > 1 and not found["temperature"]:
             raise ShroomError("samples at temperature 0 are all alike; give a temperature above 0")
@@ -304,7 +303,7 @@ class Judge:
     def _logprobs(self, top_logprobs: Any, *, chat: bool) -> dict[str, Any]:
         """Return how many alternatives of a token are asked for."""
         default = 1 if self.official else 20 if chat else 5
-        wanted = checks.whole("top_logprobs", default if top_logprobs is None else top_logprobs)
+        wanted = settings.whole("top_logprobs", default if top_logprobs is None else top_logprobs)
         return {"logprobs": True, "top_logprobs": wanted} if chat else {"logprobs": wanted}
 
     def _check_shots(self, template: str) -> None:
