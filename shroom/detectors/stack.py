@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from shroom.datapoint import premises
 from shroom.detectors import settings
 from shroom.detectors.boosting import Boosting
 from shroom.detectors.crossval import out_of_fold, splits
-from shroom.detectors.fitted import UNREADABLE, fingerprint
+from shroom.detectors.fitted import fingerprint
 from shroom.detectors.inputs import (
     Input,
     Kept,
@@ -28,21 +27,20 @@ from shroom.detectors.inputs import (
     has_seen,
     inputs_of,
     refuse_seen,
-    restored,
     sizes_of,
 )
-from shroom.detectors.lexical import FEATURES
 from shroom.detectors.lexical import features as lexical_features
 from shroom.detectors.logistic import Logistic
+from shroom.detectors.stack_file import LEARNERS, State
 from shroom.detectors.thresholds import tuned
 from shroom.explain import held_against
 from shroom.inference import RUN
 from shroom.metrics.calibration import log_loss
-from shroom.problems import ShroomError, show
-from shroom.writing import write_atomically
+from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -53,7 +51,6 @@ if TYPE_CHECKING:
     Words = NDArray[np.str_]
     Fit = Callable[[Values, Words, Values], "Logistic | Boosting"]
 
-LEARNERS: dict[str, Any] = {"logistic": Logistic, "boosting": Boosting}
 #: The inverse strengths of the L2 penalty that are tried where none is given.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0)
 #: p is taken as log odds, no farther out than this, so that 0 and 1 stay finite.
@@ -108,13 +105,13 @@ class Stack:
     ) -> None:
         self.learner = settings.one_of("learner", learner, LEARNERS)
         self.features = settings.flag("features", features)
-        self.c = None if c is None else _number("c", c, 1e-6, 1e6)
-        self.folds = int(_number("folds", folds, 2, 100, whole=True))
-        self.seed = int(_number("seed", seed, 0, 2**32 - 1, whole=True))
+        self.c = None if c is None else settings.number("c", c, 1e-6, 1e6)
+        self.folds = settings.whole("folds", folds, 2, 100)
+        self.seed = settings.whole("seed", seed, 0, 2**32 - 1)
         self._inputs = None if detectors is None else inputs_of(detectors)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
         self._path = None if model is None else settings.path("model", model)
-        self._state: _State | None = None
+        self._state: State | None = None
         self._known: dict[int, tuple[Any, Known]] = {}
         self._measures = Known(lambda points, _: lexical_features(points))
 
@@ -172,7 +169,7 @@ class Stack:
             values.append(self._measures.of(datapoints, run))
         matrix, tasks = np.column_stack(values), _tasks(datapoints)
         fit, unseen = self._chosen(matrix, tasks, p, splits(datapoints, self.folds))
-        self._state = _State(
+        self._state = State(
             inputs,
             detectors,
             fit(matrix, tasks, p),
@@ -213,31 +210,8 @@ class Stack:
 
         A threshold that was set is written in place of the fitted ones.
         """
-        state, target = self._fitted(), Path(path)
-        content = {
-            "detector": self.name,
-            "learner": state.learner,
-            "features": list(FEATURES) if state.features else [],
-            "combined": state.combined.to_dict(),
-            "threshold": self.threshold,
-            "thresholds": self.thresholds,
-            "fitted_on": state.fitted_on,
-            "fitted_sizes": state.fitted_sizes,
-            **about,
-        }
-        # A name of its own for each state: what an older file relies on is never overwritten.
-        digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:8]
-        folder = target.parent / f"{target.stem}.inputs-{digest}"
-        listed = []
-        for number, (one, found) in enumerate(zip(state.inputs, state.detectors)):
-            row = one.to_dict()
-            if one.trainable:
-                folder.mkdir(parents=True, exist_ok=True)
-                place = folder / f"{number}-{one.name}"
-                found.save(str(place))
-                row["fitted"] = f"{folder.name}/{place.name}"
-            listed.append(row)
-        write_atomically(target, json.dumps({**content, "inputs": listed}, indent=1) + "\n")
+        state = replace(self._fitted(), threshold=self.threshold, thresholds=self.thresholds)
+        state.save(path, **about)
 
     def was_fitted_on(self, datapoints: Sequence[Datapoint]) -> bool:
         """Return whether these datapoints, as a file, were part of any training data."""
@@ -325,86 +299,16 @@ class Stack:
         best = min(range(len(ways)), key=lambda way: results[way][0])
         return ways[best], results[best][1]
 
-    def _fitted(self) -> _State:
+    def _fitted(self) -> State:
         if self._state is None:
             if not self._path:
                 raise ShroomError(
                     "the stack has not been fitted; give --model FILE, which shroom fit stack "
                     "writes"
                 )
-            self._state = _State.load(self._path)
+            self._state = State.load(self._path)
         return self._state
-
-
-@dataclass(frozen=True)
-class _State:
-    """What fitting leaves."""
-
-    inputs: tuple[Input, ...]
-    detectors: list[Any]
-    combined: Logistic | Boosting
-    learner: str
-    features: bool
-    threshold: float
-    thresholds: dict[str, float]
-    fitted_on: tuple[str, ...]
-    fitted_sizes: tuple[int, ...] = ()
-    figures: dict[str, Any] | None = None
-    digest: str | None = None
-
-    @classmethod
-    def load(cls, path: Path) -> _State:
-        try:
-            data = path.read_bytes()
-            content = json.loads(data)
-            measures = tuple(content["features"])
-            if measures not in ((), FEATURES):
-                raise ShroomError(f"{path}: a stack on other features; fit it again")
-            inputs = inputs_of(
-                [
-                    {**row["settings"], "name": row["name"], "frozen": row["frozen"]}
-                    for row in content["inputs"]
-                ]
-            )
-            learner = content["learner"]
-            columns = len(inputs) + len(measures)
-            return cls(
-                inputs,
-                [restored(path, one, row) for one, row in zip(inputs, content["inputs"])],
-                LEARNERS[learner].from_dict(content["combined"], columns),
-                learner,
-                bool(measures),
-                _threshold(content["threshold"]),
-                {task: _threshold(own) for task, own in content["thresholds"].items()},
-                tuple(map(str, content["fitted_on"])),
-                tuple(map(int, content.get("fitted_sizes", ()))),
-                content.get("out_of_fold"),
-                hashlib.sha256(data).hexdigest(),
-            )
-        except UNREADABLE as error:
-            raise ShroomError(
-                f"{path}: not a model of the stack ({error}); make one with: "
-                "shroom fit stack DATA -o MODEL"
-            ) from error
 
 
 def _tasks(datapoints: Sequence[Datapoint]) -> Words:
     return np.array([point.task.value for point in datapoints])
-
-
-def _threshold(value: Any) -> float:
-    number = float(value)
-    if not 0 <= number <= 1:
-        raise ValueError(f"a threshold of {value}")
-    return number
-
-
-def _number(name: str, value: Any, low: float, high: float, *, whole: bool = False) -> float:
-    try:
-        number = float(value) if not isinstance(value, bool) else float("nan")
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not low <= number <= high or (whole and number != int(number)):
-        what = "a whole number" if whole else "a number"
-        raise ShroomError(f"{name}: expected {what} from {low} to {high}, got {show(value)}")
-    return number
