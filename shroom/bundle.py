@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 MODULES = (
     "__init__.py",
     "align.py",
-    "archives.py",
     "check.py",
     "columns.py",
     "datapoint.py",
@@ -58,6 +57,7 @@ MODULES = (
     "starting.py",
     "submission.py",
     "table.py",
+    "unpacking.py",
     "version.py",
     "writing.py",
 )

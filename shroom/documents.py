@@ -1,6 +1,6 @@
 """Finding the documents in what a user names: a file, a folder, a zip or a pipe.
 
-Nothing is ever unpacked to disk; for the members of zips see :mod:`shroom.archives`.
+Nothing is ever unpacked to disk; for the members of zips see :mod:`shroom.unpacking`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Union
 
-from shroom import archives
+from shroom import unpacking
 from shroom.decode import is_json
 from shroom.problems import Problems
 
@@ -71,7 +71,7 @@ class Document:
         data = self.packed(problems)
         if data is None or data[:2] != b"\x1f\x8b":
             return data
-        return archives.gunzipped(data, self.file, problems)
+        return unpacking.gunzipped(data, self.file, problems)
 
     def packed(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
@@ -222,8 +222,8 @@ def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iter
             if not path.is_file():
                 problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
                 continue
-            if found > archives.MAX_MEMBERS:
-                expected = f"at most {archives.MAX_MEMBERS} files"
+            if found > unpacking.MAX_MEMBERS:
+                expected = f"at most {unpacking.MAX_MEMBERS} files"
                 problems.add("zip-members", str(folder), expected, "more of them")
                 return
             yield Document(str(path), name, path, member=True)
@@ -234,7 +234,7 @@ def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iter
 def _zip_documents(
     archive: Path | IO[bytes], file: str, problems: Problems, wanted: _Wanted
 ) -> Iterator[Document]:
-    for place, base, data in archives.members(archive, file, problems, wanted):
+    for place, base, data in unpacking.members(archive, file, problems, wanted):
         yield Document(place, base, data, member=True)
 
 

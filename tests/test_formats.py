@@ -272,7 +272,7 @@ def test_fix_never_writes_onto_the_original(tmp_path):
 
 @pytest.mark.parametrize("path", ["plain.json.gz", "deflated.zip", "gzip-inside.zip"])
 def test_too_large(path, monkeypatch):
-    monkeypatch.setattr(shroom.archives, "MAX_BYTES", 100)
+    monkeypatch.setattr(shroom.unpacking, "MAX_BYTES", 100)
     checked = check(FORMATS / "valid" / path)
     assert checked.problems.codes == {"too-large"}
 
@@ -280,9 +280,9 @@ def test_too_large(path, monkeypatch):
 @pytest.mark.parametrize("path", ["two-tracks", "deflated.zip"])
 def test_too_many_members(path, monkeypatch):
     source = FORMATS / "valid" / path
-    monkeypatch.setattr(shroom.archives, "MAX_MEMBERS", 2)
+    monkeypatch.setattr(shroom.unpacking, "MAX_MEMBERS", 2)
     assert check(source).ok
-    monkeypatch.setattr(shroom.archives, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(shroom.unpacking, "MAX_MEMBERS", 1)
     assert check(source).problems.codes == {"zip-members"}
 
 

@@ -169,9 +169,9 @@ def test_the_members_of_a_zip_share_one_limit(tmp_path, monkeypatch):
         for track in ("aware", "agnostic"):
             archive.writestr(f"val.model-{track}.json", json.dumps(predictions(12)))
     size = len(json.dumps(predictions(12)))
-    monkeypatch.setattr("shroom.archives.MAX_BYTES", 2 * size)
+    monkeypatch.setattr("shroom.unpacking.MAX_BYTES", 2 * size)
     assert check(path).ok
-    monkeypatch.setattr("shroom.archives.MAX_BYTES", 2 * size - 1)
+    monkeypatch.setattr("shroom.unpacking.MAX_BYTES", 2 * size - 1)
     assert check(path).problems.codes == {"too-large"}
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import tarfile
 import zipfile
-import zlib
 from typing import IO, TYPE_CHECKING
+
+from shroom.unpacking import damages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+
+_DAMAGES: tuple[type[Exception], ...] = (tarfile.TarError, *damages())
 
 
 class Broken(Exception):  # noqa: N818 - it names what is the matter
@@ -46,18 +49,7 @@ def members(stream: IO[bytes], sizes: Collection[int | None]) -> Iterator[tuple[
         for size, content in _contents(stream, sizes):
             if len(content) == size:
                 yield hashlib.sha256(content).hexdigest(), content
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        LookupError,
-        NotImplementedError,
-        OSError,
-        OverflowError,
-        RuntimeError,
-        ValueError,
-    ) as error:
+    except _DAMAGES as error:
         raise Broken(str(error) or type(error).__name__) from error
 
 

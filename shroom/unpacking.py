@@ -58,7 +58,6 @@ def members(
         Which members are documents.
     """
     import zipfile
-    import zlib
 
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -80,7 +79,19 @@ def members(
                     continue
                 found_any = True
                 yield place, PurePosixPath(name).name, data
-    except (  # all that zipfile is known to raise on damaged archives
+    except damages() as error:
+        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+        return
+    if not found_any:
+        problems.add("no-file", file, wanted.expected, "none")
+
+
+def damages() -> tuple[type[Exception], ...]:
+    """Return all that zipfile is known to raise on damaged archives."""
+    import zipfile
+    import zlib
+
+    return (
         zipfile.BadZipFile,
         zlib.error,
         EOFError,
@@ -90,11 +101,7 @@ def members(
         OverflowError,
         RuntimeError,
         ValueError,
-    ) as error:
-        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
-        return
-    if not found_any:
-        problems.add("no-file", file, wanted.expected, "none")
+    )
 
 
 def _member(
