@@ -1,6 +1,7 @@
 """The kit's own model: encoding, training, what is made small of it, and what ships."""
 
 import json
+import re
 import zlib
 
 import numpy as np
@@ -22,6 +23,7 @@ from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.training import Example, Schedule, train
 from shroom.inference import Run
 from shroom.integers import in_steps, packed
+from shroom.metrics.correlation import rho
 from shroom.problems import ShroomError
 
 POINTS = read(SAMPLE / "val.model-aware.json")[:24]
@@ -496,12 +498,21 @@ def test_a_faithful_hypothesis_has_less_p_than_an_invented_one():
         assert low < 0.5 < high
 
 
+@pytest.mark.parametrize("track", ["model-agnostic", "model-aware"])
+def test_the_readme_shows_what_it_scores_on_the_sample(track):
+    text = (SAMPLE.parents[1] / "README.md").read_text(encoding="utf-8")
+    shown = re.search(rf"^val {track} +60 +([.\d]+) +\[.*?\] +([.\d]+)", text, flags=re.MULTILINE)
+    points, model = read(SAMPLE / f"val.{track}.json"), CrossEncoder()
+    gold, p = np.array([point.p for point in points]), model.predict(points)
+    found = [((p > model.threshold) == (gold > 0.5)).mean(), rho(p, gold)]
+    # Processors sum floats in different orders: p may differ in its third digit.
+    assert [float(number) for number in shown.groups()] == pytest.approx(found, abs=5e-3)
+
+
 @pytest.mark.real
 @pytest.mark.parametrize("base", ["val.model-agnostic.json", "val.model-aware.v2.json"])
 def test_the_shipped_model_has_learnt_val_and_says_so(base):
     """In-sample, so that this tells nothing of its quality: only that these are the weights."""
-    from shroom.metrics.correlation import rho
-
     points = read(DATA / "semeval2024" / base)
     model = CrossEncoder()
     assert model.was_fitted_on(points)
