@@ -58,7 +58,9 @@ CODES: dict[str, Code] = {
     "item-object": Code(ERROR, "write one JSON object for each item"),
     "key-missing": Code(ERROR, "give every item the key, in CSV the column"),
     "key-unknown": Code(WARNING, "leave the key out (in SHROOM's form, check --fix does it)"),
-    "key-doubled": Code(WARNING, "write each key once; the last counts (check --fix keeps it)"),
+    "key-doubled": Code(
+        WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"
+    ),
     "label-value": Code(
         ERROR, "write the label exactly so (in SHROOM's form, check --fix mends its case)"
     ),
