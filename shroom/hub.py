@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -260,7 +261,15 @@ def _transformers(*, torch: bool = True) -> Any:
     # It tells of each of its tries; that none came through is said once, by an exception.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()
+    if _is_watched():
+        import_module("huggingface_hub.utils").enable_progress_bars()  # downloads may take long
     return transformers
+
+
+def _is_watched() -> bool:
+    """Return whether somebody sees how a download comes on, and has not asked to be spared it."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    return terminal and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ
 
 
 def _loaded(load: Callable[[], Any], name: str, what: str) -> Any:

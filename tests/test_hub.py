@@ -3,6 +3,7 @@
 import logging
 import shutil
 import sys
+from types import SimpleNamespace
 
 import pytest
 from tiny_models import (
@@ -155,6 +156,22 @@ def test_the_tries_that_fail_are_not_told_one_by_one(capfd, roberta):
     client = logging.getLogger("huggingface_hub.utils._http")
     client.warning("thrown while requesting HEAD https://huggingface.co/nope/nope")
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("terminal", "spared", "shown"),
+    [(True, False, True), (True, True, False), (False, False, False)],
+)
+def test_downloads_are_shown_to_who_watches(monkeypatch, roberta, terminal, spared, shown):
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars
+
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: terminal, write=len))
+    monkeypatch.delenv("HF_HUB_DISABLE_PROGRESS_BARS", raising=False)
+    if spared:
+        monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    hub.config(str(roberta))
+    assert are_progress_bars_disabled() != shown
+    disable_progress_bars()
 
 
 def test_files_of_a_model(roberta):
