@@ -19,7 +19,7 @@ from shroom.inference import over
 from shroom.journal import PARTIAL
 from shroom.precision import Trusted, precisions
 from shroom.problems import ShroomError
-from shroom.tokens import longest
+from shroom.tokens import longest, padded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -79,8 +79,8 @@ class SequenceClassifier:
 
     @cached_property
     def tokenizer(self) -> Any:
-        """The tokenizer that lies beside the weights."""
-        found = hub.tokenizer(self._folder, self._revision)
+        """The tokenizer that lies beside the weights, with the padding that they know."""
+        found = padded(hub.tokenizer(self._folder, self._revision), self.config)
         if self.config.model_type != "xlnet":  # its score is at the last place
             found.padding_side = "right"  # places may be counted from the left
         return found
@@ -139,8 +139,7 @@ class SequenceClassifier:
                 return in_integers(self._graph, told, self._texts())
             return of_onnx(told, told)
         model = hub.model(self._kind, self._name, self._revision, self._device)
-        if model.config.pad_token_id is None:
-            model.config.pad_token_id = self.tokenizer.pad_token_id
+        model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
         if precision == "int8":
             from shroom.exporting import classifier_graph
 

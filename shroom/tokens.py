@@ -65,6 +65,29 @@ def longest(tokenizer: Any, config: Any) -> int:
     return min(known, default=_USUAL)
 
 
+def padded(tokenizer: Any, config: Any = None) -> Any:
+    """Return a tokenizer that fills up batches with what its model takes for padding.
+
+    A causal classifier has its score at the last token that is no padding. Where it does not name
+    the padding, that is the last token whatever it is, so that the padding must end no text.
+
+    Parameters
+    ----------
+    tokenizer : tokenizer of transformers
+        Is changed.
+    config : config of transformers, optional
+        Of its model; behind a mask it does not matter what the padding is.
+    """
+    named = getattr(config, "pad_token_id", None)
+    if named is not None and 0 <= named < len(tokenizer):
+        tokenizer.pad_token = str(tokenizer.convert_ids_to_tokens(named))
+    elif tokenizer.pad_token in (None, tokenizer.eos_token):
+        known = (tokenizer.bos_token, tokenizer.unk_token, tokenizer.eos_token)
+        found = next((token for token in known if token is not None), None)
+        tokenizer.pad_token = found or str(tokenizer.convert_ids_to_tokens(0))
+    return tokenizer
+
+
 def encoded(tokenizer: Any, texts: Iterable[str]) -> dict[str, NDArray[np.int32]]:
     """Return the ids of each distinct text's tokens, without special ones."""
     distinct = list(dict.fromkeys(texts))
@@ -103,8 +126,6 @@ class PairReader:
 
     def __init__(self, tokenizer: Any, room: int) -> None:
         tokenizer.split_special_tokens = True
-        if tokenizer.pad_token is None:  # what it is does not matter behind the mask
-            tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
         self._tokenizer = tokenizer
         self._frame = _Frame(tokenizer)
         self.room = room

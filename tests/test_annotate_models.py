@@ -97,9 +97,8 @@ def llama_reward(folder, *, chat):
 
 def without_padding(folder):
     """Take from a model what names its padding, as many have none."""
-    for name, key in (("config.json", "pad_token_id"), ("tokenizer_config.json", "pad_token")):
-        content = json.loads((folder / name).read_text())
-        (folder / name).write_text(json.dumps({**content, key: None}))
+    tiny_models.change(folder, "config.json", pad_token_id=None)
+    tiny_models.change(folder, "tokenizer_config.json", pad_token=None)
     return folder
 
 

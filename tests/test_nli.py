@@ -14,7 +14,8 @@ import pytest
 from conftest import DATA, write_json
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, nli_model
+from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, change, nli_model
+from tokenizers import processors
 
 from shroom import hub
 from shroom.datapoint import Datapoint, Reference, Task
@@ -350,6 +351,28 @@ def test_padding_is_where_the_tokenizer_has_it(side, made):
     expected = tokenizer(*map(list, zip(*pairs)), padding=True)
     for key, rows in reader.batch(pairs).items():
         np.testing.assert_array_equal(rows, expected[key])
+
+
+@pytest.mark.parametrize("marked", [False, True], ids=["plain", "ends in eos"])
+@pytest.mark.parametrize("named", [3, 0, None, -1])
+def test_a_causal_classifier_reads_no_padding(named, marked, tmp_path):
+    folder = str(nli_model(tmp_path, "llama", THREE))
+    if marked:
+        tokenizer = hub.tokenizer(folder)
+        tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>",
+            pair="<s> $A </s> $B </s>",
+            special_tokens=[("<s>", 1), ("</s>", 2)],
+        )
+        tokenizer.save_pretrained(folder)
+    change(tmp_path, "config.json", pad_token_id=named)
+    change(tmp_path, "tokenizer_config.json", pad_token=None)
+    by_label = directly(folder, PAIRS)
+    expected = np.column_stack([by_label[name] for name in THREE])
+    for tokens in (1, 10**6):  # alone and together
+        found = NLI(folder).probabilities(PAIRS, Run(batch_tokens=tokens))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.ptp(expected, axis=0).min() > 0.05
 
 
 # --- what is too long

@@ -3,6 +3,8 @@
 import gzip
 import json
 import math
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -350,6 +352,15 @@ def test_bertscore_of_agreement_and_its_opposite(tmp_path, encoder):
     twice = bert_p(tmp_path, encoder, HYP, NEAR * 2)
     assert twice == pytest.approx(bert_p(tmp_path, encoder, HYP, NEAR), abs=1e-6)
     assert bert_p(tmp_path, encoder, HYP, ["", " \n"]) == 1
+
+
+def test_bertscore_without_a_name_for_padding(tmp_path, encoder):
+    from tiny_models import change
+
+    folder = Path(shutil.copytree(encoder, tmp_path / "padless"))
+    change(folder, "tokenizer_config.json", pad_token=None)
+    found = bert_p(tmp_path, str(folder), HYP, NEAR)
+    assert found == pytest.approx(bert_p(tmp_path, encoder, HYP, NEAR), abs=1e-6)
 
 
 def test_bertscore_does_not_depend_on_the_batches_and_says_what_it_cut(tmp_path, encoder):

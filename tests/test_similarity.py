@@ -12,6 +12,7 @@ from tiny_models import (
     ENCODER_ARCHITECTURES,
     HIDDEN,
     TEXT,
+    change,
     encoder,
     write_modules,
     write_pooling,
@@ -91,6 +92,13 @@ def test_embeddings_are_those_of_a_direct_forward_pass(architecture, pooling, ma
         np.testing.assert_allclose(found, expected, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
     assert np.abs(found[0] - found[1]).max() > 0.05
+
+
+def test_a_tokenizer_that_names_no_padding(tmp_path):
+    folder = str(encoder(tmp_path, "bert"))
+    expected = directly(folder, TEXTS, "mean")
+    change(tmp_path, "tokenizer_config.json", pad_token=None)
+    np.testing.assert_allclose(SentenceEncoder(folder).embed(TEXTS, Run()), expected, atol=1e-5)
 
 
 def test_each_distinct_text_is_embedded_once(made):

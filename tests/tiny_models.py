@@ -69,9 +69,17 @@ def nli_model(
         "bert": transformers.BertForSequenceClassification,
         "deberta-v2": transformers.DebertaV2ForSequenceClassification,
         "t5": transformers.T5ForSequenceClassification,
+        "llama": transformers.LlamaForSequenceClassification,
     }
     config = _config(architecture, length, **named)
     return _saved(folder, architecture, kinds[architecture], config, seed, length)
+
+
+def change(folder: Path, name: str, **keys: object) -> None:
+    """Change keys of one of a model's files of json."""
+    path = Path(folder) / name
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**content, **keys}), encoding="utf-8")
 
 
 def encoder(

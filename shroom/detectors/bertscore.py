@@ -14,7 +14,7 @@ import numpy as np
 from shroom import hub
 from shroom.batching import batches
 from shroom.inference import RUN, over
-from shroom.tokens import counts, longest, plain
+from shroom.tokens import counts, longest, padded, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ class BertScore:
 
     def _load(self, device: str | None) -> tuple[Any, Any]:
         if device not in self._loaded:
-            tokenizer = hub.tokenizer(self.model, self.revision)
+            tokenizer = padded(hub.tokenizer(self.model, self.revision))
             tokenizer.split_special_tokens = True  # a text is only ever text
             found = hub.model("encoder", self.model, self.revision, device)
             if getattr(found.config, "is_encoder_decoder", False):

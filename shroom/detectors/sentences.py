@@ -17,7 +17,7 @@ from shroom import hub
 from shroom.detectors.windowed import Windowed, Windows
 from shroom.inference import over
 from shroom.problems import ShroomError, show
-from shroom.tokens import counts, longest, plain
+from shroom.tokens import counts, longest, padded, plain
 from shroom.windows import windows
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class SentenceEncoder:
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
         self.layout = layout(name, revision)
         self._name = name
-        self._tokenizer = hub.tokenizer(name, revision)
+        self._tokenizer = padded(hub.tokenizer(name, revision))
         self._tokenizer.split_special_tokens = True  # a text is only ever text
         self._special = int(self._tokenizer.num_special_tokens_to_add(pair=False))
         self._model = hub.model("encoder", name, revision, device)

@@ -106,7 +106,6 @@ class _Model:
             raise ShroomError(
                 f"{name}: has {model.config.num_labels} classes; a reward model has one, its score"
             )
-        model.tokenizer.pad_token = _padding(model.tokenizer, model.config)
         self._name, self._room = name, model.room
         self._reader = _reader(name, model.tokenizer, model.room, template)
 
@@ -123,20 +122,6 @@ class _Model:
         found = self._model.logits(pairs, shortened, self._reader.batch, scope, run)
         values: list[float] = found[:, 0].tolist()
         return values
-
-
-def _padding(tokenizer: Any, config: Any) -> str:
-    """Return the token that fills up batches.
-
-    A causal model has its score at the last token that is no padding. Where it does not name the
-    padding, that is the last token whatever it is, so that the padding must end no text.
-    """
-    named = config.pad_token_id
-    if named is not None and 0 <= named < len(tokenizer):
-        return str(tokenizer.convert_ids_to_tokens(named))
-    if tokenizer.pad_token not in (None, tokenizer.eos_token):
-        return str(tokenizer.pad_token)
-    return str(tokenizer.bos_token or tokenizer.unk_token or tokenizer.eos_token)
 
 
 def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairReader | _TextReader:

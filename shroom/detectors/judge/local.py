@@ -12,6 +12,7 @@ from shroom.detectors.judge.answers import Verdict, from_one, meaning, official_
 from shroom.detectors.judge.budget import Estimate, tokens_in
 from shroom.inference import over
 from shroom.problems import ShroomError
+from shroom.tokens import padded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,7 +156,7 @@ class Local:
     def _load(self, device: str | None) -> None:
         if self._model is not None:
             return
-        found = hub.tokenizer(self.name, self.revision)
+        found = padded(hub.tokenizer(self.name, self.revision))
         template = getattr(found, "chat_template", None)
         if self.mode == "chat" and not template:
             raise ShroomError(
@@ -164,8 +165,6 @@ class Local:
         self.mode = self.mode or ("chat" if template else "completion")
         # Batches differ in length; what is padded must not move the end, where the answer begins.
         found.padding_side = "left"
-        if found.pad_token is None:
-            found.pad_token = found.eos_token or found.unk_token
         self._yes, self._no = (answer_ids(found, word) for word in ("yes", "no"))
         if set(self._yes) & set(self._no):
             raise ShroomError(
