@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.growing import append, opened, remove, unwritable
+from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+#: How each line begins.
+_FIRST = b'[["'
 #: How the name of an unfinished run's file ends.
 PARTIAL = ".partial"
 
@@ -41,6 +44,11 @@ class Journal:
     kept : int
         How many results the file has now.
 
+    Raises
+    ------
+    ShroomError
+        Where the file is not one of a run: it is left alone.
+
     Examples
     --------
     >>> import tempfile
@@ -54,6 +62,11 @@ class Journal:
         self.path = Path(path)
         self.known: dict[str, list[float]] = {}
         if self.path.is_file():
+            if not _is_of_a_run(self.path):
+                raise ShroomError(
+                    f"{path}: is no record of an interrupted run, and would be overwritten; move "
+                    "it away, or name another output"
+                )
             if resume:
                 self.known = dict(self._entries())
             else:
@@ -113,6 +126,14 @@ class Journal:
                     whole += len(line)
                     yield from _batch(line)
         os.truncate(self.path, whole)
+
+
+def _is_of_a_run(path: Path) -> bool:
+    """Return whether a file is empty, was begun as a journal, or has a sound line of one."""
+    with path.open("rb") as stream:
+        first = next(stream, b"")
+        begun = first.startswith(_FIRST) or _FIRST.startswith(first)
+        return begun or any(_batch(line) for line in stream)
 
 
 def _batch(line: bytes) -> list[tuple[str, list[float]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from importlib import metadata
 from importlib.util import find_spec
@@ -74,6 +75,15 @@ def run_record(
             **_versions(),
         },
     }
+
+
+def is_run_record(path: Path) -> bool:
+    """Return whether a file is a record of :func:`run_record`."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"recipe", "detector", "versions"} <= found.keys()
 
 
 def _scores(output: Path, data: str, made: Collection[str]) -> list[dict[str, Any]]:

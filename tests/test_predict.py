@@ -611,6 +611,41 @@ def test_what_is_called_like_the_kept_results_is_not_removed(slow, out, shroom):
     assert json.loads(data.read_text()) == gold(12)
 
 
+def test_a_file_of_the_users_is_no_journal(slow, data, out, shroom):
+    mine = out / "p.json.partial"
+    mine.write_text("chapter one\n")
+    for more in ([], ["--resume"]):
+        code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", *more)
+        assert (code, "p.json.partial: is no record of an interrupted run" in err) == (1, True)
+        assert mine.read_text() == "chapter one\n"
+
+
+@pytest.mark.parametrize("half", ["", "[", '[["abc', '[["key", ["x"]]]\n'])
+def test_what_a_killed_run_has_left_is_a_journal(slow, data, out, shroom, half):
+    (out / "p.json.partial").write_text(half)
+    assert shroom("predict", "slow", data, "-o", out / "p.json", "--resume")[0] == 0
+    assert listing(out) == ["p.json"]
+
+
+def test_a_run_into_the_folder_of_its_data_is_taken_up_again(slow, tmp_path, shroom):
+    data = tmp_path / "d"
+    write_json(data / "val.model-aware.json", gold(12))
+    interrupted(slow, shroom, data, data / "p.json", after=4)
+    assert (data / "p.json.partial").exists()
+    assert shroom("predict", "slow", data, "-o", data / "p.json", "--resume")[0] == 0
+    assert slow.asked == hyps(gold(12))[4:]
+    assert listing(data) == ["p.json", "val.model-aware.json"]
+
+
+def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
+    data = write_json(tmp_path / "val.model-aware.json", gold(12))
+    (out / "run.json").write_text("mine")
+    code, _, err = shroom("predict", "slow", data, "-o", out)
+    assert not slow.asked
+    assert (code, "run.json: is no record of a run" in err) == (1, True)
+    assert (listing(out), (out / "run.json").read_text()) == (["run.json"], "mine")
+
+
 # --- what is written, and where
 
 

@@ -25,7 +25,7 @@ from shroom.journal import PARTIAL, Journal
 from shroom.predictions import check_data, check_made, made_by, name_for, remarks, wanted
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.recipe import Recipe
-from shroom.record import run_record
+from shroom.record import is_run_record, run_record
 from shroom.submission import Name
 from shroom.writing import (
     names_a_file,
@@ -105,7 +105,9 @@ def command(
     names = [name_for(Name.guess(file.base), output, file.base) for file in files]
     prepare(output, names, inputs)
     kept = output.rstrip("/") + PARTIAL
-    refuse_overwriting([kept], inputs)
+    # In a folder of inputs it may lie: a journal is none, and nothing else is taken for one.
+    refuse_overwriting([kept], [path for path in inputs if path and not Path(path).is_dir()])
+    record = _record_in(output)
     cache = None if no_cache else opened(_note)
     began = time.monotonic()
     with nullcontext() if output == "-" else _journal(kept, resume=resume) as journal:
@@ -114,13 +116,25 @@ def command(
         seconds = time.monotonic() - began
         check_made(made)
         write_files(output, made, inputs)
-    if not (names_a_file(output) or names_a_zip(output) or output == "-"):
-        place = Path(output) / RUN_RECORD
-        place.unlink(missing_ok=True)  # that of another run
+    if record:
+        record.unlink(missing_ok=True)  # that of another run
         if recipe.path:
-            record = run_record(recipe, chosen, files, data, Path(output), seconds, made)
-            write_atomically(place, json.dumps(record, indent=2, default=str) + "\n")
+            content = run_record(recipe, chosen, files, data, Path(output), seconds, made)
+            write_atomically(record, json.dumps(content, indent=2, default=str) + "\n")
     say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
+
+
+def _record_in(output: str) -> Path | None:
+    """Return where the record of a run lies, if its output is a folder; refuse another's file."""
+    if names_a_file(output) or names_a_zip(output) or output == "-":
+        return None
+    place = Path(output) / RUN_RECORD
+    if place.exists() and not is_run_record(place):
+        raise ShroomError(
+            f"{place}: is no record of a run, and would be overwritten; move it away, or name "
+            "another folder"
+        )
+    return place
 
 
 def _note(text: str) -> None:
