@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 #: How torch (on CUDA, MPS and the CPU) and ONNX Runtime say that memory does not suffice.
-NO_MEMORY = re.compile(r"out of memory|(allocate|not enough) memory|bad_alloc", re.IGNORECASE)
+_NO_MEMORY = re.compile(
+    r"out of memory|(allocate|not enough) memory|bad_alloc|STATUS_ALLOC_FAILED", re.IGNORECASE
+)
 #: The most numbers that the attention of a head has for all batches computed at a time: those of a
 #: single text of 4096 tokens, which take 0.8 GiB with 12 heads.
 _SCORES = 4096**2
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Return whether an error says that memory does not suffice."""
+    return isinstance(error, MemoryError) or bool(_NO_MEMORY.search(str(error)))
 
 
 class Again(Exception):  # noqa: N818 - it asks for something, and is no error
@@ -143,7 +150,7 @@ def _values(work: Callable[[list[Item]], NDArray[Any]], batch: list[Item]) -> ND
     try:
         values = np.asarray(work(batch), np.float64).reshape(len(batch), -1)
     except RuntimeError as error:
-        if NO_MEMORY.search(str(error)):
+        if lacks_memory(error):
             raise MemoryError from error
         raise
     if not np.isfinite(values).all():

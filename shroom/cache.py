@@ -15,6 +15,7 @@ import time
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -252,6 +253,11 @@ def digest_of(paths: Iterable[Path]) -> str:
                 own.update(block)
         digest.update(f"{path.name} {own.hexdigest()}\n".encode())
     return digest.hexdigest()
+
+
+def versions(*modules: str) -> str:
+    """Return the names and versions of what a value is computed with, for an address."""
+    return " ".join(f"{name} {import_module(name).__version__}" for name in modules)
 
 
 def _connected(path: Path, patience: float) -> sqlite3.Connection:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.batching import NO_MEMORY
+from shroom.batching import lacks_memory
 from shroom.cores import threads
 from shroom.problems import ShroomError
 
@@ -58,7 +58,7 @@ def of_torch(model: Any, *, compiled: bool = False) -> Forward:
             try:
                 logits = ways[0](**given).logits
             except Exception as error:
-                if len(ways) == 1 or NO_MEMORY.search(str(error)):
+                if len(ways) == 1 or lacks_memory(error):
                     raise
                 del ways[0]  # the compiler can raise anything
                 logits = ways[0](**given).logits
@@ -117,7 +117,7 @@ def _ran(opened: Any, outputs: list[str], batch: Batch, told: str) -> list[NDArr
     except Exception as error:  # the runtime's own classes have no public names
         if not type(error).__module__.startswith("onnxruntime"):
             raise
-        if NO_MEMORY.search(str(error)):
+        if lacks_memory(error):
             raise MemoryError(_line(error)) from error
         raise ShroomError(f"{told}: the runtime cannot run it: {_line(error)}") from error
     return found

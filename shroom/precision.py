@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from shroom.batching import Again
+from shroom.batching import Again, lacks_memory
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -123,23 +123,42 @@ class Trusted:
         if self._forward is not None:
             return
         *tried, last = self._precisions
-        exact = self._logits(self._load(last), sample) if tried else []
-        n = sum(map(len, exact))
-        for name in tried:
-            try:
-                forward = self._load(name)
-                found = self._logits(forward, sample)
-            except Exception as error:  # noqa: BLE001 - an operator may be missing, and much more
-                note(f"{name} cannot be had: {next(iter(str(error).splitlines()), '')}")
-                continue
-            off = max(map(apart, exact, found), default=0.0)
-            if off <= TOLERANCE:
-                note(f"{name} is at most {off:.4f} off {last} on a sample of {n}")
-                self.precision, self._forward = name, forward
-                return
-            note(f"{name} is {off:.4f} off {last} on a sample of {n}, so it is not used")
+        exact = []
+        if tried:
+            forward = self._had(last)
+            exact = [_logits(forward, batch) for batch in sample]
             del forward
+        for name in tried:
+            self._forward = self._tried(name, exact, sample)
+            if self._forward:
+                self.precision = name
+                return
         self._use(last)
+
+    def _tried(
+        self, name: str, exact: list[NDArray[Any] | None], sample: Sequence[Any]
+    ) -> Forward | None:
+        """Return the forward pass in a precision if it agrees with the exact logits; note it."""
+        last = self._precisions[-1]
+        try:
+            forward = self._had(name)
+            found = [_logits(forward, batch) for batch in sample]
+        except Exception as error:  # noqa: BLE001 - an operator may be missing, and much more
+            self._note(f"{name} cannot be had: {next(iter(str(error).splitlines()), '')}")
+            return None
+        both = [(x, y) for x, y in zip(exact, found) if x is not None and y is not None]
+        n = sum(len(x) for x, _ in both)
+        if len(both) < len(sample):
+            left_out = sum(map(len, sample)) - n
+            self._note(
+                f"{left_out} of a sample did not fit into memory, and tell nothing of {name}"
+            )
+        off = max((apart(x, y) for x, y in both), default=0.0 if not sample else 1.0)
+        if off <= TOLERANCE:
+            self._note(f"{name} is at most {off:.4f} off {last} on a sample of {n}")
+            return forward
+        self._note(f"{name} is {off:.4f} off {last} on a sample of {n}, so it is not used")
+        return None
 
     def __call__(self, batch: Any) -> NDArray[Any]:
         """Return what the forward pass gives.
@@ -165,12 +184,30 @@ class Trusted:
 
     def _use(self, name: str) -> None:
         self._forward = None  # both at once may not fit into memory
-        self.precision, self._forward = name, self._load(name)
+        self.precision, self._forward = name, self._had(name)
 
-    @staticmethod
-    def _logits(forward: Forward, sample: Sequence[Any]) -> list[NDArray[Any]]:
+    def _had(self, name: str) -> Forward:
+        """Return the forward pass in a precision; where memory does not suffice, say so."""
+        try:
+            return self._load(name)
+        except Exception as error:
+            if not lacks_memory(error):
+                raise
+            raise ShroomError(
+                "the model does not fit into the device's memory: try --device cpu, or a smaller "
+                "model"
+            ) from error
+
+
+def _logits(forward: Forward, batch: Any) -> NDArray[Any] | None:
+    """Return the logits of a batch, or ``None`` where it does not fit into memory."""
+    try:
         with np.errstate(over="ignore"):
-            return [forward(batch) for batch in sample]
+            return forward(batch)
+    except Exception as error:
+        if lacks_memory(error):
+            return None
+        raise
 
 
 def apart(exact: NDArray[Any], found: NDArray[Any]) -> float:

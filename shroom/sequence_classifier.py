@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from shroom import hub
 from shroom.batching import batches
-from shroom.cache import digest_of
+from shroom.cache import digest_of, versions
 from shroom.cores import threads
 from shroom.eight_bits import TEXTS
 from shroom.forward import greatest, in_integers, of_onnx, of_torch
@@ -122,7 +121,8 @@ class SequenceClassifier:
 
     def _workers(self) -> int:
         """Return how many batches are computed at a time: one by what computing changes."""
-        in_torch = self._graph is None and self._forward.precision != "int8"
+        # In torch from the start, or where what is tried turns out not to be trusted later.
+        in_torch = self._graph is None
         changed = self._compiled or _changes(self.config)
         return 1 if self._device != "cpu" or (in_torch and changed) else threads()
 
@@ -180,11 +180,12 @@ class SequenceClassifier:
         if self._content is None:
             return None
         in_torch = self._graph is None and self._forward.precision != "int8"
-        runtime = "torch" if in_torch else "onnxruntime"
+        # What is brought to integers here comes from torch as well.
+        runtimes = ["torch"] * (self._graph is None) + ["onnxruntime"] * (not in_torch)
         about = f"{self._content} {self._precision()} {self.room} {self._device}"
-        version = import_module(runtime).__version__
+        used = versions("tokenizers", "transformers", *runtimes)
         # Within a process the scope may name a folder, which does not matter elsewhere.
-        return f"{scope.replace(self._identity, '')} {about} {runtime} {version}"
+        return f"{scope.replace(self._identity, '')} {about} {used}"
 
 
 def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[list[Item]]:

@@ -391,7 +391,7 @@ def test_blank_generations_say_nothing(nli_folder):
         ({"methods": []}, "methods: expected a name or a list of names"),
         ({"methods": ["ngram", "nli"]}, "nli needs a model; give nli_model"),
         ({"methods": "bertscore"}, "bertscore needs a model; give encoder"),
-        ({"n": 0}, "n: expected an order of n-grams"),
+        ({"n": 0}, "n: expected a whole number from 1 to 9, got 0"),
         ({"aggregate": "min"}, "aggregate: expected one of"),
         ({"method": "nli"}, "did you mean 'methods'"),
     ],

@@ -23,6 +23,7 @@ from shroom.detectors.nli import NLI
 from shroom.inference import RUN, Run, over
 from shroom.journal import Journal
 from shroom.problems import ShroomError
+from shroom.sequence_classifier import SequenceClassifier
 
 
 @pytest.fixture
@@ -96,6 +97,21 @@ def test_keys_tell_all_that_counts_apart(monkeypatch):
     monkeypatch.setattr("shroom.cache.__version__", "another")
     assert key_of("a model", ("a", "b")) not in keys
     assert len(keys) == 3 * 6
+
+
+@pytest.mark.parametrize("module", ["tokenizers", "transformers", "torch"])
+def test_an_address_tells_the_versions_of_what_computes(module, tmp_path, monkeypatch):
+    model = SequenceClassifier("nli", str(nli_model(tmp_path)), None, Run(device="cpu"))
+    before = model._address("")
+    monkeypatch.setattr(f"{module}.__version__", "99")
+    assert model._address("") != before
+
+
+@pytest.mark.parametrize("module", ["tokenizers", "onnxruntime"])
+def test_the_shipped_models_address_does_so_too(module, monkeypatch):
+    before = CrossEncoder()._address()
+    monkeypatch.setattr(f"{module}.__version__", "99")
+    assert CrossEncoder()._address() != before
 
 
 def test_no_text_is_stored(path):

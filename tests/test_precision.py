@@ -1,5 +1,6 @@
 """What a classifier computes in: what is tried, what is trusted, and what is gone back on."""
 
+import weakref
 from itertools import count
 
 import numpy as np
@@ -268,6 +269,39 @@ def test_a_precision_that_breaks_in_the_trial_is_not_used():
     forward, notes = settled(load, "bfloat16")
     assert forward.precision == "float32"
     assert notes == ['bfloat16 cannot be had: "addmm" not implemented']
+
+
+def test_a_trial_that_finds_no_memory_goes_by_what_fits():
+    alive = []
+
+    def load(precision):
+        def forward(batch):
+            if precision == "float32" and len(batch) > 1:
+                raise RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling it")
+            return np.array(batch, np.float32)
+
+        alive.append(weakref.ref(forward))
+        assert sum(each() is not None for each in alive) == 1  # both may not fit
+        return forward
+
+    small, large = [[0.0, 0.0]], [[1.0, 0.0]] * 3
+    forward, notes = settled(load, "bfloat16", sample=[small, large])
+    assert forward.precision == "bfloat16"
+    assert notes == [
+        "3 of a sample did not fit into memory, and tell nothing of bfloat16",
+        "bfloat16 is at most 0.0000 off float32 on a sample of 1",
+    ]
+    del forward
+    forward, notes = settled(load, "bfloat16", sample=[large])
+    assert forward.precision == "float32"
+
+
+def test_a_model_that_does_not_fit_is_told():
+    def load(precision):
+        raise torch.OutOfMemoryError(f"CUDA out of memory, {precision}")
+
+    with pytest.raises(ShroomError, match="the model does not fit into the device's memory"):
+        settled(load, "bfloat16")
 
 
 def test_a_model_that_leaves_float16_is_read_in_float32(made, tmp_path):

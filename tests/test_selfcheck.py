@@ -174,6 +174,17 @@ def test_by_id_in_any_order_and_by_order_without(tmp_path):
     assert single == by_id[1]
 
 
+def test_what_tells_the_samples_from_others(tmp_path):
+    rows = [{"id": 1, "samples": ["a", "b"]}]
+    one = SelfCheck(samples=write(tmp_path / "one.json", rows)).identity
+    assert one == SelfCheck(samples=write(tmp_path / "two.json", rows)).identity
+    rows[0]["samples"][1] = "c"
+    other = write(tmp_path / "one.json", rows)
+    assert one != SelfCheck(samples=other).identity
+    judged = SelfCheck(samples=other, variant="nli", model=["x/y", "x/z"]).identity
+    assert judged.endswith("x/y@main x/z@main")
+
+
 def test_it_is_held_against_its_samples(tmp_path):
     rows = [{"id": 9, "samples": NEAR}, {"id": 7, "samples": ["", "x"]}]
     chosen = SelfCheck(samples=write(tmp_path / "a.json", rows))

@@ -559,6 +559,7 @@ def test_it_is_held_against_what_its_detectors_read(tmp_path):
         ({"detectors": [3]}, "detectors: 0: expected a name or a table"),
         ({"detectors": ["lexical", {"model": "x"}]}, "detectors: 1: expected a name or a table"),
         ({"detectors": [{"name": "lexical", "modle": "x"}]}, "did you mean 'model'"),
+        ({"seed": -1}, "seed: expected a whole number from 0 to 4294967295, got -1"),
         ({"detectors": [{"name": "lexical", "frozen": "no"}]}, "frozen: expected true or false"),
         ({"detector": ["lexical"]}, "did you mean 'detectors'"),
         ({"model": 3}, "model: expected a path, got 3"),

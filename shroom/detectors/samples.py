@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import astuple, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +78,12 @@ class Samples:
                 "and keep the order of the data"
             )
         return cls(str(path), rows)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells these samples from others, wherever their file lies."""
+        text = json.dumps([astuple(row) for row in self.rows])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
         """Return the alternatives of each datapoint: by id where the rows have one, else by order.

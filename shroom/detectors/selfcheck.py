@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom import hub
 from shroom.detectors import settings
 from shroom.detectors.samples import Samples
 from shroom.detectors.windowed import Windows
@@ -107,9 +108,7 @@ class SelfCheck:
         self.aggregate = settings.one_of("aggregate", aggregate, AGGREGATES)
         self.threshold = settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
-        if str(n) not in tuple("123456789"):
-            raise ShroomError(f"n: expected an order of n-grams from 1 to 9, got {n!r}")
-        self.n = int(n)
+        self.n = settings.whole("n", n, 1, 9)
         if variant != "ngram" and not model:
             what = "an encoder" if variant == "bertscore" else "an NLI model"
             raise ShroomError(
@@ -146,6 +145,13 @@ class SelfCheck:
         elif hyps:
             p[judged] = self._contradiction(hyps, held, run)
         return p
+
+    @property
+    def identity(self) -> str:
+        """What tells its values from others: the samples, and the models that read them."""
+        revisions = self._revision or (None,) * len(self._models)
+        models = map(hub.identity, self._models, revisions)
+        return " ".join([f"selfcheck {self._read().digest}", *models])
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return what the hypothesis is held against: its samples."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ def whole(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
     if not least <= found <= most or found != int(found):
         expected = f"expected a whole number {_range(least, most)}"
         raise ShroomError(f"{name}: {expected}, got {show(value)}")
-    return int(found)
+    return int(value) if isinstance(value, int) else int(found)  # else the last digits may go
 
 
 def share(name: str, value: object) -> float:
@@ -62,14 +63,22 @@ def share(name: str, value: object) -> float:
 def _read(value: Any) -> float:
     """Return what is a finite number as one, and else not a number."""
     try:
-        found = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
+        found = float(value) if isinstance(value, (Real, str)) else math.nan
+    except (ValueError, OverflowError):
         return math.nan
-    return found if math.isfinite(found) else math.nan
+    return found if math.isfinite(found) and not isinstance(value, bool) else math.nan
 
 
 def _range(least: float, most: float) -> str:
-    return f"from {least:g} to {most:g}" if math.isfinite(most) else f"of at least {least:g}"
+    return (
+        f"from {_text(least)} to {_text(most)}"
+        if math.isfinite(most)
+        else (f"of at least {_text(least)}")
+    )
+
+
+def _text(bound: float) -> str:
+    return str(int(bound)) if bound == int(bound) else f"{bound:g}"
 
 
 def text(name: str, value: Any) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Protocol, TypeVar
 import numpy as np
 
 from shroom.detectors import settings
-from shroom.problems import ShroomError, show
 from shroom.windows import beginning, windows
 
 if TYPE_CHECKING:
@@ -70,9 +69,7 @@ class Windows:
         Windows(aggregate='mean', overlap=2)
         """
         aggregate = settings.one_of("windows", windows, AGGREGATES)
-        if isinstance(overlap, bool) or not str(overlap).isdecimal() or int(str(overlap)) > 100:
-            raise ShroomError(f"overlap: expected sentences from 0 to 100, got {show(overlap)}")
-        return cls(aggregate, int(str(overlap)))
+        return cls(aggregate, settings.whole("overlap", overlap, 0, 100))
 
     @property
     def cut(self) -> bool:

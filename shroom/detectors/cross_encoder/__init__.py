@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.cache import digest_of
+from shroom.cache import digest_of, versions
 from shroom.cores import threads
 from shroom.datapoint import Rule, premises
 from shroom.detectors import settings
@@ -95,7 +95,7 @@ class CrossEncoder:
         self.recipe: dict[str, Any] = {
             "encoder": encoder,
             "revision": revision,
-            "seed": seed,
+            "seed": settings.whole("seed", seed, 0, 2**32 - 1),
             "stages": stages,
         }
         self.report: Any = lambda *_: None  # gets the name of what is trained, and its progress
@@ -241,9 +241,7 @@ class CrossEncoder:
         """Return what p depends on beside the texts; ``None`` of a model that was fitted here."""
         if self._trained is not None:
             return None
-        import onnxruntime
-
-        return f"{self.name} {self._content} onnxruntime {onnxruntime.__version__}"
+        return f"{self.name} {self._content} {versions('onnxruntime', 'tokenizers')}"
 
     @cached_property
     def _content(self) -> str:
