@@ -11,11 +11,12 @@ import hashlib
 import json
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.batching import batched
+from shroom.batching import Again, batched
 from shroom.cache import key_of
 from shroom.cores import give_back
 from shroom.problems import ShroomError
@@ -170,19 +171,34 @@ def _computed(
     workers: int,
 ) -> NDArray[np.float64]:
     """Return the values of distinct items, the longest of which are first: shape [items, k]."""
-    rows = _Rows(len(items))
-    if run.journal and run.journal.known:
-        told = scope()
-        for row, item in enumerate(items):
-            rows.put([row], run.journal.known.get(_key(told, item)))
-    cache = _Recall(run.cache, address)
-    recalled = cache.fill(rows, items)
+    rows, cache = _Rows(len(items)), _Recall(run.cache, address)
+
+    def recall() -> set[int]:
+        """Take what an earlier run has computed; return the rows that are from the cache."""
+        known, told = (run.journal.known, scope()) if run.journal else ({}, "")
+        for row in np.flatnonzero(~rows.known).tolist() if known else ():
+            rows.put([row], known.get(_key(told, items[row])))
+        return cache.fill(rows, items)
+
+    def changed(again: Again) -> None:
+        again.change()
+        recall()
+
+    def worked(batch: list[Item]) -> NDArray[Any]:
+        try:
+            return work(batch)
+        except Again as again:  # an earlier run has had to change, too
+            raise Again(partial(changed, again)) from again
+
+    recalled = recall()
     if recalled:
         share = f"{len(recalled)} of {len(items)} results"
         run.note(f"{share} are those of earlier runs, from the cache")
     # Batches are those that a run without a stop would form, so that its very values come out.
     order = [row for row in range(len(items)) if row not in recalled]
-    with closing(batched(items, lengths, order, rows.known, work, run.tokens, workers)) as computed:
+    with closing(
+        batched(items, lengths, order, rows.known, worked, run.tokens, workers)
+    ) as computed:
         for done, (batch, values) in enumerate(computed, start=1):
             rows.put(batch, values)
             part = [items[row] for row in batch]

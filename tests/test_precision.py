@@ -15,7 +15,7 @@ from shroom import precision as precision_module
 from shroom.batching import Again
 from shroom.cache import Cache
 from shroom.detectors.nli import NLI
-from shroom.inference import Run
+from shroom.inference import Run, over
 from shroom.journal import Journal
 from shroom.precision import TOLERANCE, Trusted, apart, precisions, softmax
 from shroom.problems import ShroomError
@@ -379,6 +379,37 @@ def test_what_is_gone_back_on_is_told_and_kept_apart(made, tmp_path, monkeypatch
     halves, _ = probabilities(folder, "float32", journal=again)
     assert 0 < (halves == found).all(axis=1).sum() < len(PAIRS)  # float32 is known as float32
     np.testing.assert_allclose(halves, exact, atol=1e-6)
+
+
+def test_what_was_computed_after_going_back_is_not_computed_again(tmp_path):
+    computed = []
+
+    def load(precision):
+        def forward(batch):
+            computed.extend(batch)
+            values = np.array([[float(n), 0.0] for (n,) in batch])
+            if precision == "float16":
+                values[[n == 60 for (n,) in batch], 0] = np.inf
+            return values
+
+        return forward
+
+    def run(**more):
+        forward = Trusted(load, ["float16", "float32"])
+        forward.settle([[(1,)]], lambda _: None)
+        computed.clear()
+        items = [(n,) for n in range(100)]
+        how = {"scope": lambda: forward.precision, "address": lambda: forward.precision}
+        found = over(items, forward, lengths=[n for (n,) in items], run=Run(200, **more), **how)
+        assert found[:, 0].tolist() == list(range(100))
+
+    run(journal=Journal(tmp_path / "journal"))
+    run(journal=Journal(tmp_path / "journal", resume=True))
+    assert {(60,)} <= set(computed)
+    assert len(computed) <= 3  # the batch that does not go
+    run(cache=Cache(tmp_path / "cache"))
+    run(cache=Cache(tmp_path / "cache"))
+    assert len(computed) <= 3
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
