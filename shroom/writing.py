@@ -129,6 +129,38 @@ def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None
             raise ShroomError(f"{target}: is an input, and inputs are never touched; name another")
 
 
+def refuse_adding(targets: Iterable[Source], inputs: Iterable[Source]) -> None:
+    """Raise :class:`ShroomError` if a target would be one more file in a folder that is an input.
+
+    For what reads all files of a folder: the next run would read its own results.
+    """
+    folders = [Path(os.path.realpath(path)) for path in inputs if Path(path).is_dir()]
+    for target in targets:
+        above = Path(os.path.realpath(target)).parents
+        if any(folder in above for folder in folders):
+            raise ShroomError(
+                f"{target}: would lie in the folder that is read, and be read the next time; "
+                "name a place outside"
+            )
+
+
+def ending(out: Source) -> str:
+    """Return what a file's name ends in, whether it is gzipped or not.
+
+    Examples
+    --------
+    >>> ending("a.JSONL.gz")
+    '.jsonl'
+    """
+    return Path(os.fspath(out).lower().removesuffix(".gz")).suffix
+
+
+def check_ending(out: Source, *known: str) -> None:
+    """Raise :class:`ShroomError` if an output is one file, and its name ends in something else."""
+    if os.fspath(out) != "-" and names_a_file(out) and ending(out) not in known:
+        raise ShroomError(f"{out}: its name should end in {' or '.join(known)}, for its form")
+
+
 def encoded(name: str, text: str) -> bytes:
     r"""Return the JSON text of a list as the file's name wants it.
 

@@ -674,6 +674,9 @@ def test_rank_does_what_annotate_does(shroom, tmp_path, config):
         (["--ranker", "best"], 2, "best"),
         (["--ranked", "{out}"], 2, "one file"),
         (["--ranked", "{scored}"], 1, "scored.jsonl"),
+        (["--ranked", "-"], 2, "go to files"),
+        (["--pairs", ""], 2, "an empty name names no place"),
+        (["--pairs", "{folder}"], 1, "is a folder; name a file"),
         (["--scores", "none"], 1, "no generation has any of the scores none"),
     ],
 )
@@ -681,10 +684,12 @@ def test_wrong_command_lines_of_rank(shroom, tmp_path, args, code, said):
     rows = rows_of([asked(i, sim2answer_score=[0.1, 0.1 * i]) for i in range(4)])
     scored = lines(tmp_path / "scored.jsonl", rows)
     out = tmp_path / "out.jsonl"
-    found = shroom("rank", scored, "-o", out, *(a.format(out=out, scored=scored) for a in args))
+    out.write_text("of an earlier run")
+    places = {"out": out, "scored": scored, "folder": tmp_path}
+    found = shroom("rank", scored, "-o", out, *(a.format(**places) for a in args))
     assert found[0] == code
     assert said in found[2]
-    assert not out.exists()
+    assert out.read_text() == "of an earlier run"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "1\n", "{}\n", '{"query": [], "preference": []}\n'])

@@ -107,6 +107,14 @@ def test_ids_align_whatever_the_order(shroom, tmp_path):
     assert [(row["id"], row[P]) for row in rows] == [(5, 0.5), (6, 0.6), (7, 0.7)]
 
 
+@pytest.mark.parametrize("line", ["0.334,0.667", "0.34,0.67", "1.0,0.0"])
+def test_probabilities_that_were_rounded_are_taken(shroom, tmp_path, line):
+    one, other = map(float, line.split(","))
+    code, rows, err = convert(shroom, tmp_path, [line])
+    assert code == 0, err
+    assert rows[0][P] == one / (one + other)
+
+
 BAD = {
     "number": (["x,0.1"], 'item 0: p(Contr): expected a finite number, got "x" at line 2'),
     "empty field": ([",0.1"], 'item 0: p(Contr): expected a finite number, got "" at line 2'),

@@ -704,6 +704,23 @@ def test_inputs_are_not_overwritten_and_nan_is_no_threshold(corrupt, tmp_path):
     assert data.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("output", "code", "said"),
+    [
+        ("{d}", 1, "would lie in the folder that is read"),
+        ("{d}/new/c.json", 1, "would lie in the folder that is read"),
+        ("{d}.csv", 1, "its name should end in .json or .jsonl"),
+        ("", 2, "an empty name names no place"),
+    ],
+)
+def test_an_output_that_the_next_run_could_not_read(corrupt, tmp_path, output, code, said):
+    folder = tmp_path / "d"
+    write_json(folder / "val.json", rows_of(POINTS))
+    found, _, err = corrupt(folder, "-o", output.format(d=folder))
+    assert (found, said in err) == (code, True), err
+    assert [path.name for path in tmp_path.rglob("*")] == ["d", "val.json"]
+
+
 def test_unlabelled_data_on_request(corrupt, tmp_path):
     rows = [{k: v for k, v in row.items() if k in ("hyp", "src", "tgt", "task")}
             for row in rows_of(POINTS)]  # fmt: skip

@@ -461,6 +461,13 @@ def test_a_wrong_command_line(options, code, said, native, shroom, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_no_folder_that_is_read_gets_another_file(native, shroom):
+    path = native("felm")
+    code, _, told = shroom("datasets", "convert", "felm", path.parent, "-o", path.parent)
+    assert (code, "would lie in the folder that is read" in told) == (1, True), told
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_names_without_files_or_datapoints(native, shroom, tmp_path, monkeypatch):
     path, out = native("felm"), tmp_path / "out.json"
     assert "did you mean 'felm'?" in shroom("datasets", "convert", "flem", path, "-o", out)[2]

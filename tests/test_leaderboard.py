@@ -494,6 +494,11 @@ def test_outputs_never_touch_inputs(places, tmp_path, shroom):
             assert code == 1
             assert "is an input" in err
         assert read.read_bytes() == before
+    page = tmp_path / "page.html"
+    page.write_text("of an earlier run")
+    code, _, err = shroom("leaderboard", *places, "-o", tmp_path, "--html", page)
+    assert (code, "is a folder; name a file" in err) == (1, True)
+    assert page.read_text() == "of an earlier run"
     same = tmp_path / "same.html"
     assert shroom("leaderboard", *places, "-o", same, "--html", same)[0] == 2
     assert shroom("leaderboard", *places, "--html", "-")[0] == 2

@@ -19,7 +19,7 @@ from shroom.datapoint import Label
 from shroom.problems import Problems, ShroomError
 from shroom.report.text import align
 from shroom.table import P
-from shroom.writing import prepare, write_files
+from shroom.writing import check_ending, prepare, refuse_adding, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,8 @@ def command(
     """
     if form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; name a file")
-    prepare(output, ["corrupted.json"], [data])
+    check_ending(output, ".json", ".jsonl")
+    refuse_adding(prepare(output, ["corrupted.json"], [data]), [data])
     problems = Problems()
     files = read(data, problems)
     say(problems)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +17,16 @@ from shroom.datasets.converting import convert as converted
 from shroom.datasets.places import read_here
 from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.problems import InvalidInput, Problems, ShroomError
-from shroom.writing import names_a_file, names_a_zip, prepare, write_atomically, zipped
+from shroom.writing import (
+    check_ending,
+    ending,
+    names_a_file,
+    names_a_zip,
+    prepare,
+    refuse_adding,
+    write_atomically,
+    zipped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +88,7 @@ def convert(
 
 
 def _forth(source: DataSet, paths: Sequence[str], output: str, view: str | None) -> None:
-    _check_ending(output, ".json", ".jsonl")
+    check_ending(output, ".json", ".jsonl")
     for path in paths:
         _refuse_another(source.name, path)
     problems = Problems()
@@ -95,7 +103,7 @@ def _forth(source: DataSet, paths: Sequence[str], output: str, view: str | None)
         )
     texts = {f"{each.stem}.json": as_json(each.rows) for each in made if each.rows}
     if _is_one(output):
-        texts = {source.name: as_json(rows, lines=_ending(output) == ".jsonl")}
+        texts = {source.name: as_json(rows, lines=ending(output) == ".jsonl")}
     _write(output, texts, paths)
     if found.dropped:
         say([f"{found.dropped} rows could not be used, and will not come back"])
@@ -119,7 +127,7 @@ def _refuse_another(name: str, path: str) -> None:
 
 
 def _back(source: DataSet, paths: Sequence[str], output: str) -> None:
-    _check_ending(output, source.ending, *([".json"] if source.ending == ".jsonl" else []))
+    check_ending(output, source.ending, *([".json"] if source.ending == ".jsonl" else []))
     returned = [each for file, rows in _items(paths) for each in come_back(source, rows, file)]
     records = [record for each in returned for record in each.records]
     texts = {each.name: source.write(each.records) for each in returned}
@@ -137,7 +145,7 @@ def _predictions_back(source: DataSet, paths: Sequence[str], predictions: str, o
             f"{source.name}: {source.no_predictions}; score the submission against the converted "
             "data: shroom score SUBMISSION PATH"
         )
-    _check_ending(output, ".json", ".jsonl")
+    check_ending(output, ".json", ".jsonl")
     found = [] if "-" in paths else _items(paths)
     if len(found) != 1:
         raise click.UsageError("with --predictions, PATH is the one file that they are for")
@@ -168,19 +176,9 @@ def _is_one(output: str) -> bool:
     return output == "-" or names_a_file(output)
 
 
-def _ending(output: str) -> str:
-    """Return what a file's name ends in, whether it is gzipped or not."""
-    return Path(output.lower().removesuffix(".gz")).suffix
-
-
-def _check_ending(output: str, *known: str) -> None:
-    if output != "-" and names_a_file(output) and _ending(output) not in known:
-        raise ShroomError(f"{output}: its name should end in {' or '.join(known)}, for its form")
-
-
 def _listed(text: str, output: str) -> str:
     """Return JSON Lines as a list where the output's name wants one."""
-    if _ending(output) != ".json":
+    if ending(output) != ".json":
         return text
     return as_json([json.loads(line) for line in text.split("\n") if line])
 
@@ -188,6 +186,7 @@ def _listed(text: str, output: str) -> str:
 def _write(output: str, texts: Mapping[str, str], inputs: Sequence[str]) -> None:
     """Write each text whole, to what ``output`` names."""
     targets = prepare(output, list(texts), inputs)
+    refuse_adding(targets, inputs)
     if output == "-":
         click.echo(next(iter(texts.values())), nl=False)
     elif names_a_zip(output):

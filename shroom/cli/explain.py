@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom explain lexical test.model-agnostic.json --id 12
+  shroom explain lexical test.model-agnostic.json --id 10
   shroom explain lexical val.model-aware.json --index 0 --html words.html
   shroom explain nli val.model-aware.json --index 3 --model FOLDER --format json
 """

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, interval_options, say
 from shroom.problems import ShroomError, printable
-from shroom.writing import refuse_overwriting
+from shroom.writing import refuse_overwriting, refuse_unwritable
 
 if TYPE_CHECKING:
     from shroom.intervals import Intervals
@@ -67,6 +68,7 @@ def command(
     if len({os.path.realpath(path) for path in targets}) < len(targets) or html == "-":
         raise click.UsageError("the page (--html) needs a file of its own")
     refuse_overwriting(targets, [folder, gold])
+    refuse_unwritable(Path(path) for path in targets if path != "-")
     board = leaderboard(
         folder, gold, metric=metric, split=split, intervals=intervals, trials=trials
     )

@@ -23,7 +23,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: A file, a folder, a zip, or ``-`` for a pipe.
 INPUT = click.Path(exists=True, allow_dash=True)
-OUTPUT = click.Path()
+
+
+class _Output(click.Path):
+    """A place to write to; no name is none, as of a variable that is not set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the place that a text names."""
+        if not value:
+            self.fail("an empty name names no place", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+OUTPUT = _Output()
 
 
 class Number(click.FloatRange):

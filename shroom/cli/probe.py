@@ -17,7 +17,7 @@ from shroom.probing.frame import MODES, POSITIONS
 from shroom.probing.sites import KINDS
 from shroom.problems import Problems, ShroomError, nearest, printable
 from shroom.report.figures import FORMATS
-from shroom.writing import refuse_overwriting, write_atomically
+from shroom.writing import refuse_overwriting, refuse_unwritable, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,7 +205,9 @@ def _report(*, folder: str, form: str, html: str | None, output: str | None) -> 
     if output is not None and kind not in FORMATS:
         raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png")
     saved = SavedProbe.load(Path(folder))
-    refuse_overwriting([path for path in (html, output) if path], [folder])
+    targets = [path for path in (html, output) if path]
+    refuse_overwriting(targets, [folder])
+    refuse_unwritable(Path(path) for path in targets if path != "-")
     if output is not None:
         from shroom.report.templating import require
 

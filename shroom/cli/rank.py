@@ -13,7 +13,7 @@ from shroom.annotate.rankers.ranking import output_texts
 from shroom.annotate.reading import read
 from shroom.cli.options import INPUT, OUTPUT, say
 from shroom.problems import Problems, ShroomError
-from shroom.writing import refuse_overwriting, write_atomically
+from shroom.writing import refuse_overwriting, refuse_unwritable, write_atomically
 
 EXAMPLES = """\b
 Examples:
@@ -50,7 +50,10 @@ def command(
     ranker = _ranker(**given)
     targets = {"output": output, "ranked": ranked, "pairs": pairs}
     named = {key: path for key, path in targets.items() if path is not None}
+    if "-" in named.values():
+        raise click.UsageError("the questions, their rankings and pairs go to files; name them")
     refuse_overwriting(named.values(), [scored])
+    refuse_unwritable(map(Path, named.values()))
     if len({Path(path).resolve() for path in named.values()}) < len(named):
         raise click.UsageError("two of --output, --ranked and --pairs are one file")
     problems = Problems()

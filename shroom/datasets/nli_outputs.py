@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Place = tuple[int, int]  # the item's, from 0, and the line's, from 1
 
 CONTRADICTION, ENTAILMENT = "p(Contr)", "p(Entl)"
-#: How far C + E may exceed 1 by rounding.
-_ROUNDING = 1e-3
+#: How far C + E may exceed 1 by rounding each to two digits, and by adding floats.
+_ROUNDING = 0.01 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
