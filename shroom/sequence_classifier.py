@@ -72,7 +72,7 @@ class SequenceClassifier:
             tried = precisions(run.precision, self._device)
         else:
             self._device = "cpu"
-            tried = _of_graph(name, run)
+            tried = _precisions_of_graph(name, run)
         self._compiled = False
         self._forward = Trusted(self._load, tried)
 
@@ -234,7 +234,7 @@ def _folder(name: str, graph: Path) -> str:
     )
 
 
-def _of_graph(name: str, run: Run) -> tuple[str, ...]:
+def _precisions_of_graph(name: str, run: Run) -> tuple[str, ...]:
     """Return the precisions of a graph, which has its own, called float32 here."""
     if run.device not in (None, "cpu"):
         raise ShroomError(f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}")

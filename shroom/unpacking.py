@@ -74,7 +74,7 @@ def members(
                     continue
                 data = _member(opened, info, place, problems, room, wanted)
                 room -= len(data or b"")
-                found_any = found_any or data is None
+                found_any = found_any or data is None  # what was refused has been told
                 if data is None or not wanted(name, place, problems):
                     continue
                 found_any = True
@@ -87,7 +87,7 @@ def members(
 
 
 def damages() -> tuple[type[Exception], ...]:
-    """Return all that zipfile is known to raise on damaged archives."""
+    """Return what reading a damaged archive is known to raise."""
     import zipfile
     import zlib
 

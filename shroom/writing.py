@@ -45,6 +45,8 @@ def write_atomically(path: Source, content: str | bytes) -> None:
         Path(temporary).replace(target)
         temporary = None
     except OSError as error:
+        if isinstance(error, (FileExistsError, NotADirectoryError)):
+            refuse_unwritable([Path(path)])  # which says what is in the way
         raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         if temporary is not None:

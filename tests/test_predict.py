@@ -611,6 +611,11 @@ def test_what_is_called_like_the_kept_results_is_not_removed(slow, out, shroom):
     assert json.loads(data.read_text()) == gold(12)
 
 
+def test_nothing_is_kept_of_what_goes_to_stdout(slow, data, shroom):
+    code, _, err = shroom("predict", "slow", data, "-o", "-", "--resume")
+    assert (code, "to --resume, name a file" in err) == (2, True)
+
+
 def test_a_file_of_the_users_is_no_journal(slow, data, out, shroom):
     mine = out / "p.json.partial"
     mine.write_text("chapter one\n")

@@ -189,7 +189,6 @@ def test_what_is_no_shard_is_told(where, said, tmp_path):
     ("name", "content", "code"),
     [
         ("a.jsonl", b"{", "not-json"),
-        ("a.jsonl", b"", "empty"),
         ("a.json", b"{}", "not-a-list"),
         ("a.jsonl.gz", b"\x1f\x8b\x08\x00", "gzip-broken"),
         ("a.jsonl", b"\xff\xfe", "not-utf8"),
@@ -207,10 +206,14 @@ def test_wrong_data_have_their_problems(name, content, code, tmp_path):
     assert (outcome.lines, outcome.stop) == (b"", "")
 
 
-def test_an_empty_table_is_told(tmp_path):
-    table = Table.from_pydict({"hyp": []})
-    parquet.write_table(table, tmp_path / "a.parquet")
-    (shard,) = shards_of(str(tmp_path), SPLITS)
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.json", "val.model-aware.jsonl"])
+def test_an_empty_file_that_was_named_or_is_scored_is_told(name, tmp_path):
+    path = tmp_path / name
+    path.write_text("")
+    if path.suffix == ".parquet":
+        parquet.write_table(Table.from_pydict({"hyp": []}), path)
+    scored = name.startswith("val")
+    (shard,) = shards_of(str(tmp_path if scored else path), SPLITS)
     assert Worker(LEXICAL).judge(shard).problems.codes == {"empty"}
 
 
@@ -369,6 +372,19 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     assert [shard.number for shard in again.missing] == [2]
     run(again)
     assert union(out).count(b"\n") == 180
+
+
+def test_shards_without_rows_have_parts_without_predictions(data, tmp_path, single):
+    (data / "a.jsonl").write_text("")
+    write_json(data / "e.json", [])
+    parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "f.parquet")
+    notes = []
+    out = tmp_path / "out"
+    manifest = begun(data, out)
+    assert not run(manifest, notes=notes).errors
+    assert sum("has no datapoints" in note for note in notes) == 3
+    assert union(out) == single("lexical")
+    assert len(list(out.glob("part-*"))) == 12
 
 
 def test_what_stops_one_worker_stops_the_run(data, tmp_path):

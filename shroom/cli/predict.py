@@ -101,6 +101,8 @@ def command(
     if output is None or dry_run:
         _rehearse(chosen, files)
         return
+    if resume and output == "-":
+        raise click.UsageError("nothing is kept of what goes to stdout; to --resume, name a file")
     inputs = [data, model, recipe.path]
     names = [name_for(Name.guess(file.base), output, file.base) for file in files]
     prepare(output, names, inputs)

@@ -100,6 +100,10 @@ class Worker:
 
     def _judged(self, shard: Shard, problems: Problems) -> Outcome:
         file = read(shard, problems)
+        # Of a folder, some may be empty, as Spark writes them.
+        if problems.codes == {"empty"} and shard.name and shard.submission is None:
+            told = "has no datapoints, and so its part has no predictions"
+            return Outcome(shard.number, notes=(told,), weights=self._weights)
         if file is not None:
             check_data(file, problems)
         if file is None or problems.errors:
@@ -111,5 +115,10 @@ class Worker:
         rows = len(file.datapoints)
         if lines.count(b"\n") != rows:
             raise ShroomError(f"{shard.input}: has {rows} datapoints, and not so many predictions")
-        weights = getattr(self.detector, "identity", None)
-        return Outcome(shard.number, lines, rows, problems, notes=tuple(notes), weights=weights)
+        return Outcome(
+            shard.number, lines, rows, problems, notes=tuple(notes), weights=self._weights
+        )
+
+    @property
+    def _weights(self) -> str | None:
+        return getattr(self.detector, "identity", None)
