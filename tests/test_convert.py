@@ -1,5 +1,6 @@
 """Recorded NLI outputs as submissions."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -105,6 +106,17 @@ def test_ids_align_whatever_the_order(shroom, tmp_path):
     code, rows, err = convert(shroom, tmp_path, lines, header="id,p(Contr)", first_id=5)
     assert code == 0, err
     assert [(row["id"], row[P]) for row in rows] == [(5, 0.5), (6, 0.6), (7, 0.7)]
+
+
+def test_a_gzipped_file(shroom, tmp_path):
+    plain = csv_of(tmp_path / "m.val.model-aware.csv", *LINES)
+    packed = tmp_path / "in" / "m.val.model-aware.csv.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    data, out = data_of(tmp_path / "data.json", len(LINES)), tmp_path / "out.json"
+    for source in (packed, packed.parent):
+        code, _, err = shroom("convert", "nli", source, data, "-o", out)
+        assert (code, len(rows_of(out))) == (0, len(LINES)), err
 
 
 @pytest.mark.parametrize("line", ["0.334,0.667", "0.34,0.67", "1.0,0.0"])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shroom.documents import CSV, Document
 from shroom.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.rows import id_in, number_in
 from shroom.submission import Name
@@ -71,7 +72,7 @@ def files(source: Source, model: str | None = None) -> list[Path]:
     path = Path(source)
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.iterdir() if file.suffix.lower() == ".csv")
+    found = sorted(file for file in path.iterdir() if file.name.lower().endswith(CSV))
     models = sorted({model_of(file) for file in found})
     if model is not None:
         found = [file for file in found if model_of(file) == model]
@@ -119,7 +120,7 @@ def recorded(path: Source, problems: Problems) -> Recorded | None:
     Parameters
     ----------
     path : path
-        UTF-8, with or without a byte order mark; lines end in any of the usual ways.
+        UTF-8, gzipped or not, with a byte order mark or without; lines end in any usual way.
     problems : Problems
         Gets what is wrong; a value that cannot be read is 0.
 
@@ -135,11 +136,11 @@ def recorded(path: Source, problems: Problems) -> Recorded | None:
 def _lines(path: Source, problems: Problems) -> list[tuple[int, list[str]]] | None:
     """Return each line that is not blank as its number and fields."""
     file = str(path)
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        problems.add("file-unreadable", file, "a CSV file", error.strerror or "none")
+    data = Document(file, Path(path).name, Path(path)).read(problems)
+    if data is None:
         return None
+    try:
+        text = bytes(data).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         found = f"byte 0x{error.object[error.start]:02x} at line {line}"
