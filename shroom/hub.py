@@ -166,10 +166,10 @@ def best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def identity(name: str, revision: str | None = None) -> str:
+def identity(name: str, revision: str | None = None, config: Any = None) -> str:
     """Return what tells a model from others: of a folder, its files' names, sizes and times.
 
-    Of a name on the hub, it is the commit that is here, and before one is, the revision.
+    Of a name on the hub, it is the revision; or the commit, where the configuration tells it.
 
     Examples
     --------
@@ -178,7 +178,8 @@ def identity(name: str, revision: str | None = None) -> str:
     """
     folder = Path(_place(name))
     if not folder.is_dir():
-        return f"{name}@{_commit(name, revision) or revision or 'main'}"
+        commit = getattr(config, "_commit_hash", None)
+        return f"{name}@{commit or revision or 'main'}"
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix != PARTIAL:
@@ -186,16 +187,6 @@ def identity(name: str, revision: str | None = None) -> str:
             inside = path.relative_to(folder).as_posix()
             digest.update(f"{inside} {about.st_size} {about.st_mtime_ns}\n".encode())
     return f"{folder.name}@{digest.hexdigest()[:12]}"
-
-
-def _commit(name: str, revision: str | None) -> str | None:
-    """Return the commit of a model's files in the hub's cache on this machine."""
-    try:
-        hub = import_module("huggingface_hub")
-        found = hub.try_to_load_from_cache(name, "config.json", revision=revision)
-    except (ImportError, ValueError):  # of what is no name of the hub
-        return None
-    return Path(found).parent.name if isinstance(found, str) else None
 
 
 #: What files of weights of transformers are called.

@@ -131,9 +131,13 @@ class Journal:
 def _is_of_a_run(path: Path) -> bool:
     """Return whether a file is empty, was begun as a journal, or has a sound line of one."""
     with path.open("rb") as stream:
-        first = next(stream, b"")
-        begun = first.startswith(_FIRST) or _FIRST.startswith(first)
-        return begun or any(_batch(line) for line in stream)
+        for line in stream:
+            if not line.endswith(b"\n"):  # a run was killed while it wrote this
+                rest = line.lstrip(b"\0")  # as a file system may leave it after a power cut
+                return rest.startswith(_FIRST) or _FIRST.startswith(rest)
+            if line.startswith(_FIRST) and _batch(line):
+                return True
+        return not stream.tell()
 
 
 def _batch(line: bytes) -> list[tuple[str, list[float]]]:

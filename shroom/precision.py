@@ -153,7 +153,9 @@ class Trusted:
             self._note(
                 f"{left_out} of a sample did not fit into memory, and tell nothing of {name}"
             )
-        off = max((apart(x, y) for x, y in both), default=0.0 if not sample else 1.0)
+        if sample and not both:
+            return None
+        off = max((apart(x, y) for x, y in both), default=0.0)
         if off <= TOLERANCE:
             self._note(f"{name} is at most {off:.4f} off {last} on a sample of {n}")
             return forward

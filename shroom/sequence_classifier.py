@@ -158,7 +158,7 @@ class SequenceClassifier:
     def _told(self) -> str:
         """Return what tells the weights from others, within a run."""
         graph = "" if self._graph is None else f" {self._graph.name}"
-        return f"{hub.identity(self._folder, self._revision)}{graph}"
+        return f"{hub.identity(self._folder, self._revision, self.config)}{graph}"
 
     @cached_property
     def _content(self) -> str | None:

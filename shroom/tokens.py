@@ -79,11 +79,13 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
         Of its model; behind a mask it does not matter what the padding is.
     """
     named = getattr(config, "pad_token_id", None)
-    if named is not None and 0 <= named < len(tokenizer):
-        tokenizer.pad_token = str(tokenizer.convert_ids_to_tokens(named))
+    known = named is not None and 0 <= named < len(tokenizer)
+    own = tokenizer.convert_ids_to_tokens(named) if known else None  # None in a gap, too
+    if own is not None:
+        tokenizer.pad_token = own
     elif tokenizer.pad_token in (None, tokenizer.eos_token):
-        known = (tokenizer.bos_token, tokenizer.unk_token, tokenizer.eos_token)
-        found = next((token for token in known if token is not None), None)
+        others = (tokenizer.bos_token, tokenizer.unk_token, tokenizer.eos_token)
+        found = next((token for token in others if token is not None), None)
         tokenizer.pad_token = found or str(tokenizer.convert_ids_to_tokens(0))
     return tokenizer
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shroom.documents import is_junk
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> l
 def refuse_unwritable(targets: Iterable[Path]) -> None:
     """Raise :class:`ShroomError` if a target is a folder, or can be in none; nothing is written."""
     for target in targets:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            continue  # a device or a pipe is written to as it is
         above = next(parent for parent in target.absolute().parents if parent.exists())
         if not above.is_dir():
             raise ShroomError(f"{target}: cannot be written: {above} is no folder")
@@ -131,15 +134,25 @@ def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None
             raise ShroomError(f"{target}: is an input, and inputs are never touched; name another")
 
 
-def refuse_adding(targets: Iterable[Source], inputs: Iterable[Source]) -> None:
-    """Raise :class:`ShroomError` if a target would be one more file in a folder that is an input.
+def refuse_adding(
+    targets: Iterable[Source], inputs: Iterable[Source], endings: tuple[str, ...]
+) -> None:
+    """Raise :class:`ShroomError` if a target would be one more file that is read of a folder.
 
-    For what reads all files of a folder: the next run would read its own results.
+    Parameters
+    ----------
+    targets : iterable of path
+        The files that are to be written.
+    inputs : iterable of path
+        Files, and folders of which all files are read.
+    endings : tuple of str
+        What the names of files end in that are read of a folder.
     """
     folders = [Path(os.path.realpath(path)) for path in inputs if Path(path).is_dir()]
     for target in targets:
-        above = Path(os.path.realpath(target)).parents
-        if any(folder in above for folder in folders):
+        place = Path(os.path.realpath(target))
+        inside = [place.relative_to(each) for each in folders if each in place.parents]
+        if any(path.name.lower().endswith(endings) and not is_junk(str(path)) for path in inside):
             raise ShroomError(
                 f"{target}: would lie in the folder that is read, and be read the next time; "
                 "name a place outside"

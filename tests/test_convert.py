@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 
@@ -109,12 +110,13 @@ def test_ids_align_whatever_the_order(shroom, tmp_path):
 
 
 def test_a_gzipped_file(shroom, tmp_path):
-    plain = csv_of(tmp_path / "m.val.model-aware.csv", *LINES)
+    plain = csv_of(tmp_path / "both" / "m.val.model-aware.csv", *LINES)
     packed = tmp_path / "in" / "m.val.model-aware.csv.gz"
     packed.parent.mkdir()
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     data, out = data_of(tmp_path / "data.json", len(LINES)), tmp_path / "out.json"
-    for source in (packed, packed.parent):
+    shutil.copy(packed, plain.parent)
+    for source in (packed, packed.parent, plain.parent):  # of two of a name, one is read
         code, _, err = shroom("convert", "nli", source, data, "-o", out)
         assert (code, len(rows_of(out))) == (0, len(LINES)), err
 

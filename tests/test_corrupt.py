@@ -721,6 +721,13 @@ def test_an_output_that_the_next_run_could_not_read(corrupt, tmp_path, output, c
     assert [path.name for path in tmp_path.rglob("*")] == ["d", "val.json"]
 
 
+@pytest.mark.parametrize("name", ["out.zip", ".out.json"])
+def test_what_is_not_read_of_a_folder_may_lie_there(corrupt, tmp_path, name):
+    write_json(tmp_path / "val.json", rows_of(POINTS))
+    code, _, err = corrupt(tmp_path, "-o", tmp_path / name, "--rules")
+    assert (code, (tmp_path / name).is_file()) == (0, True), err
+
+
 def test_unlabelled_data_on_request(corrupt, tmp_path):
     rows = [{k: v for k, v in row.items() if k in ("hyp", "src", "tgt", "task")}
             for row in rows_of(POINTS)]  # fmt: skip

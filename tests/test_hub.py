@@ -220,18 +220,8 @@ def test_the_identity_of_a_folder_changes_with_its_files(roberta, tmp_path):
     assert hub.identity(folder) != before
 
 
-def test_the_identity_of_a_name_is_the_commit_that_is_here(tmp_path, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    place = tmp_path / "models--an--encoder"
-    for commit in ("a" * 40, "b" * 40):
-        (place / "snapshots" / commit).mkdir(parents=True)
-        (place / "snapshots" / commit / "config.json").write_text("{}")
-        (place / "refs").mkdir(exist_ok=True)
-        (place / "refs" / "main").write_text(commit)
-        assert hub.identity("an/encoder") == f"an/encoder@{commit}"
-    assert hub.identity("an/encoder", "v1") == "an/encoder@v1"
-
-
-def test_the_identity_of_a_name_that_is_not_here_is_its_revision():
+def test_the_identity_of_a_name_is_its_revision_or_the_commit_that_was_loaded():
     assert hub.identity("an/encoder") == "an/encoder@main"
     assert hub.identity("an/encoder", "v1") == "an/encoder@v1"
+    loaded = SimpleNamespace(_commit_hash="c0ffee")
+    assert hub.identity("an/encoder", "v1", loaded) == "an/encoder@c0ffee"

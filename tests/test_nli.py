@@ -15,7 +15,9 @@ from conftest import DATA, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, change, nli_model
-from tokenizers import processors
+from tokenizers import Tokenizer, processors
+from tokenizers.models import WordLevel
+from transformers import PreTrainedTokenizerFast
 
 from shroom import hub
 from shroom.datapoint import Datapoint, Reference, Task
@@ -26,7 +28,7 @@ from shroom.detectors.nli import FORMULAS, NLI, p_from
 from shroom.inference import Run
 from shroom.journal import Journal
 from shroom.problems import ShroomError
-from shroom.tokens import PairReader, counts, longest, plain
+from shroom.tokens import PairReader, counts, longest, padded, plain
 
 THREE = ["entailment", "neutral", "contradiction"]
 TWO = ["entailment", "not_entailment"]
@@ -373,6 +375,12 @@ def test_a_causal_classifier_reads_no_padding(named, marked, tmp_path):
         found = NLI(folder).probabilities(PAIRS, Run(batch_tokens=tokens))
         np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.ptp(expected, axis=0).min() > 0.05
+
+
+def test_padding_that_is_a_gap_in_the_vocabulary():
+    backend = Tokenizer(WordLevel({"a": 0, "[UNK]": 1, "c": 5, "d": 7}, "[UNK]"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="c")  # noqa: S106
+    assert padded(tokenizer, SimpleNamespace(pad_token_id=3)).pad_token_id == 5
 
 
 # --- what is too long

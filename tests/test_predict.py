@@ -616,16 +616,17 @@ def test_nothing_is_kept_of_what_goes_to_stdout(slow, data, shroom):
     assert (code, "to --resume, name a file" in err) == (2, True)
 
 
-def test_a_file_of_the_users_is_no_journal(slow, data, out, shroom):
+@pytest.mark.parametrize("text", ["chapter one\n", "chapter one", '[["a", "b"]]\n'])
+def test_a_file_of_the_users_is_no_journal(slow, data, out, shroom, text):
     mine = out / "p.json.partial"
-    mine.write_text("chapter one\n")
+    mine.write_text(text)
     for more in ([], ["--resume"]):
         code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", *more)
         assert (code, "p.json.partial: is no record of an interrupted run" in err) == (1, True)
-        assert mine.read_text() == "chapter one\n"
+        assert mine.read_text() == text
 
 
-@pytest.mark.parametrize("half", ["", "[", '[["abc', '[["key", ["x"]]]\n'])
+@pytest.mark.parametrize("half", ["", "[", '[["abc', "\0\0"])
 def test_what_a_killed_run_has_left_is_a_journal(slow, data, out, shroom, half):
     (out / "p.json.partial").write_text(half)
     assert shroom("predict", "slow", data, "-o", out / "p.json", "--resume")[0] == 0

@@ -16,6 +16,7 @@ from shroom.corrupt.reading import read
 from shroom.corrupt.registry import METHODS
 from shroom.corrupt.spacy_pipeline import recogniser
 from shroom.datapoint import Label
+from shroom.documents import JSON
 from shroom.problems import Problems, ShroomError
 from shroom.report.text import align
 from shroom.table import P
@@ -84,7 +85,7 @@ def command(
     if form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; name a file")
     check_ending(output, ".json", ".jsonl")
-    refuse_adding(prepare(output, ["corrupted.json"], [data]), [data])
+    refuse_adding(prepare(output, ["corrupted.json"], [data]), [data], JSON)
     problems = Problems()
     files = read(data, problems)
     say(problems)

@@ -16,6 +16,7 @@ from shroom.datasets.converting import as_json
 from shroom.datasets.converting import convert as converted
 from shroom.datasets.places import read_here
 from shroom.datasets.registry import data_set, guess, refuse_another
+from shroom.documents import CSV, JSON
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.writing import (
     check_ending,
@@ -104,7 +105,7 @@ def _forth(source: DataSet, paths: Sequence[str], output: str, view: str | None)
     texts = {f"{each.stem}.json": as_json(each.rows) for each in made if each.rows}
     if _is_one(output):
         texts = {source.name: as_json(rows, lines=ending(output) == ".jsonl")}
-    _write(output, texts, paths)
+    _write(output, texts, paths, CSV if source.ending == ".csv" else JSON)
     if found.dropped:
         say([f"{found.dropped} rows could not be used, and will not come back"])
     for each in made:
@@ -135,7 +136,7 @@ def _back(source: DataSet, paths: Sequence[str], output: str) -> None:
         texts = {source.name: _listed(source.write(records), output)}
     elif len(texts) < len(returned):
         raise ShroomError("two of the files have one name; bring them back one by one")
-    _write(output, texts, paths)
+    _write(output, texts, paths, JSON)
     say([f"wrote {len(records)} records to {output}"])
 
 
@@ -160,7 +161,7 @@ def _predictions_back(source: DataSet, paths: Sequence[str], predictions: str, o
     label, p = track.predictions.label[track.rows], track.predictions.p[track.rows]
     text = source.predictions(records, label == 1, np.clip(p, 0, 1))
     name = f"{source.name}.pred.jsonl"
-    _write(output, {name: _listed(text, output)}, [*paths, predictions])
+    _write(output, {name: _listed(text, output)}, [*paths, predictions], JSON)
     say([f"wrote predictions for {len(records)} records to {output}"])
 
 
@@ -183,10 +184,12 @@ def _listed(text: str, output: str) -> str:
     return as_json([json.loads(line) for line in text.split("\n") if line])
 
 
-def _write(output: str, texts: Mapping[str, str], inputs: Sequence[str]) -> None:
-    """Write each text whole, to what ``output`` names."""
+def _write(
+    output: str, texts: Mapping[str, str], inputs: Sequence[str], read: tuple[str, ...]
+) -> None:
+    """Write each text whole, to what ``output`` names; ``read`` are the endings of inputs."""
     targets = prepare(output, list(texts), inputs)
-    refuse_adding(targets, inputs)
+    refuse_adding(targets, inputs, read)
     if output == "-":
         click.echo(next(iter(texts.values())), nl=False)
     elif names_a_zip(output):

@@ -72,7 +72,11 @@ def files(source: Source, model: str | None = None) -> list[Path]:
     path = Path(source)
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.iterdir() if file.name.lower().endswith(CSV))
+    there = sorted(file for file in path.iterdir() if file.name.lower().endswith(CSV))
+    # What was packed beside itself is read once.
+    found = [
+        file for file in there if file.suffix.lower() == ".csv" or file.with_suffix("") not in there
+    ]
     models = sorted({model_of(file) for file in found})
     if model is not None:
         found = [file for file in found if model_of(file) == model]
@@ -94,9 +98,9 @@ def model_of(file: Path) -> str:
     'some-mnli'
     """
     name = Name.guess(file.name)
-    return (
-        file.stem if name is None else file.name.split(f"{name.split}.{name.track}")[0].strip(".")
-    )
+    if name is None:
+        return file.with_suffix("").stem if file.suffix.lower() == ".gz" else file.stem
+    return file.name.split(f"{name.split}.{name.track}")[0].strip(".")
 
 
 def read(path: Source) -> Recorded:

@@ -77,7 +77,8 @@ class BertScore:
             return np.array([_agreement(item, vectors) for item in batch])
 
         sizes = [sum(min(length[text], room) for text in _texts(item)) for item in items]
-        scope = f"bertscore {hub.identity(self.model, self.revision)} {room}"
+        told = hub.identity(self.model, self.revision, encoder.config)
+        scope = f"bertscore {told} {room}"
         return over(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
 
     def _load(self, device: str | None) -> tuple[Any, Any]:

@@ -177,7 +177,7 @@ class SentenceEncoder:
             longest(self._tokenizer, self._model.config), self.layout.room or np.iinfo(int).max
         )
         self._dense = [_dense(name, path, revision) for path in self.layout.dense]
-        self._scope = f"sentence {hub.identity(name, revision)} {self.layout}"
+        self._scope = f"sentence {hub.identity(name, revision, self._model.config)} {self.layout}"
 
     def read(
         self, pairs: Sequence[tuple[str, str]], how: Windows, run: Run
