@@ -70,14 +70,12 @@ def _read(value: Any) -> float:
 
 
 def _range(least: float, most: float) -> str:
-    return (
-        f"from {_text(least)} to {_text(most)}"
-        if math.isfinite(most)
-        else (f"of at least {_text(least)}")
-    )
+    if math.isfinite(most):
+        return f"from {_shown(least)} to {_shown(most)}"
+    return f"of at least {_shown(least)}"
 
 
-def _text(bound: float) -> str:
+def _shown(bound: float) -> str:
     return str(int(bound)) if bound == int(bound) else f"{bound:g}"
 
 
