@@ -119,6 +119,8 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
         )
     elif len(places) == 1:
         run.note("the hypothesis is one word; its weight is against an empty hypothesis")
+    # Its out-of-fold p is another model's, which the variants' p cannot be compared with.
+    run = replace(run, in_sample=True)
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
     judge: Any = detector
     flagged = None

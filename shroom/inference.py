@@ -62,6 +62,9 @@ class Run:
     precision : str
         What a classifier computes in, one of :data:`shroom.precision.PRECISIONS`: by default the
         fastest that agrees with float32.
+    in_sample : bool
+        Whether a fitted detector answers for its training items with the model that has seen them,
+        instead of their out-of-fold p.
     """
 
     batch_tokens: int | None = None
@@ -71,6 +74,7 @@ class Run:
     journal: Journal | None = None
     cache: Cache | None = None
     precision: str = "auto"
+    in_sample: bool = False
 
     @property
     def tokens(self) -> int:
@@ -91,7 +95,7 @@ class Run:
 
     def bare(self) -> Run:
         """Return this run without what belongs to one process: reports, journal and cache."""
-        return Run(self.batch_tokens, self.device, precision=self.precision)
+        return replace(self, report=_silent, note=_silent, journal=None, cache=None)
 
 
 #: A run of no special kind.

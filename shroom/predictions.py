@@ -10,6 +10,7 @@ import numpy as np
 from shroom.check import check_documents
 from shroom.datapoint import Label
 from shroom.detectors.base import limits
+from shroom.detectors.training_items import in_sample, out_of_fold_items
 from shroom.documents import Document
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.submission import latest
@@ -17,7 +18,7 @@ from shroom.table import P
 from shroom.writing import names_a_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,21 +50,55 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
         p, flagged = chosen.decide(points, run)  # type: ignore[attr-defined]
     else:
         p = chosen.predict(points, run)
-        flagged = np.round(p, 6) > limits(chosen, points)
+        flagged = np.round(p, 6) > limits(chosen, points, run)
     with_ids = any(point.id is not None for point in points)
     ids = np.array([point.id for point in points]) if with_ids else None
     return text_of(np.asarray(flagged), np.round(p, 6), ids)
 
 
-def remarks(chosen: Detector, file: DataFile) -> list[str]:
+def remarks(file: DataFile) -> list[str]:
     """Return what a reader of the predictions should know of a file, in sentences."""
     found = []
-    in_sample: Callable[..., bool] = getattr(chosen, "was_fitted_on", lambda _: False)
-    if in_sample(file.datapoints):
-        found.append(f"{chosen.name} was fitted on {file.base}: its scores there are in-sample")
     empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
     if empty:
         found.append(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
+    return found
+
+
+def training_counts(
+    chosen: Detector, files: Sequence[DataFile], run: Run
+) -> dict[str, dict[str, int]]:
+    """Return how many items of each file the detector was fitted on, by how it answers for them.
+
+    Returns
+    -------
+    dict of dict
+        ``in_sample``: answered by a model that has seen them; ``out_of_fold``: with their
+        out-of-fold p. Both by the file's name, without files that have none.
+    """
+    masks = {"in_sample": in_sample, "out_of_fold": out_of_fold_items}
+    return {
+        kind: {
+            file.base: int(n) for file in files if (n := mask(chosen, file.datapoints, run).sum())
+        }
+        for kind, mask in masks.items()
+    }
+
+
+def training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: int) -> list[str]:
+    """Return the sentences on training items among ``total`` items, for the user."""
+    unseen, seen = sum(counts["out_of_fold"].values()), sum(counts["in_sample"].values())
+    found = []
+    if unseen:
+        found.append(
+            f"{chosen.name} was fitted on {unseen} of these {total} items, and answers for them "
+            "with their out-of-fold p"
+        )
+    if seen:
+        found.append(
+            f"{chosen.name} was fitted on {seen} of these {total} items, and its p of them are "
+            "in-sample: scores on them are too good"
+        )
     return found
 
 

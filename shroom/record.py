@@ -42,6 +42,7 @@ def run_record(
     output: Path,
     seconds: float,
     made: Collection[str],
+    training: dict[str, dict[str, int]],
 ) -> dict[str, Any]:
     """Return the record of a run whose submission has been written.
 
@@ -57,8 +58,11 @@ def run_record(
         The folder of the submission.
     seconds : float
         How long it took, from loading the model to the last prediction.
+    made : collection of str
+        The names of the files that were written.
+    training : dict of dict
+        As :func:`shroom.predictions.training_counts` returns it.
     """
-    fitted = getattr(chosen, "was_fitted_on", lambda _: False)
     return {
         "recipe": recipe.name,
         "detector": recipe.detector,
@@ -66,8 +70,7 @@ def run_record(
         "weights": getattr(chosen, "identity", None),
         "seconds": round(seconds, 1),
         "datapoints": {file.base: len(file.datapoints) for file in files},
-        "in_sample": [file.base for file in files if fitted(file.datapoints)],
-        "out_of_fold": getattr(chosen, "out_of_fold_figures", None),
+        **training,
         "scores": _scores(output, data, made),
         "versions": {
             "shroom-kit": __version__,

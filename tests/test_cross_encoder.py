@@ -21,6 +21,7 @@ from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
 from shroom.detectors.cross_encoder.export import exported
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.training import Example, Schedule, train
+from shroom.detectors.training_items import TrainingItems
 from shroom.inference import Run
 from shroom.integers import in_steps, packed
 from shroom.metrics.correlation import rho
@@ -48,7 +49,7 @@ def fitted(encoder, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         made = CrossEncoder(encoder=str(encoder)).fit(POINTS, P)
-        made.remember([POINTS])
+        made.remember(TrainingItems.of(POINTS))
         folder = tmp_path_factory.mktemp("model")
         made.save(folder, command="shroom fit cross-encoder")
     return made, folder
@@ -320,7 +321,6 @@ def test_the_saved_model_says_what_the_trained_one_says(architecture, tmp_path):
     made = CrossEncoder(encoder=str(folder), stages=[{"name": "shroom", "epochs": 1}])
     made.fit(POINTS, P)
     before = made.predict(POINTS)
-    made.remember([POINTS])
     made.save(tmp_path / "model")
     after = CrossEncoder(tmp_path / "model").predict(POINTS)
     assert before.std() > 1e-3
@@ -331,7 +331,8 @@ def test_the_saved_model_says_what_the_trained_one_says(architecture, tmp_path):
 def test_nothing_that_could_run_code_is_saved(fitted):
     _, folder = fitted
     names = {path.name for path in folder.iterdir()}
-    assert names == {"README.md", "about.json", "model.onnx", "tokenizer.json", "weights.z"}
+    texts = {"README.md", "about.json", "tokenizer.json", "training_items.json"}
+    assert names == {*texts, "model.onnx", "weights.z"}
     about = json.loads((folder / ABOUT).read_text())
     assert about["command"] == "shroom fit cross-encoder"
     assert about["recipe"]["reference"] == "given"

@@ -224,15 +224,16 @@ def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
 
 
 @pytest.mark.real
-def test_the_shipped_models_are_marked_on_what_they_have_learnt():
+def test_the_shipped_models_answer_out_of_fold_for_what_they_have_learnt():
     folder = DATA / "semeval2024"
     seen, not_seen = (
         subjects([str(folder / "val.model-aware.v2.json")]),
         subjects([str(DATA / "felm")]),
     )
     for contender in contenders(["lexical", "cross-encoder"]):
-        assert contender.has_seen(seen[0].datapoints)
-        assert not contender.has_seen(not_seen[0].datapoints[:600])
+        assert contender.detector.out_of_fold_items(seen[0].datapoints).all()
+        assert not contender.has_seen(seen[0].datapoints)
+        assert not contender.detector.training_items.contain(not_seen[0].datapoints).any()
 
 
 # --- thresholds ------------------------------------------------------------------------------

@@ -10,9 +10,11 @@ from sacrebleu.metrics import CHRF
 
 from shroom.datapoint import Datapoint, Reference, Task
 from shroom.datasets.semeval2024 import read
-from shroom.detectors.base import detector
+from shroom.detectors.base import detector, limits
 from shroom.detectors.crossval import out_of_fold
 from shroom.detectors.lexical import FEATURES, MODEL, Lexical, features
+from shroom.detectors.training_items import TrainingItems
+from shroom.inference import Run
 from shroom.problems import ShroomError
 
 REAL = DATA / "semeval2024"
@@ -71,7 +73,7 @@ def test_fitting_again_gives_the_shipped_model(tmp_path, shroom):
     assert code == 0
     made, shipped = json.loads(out.read_text()), json.loads(MODEL.read_text())
     assert made["command"] == shipped["command"]
-    assert made["fitted_on"] == shipped["fitted_on"]
+    assert made["training_items"] == shipped["training_items"]
     assert made["out_of_fold"] == shipped["out_of_fold"]
     for task, weights in made["weights"].items():
         assert weights == pytest.approx(shipped["weights"][task], abs=1e-4)
@@ -112,8 +114,9 @@ def test_predict_takes_the_latest_val_and_test_of_a_folder(tmp_path, shroom):
     code, _, err = shroom("predict", "lexical", REAL, "-o", tmp_path)
     assert code == 0
     names = [f"{s}.model-{t}.json" for s in ("test", "val") for t in ("agnostic", "aware")]
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    assert err.count("in-sample") == 2  # both val files, neither test file
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", *names]
+    # all of both val files, and four items of test that have the texts of training items
+    assert err.count("fitted on 1004 of these 4000 items") == 1
     assert shroom("check", tmp_path, "--data", REAL)[0] == 0
 
 
@@ -125,7 +128,7 @@ def test_fitting_and_predicting_with_ones_own_model(tmp_path, shroom):
     files = ("predict", "lexical", SAMPLE, "-o", tmp_path / "sub")
     code, _, err = shroom(*files, "--model", model)
     assert code == 0
-    assert err.count("in-sample") == 2
+    assert err.count("fitted on 120 of these 120 items") == 1
 
 
 def test_a_threshold_that_was_set_is_written(tmp_path, shroom):
@@ -141,31 +144,29 @@ def test_its_identity_is_that_of_its_file(tmp_path):
     name, digest = Lexical().identity.split()
     assert (name, len(digest), int(digest, 16) >= 0) == ("lexical", 16, True)
     content = json.loads(MODEL.read_text())
-    assert Lexical().out_of_fold_figures == content["out_of_fold"]
     other = Lexical(write_json(tmp_path / "m.json", {**content, "threshold": 0.4}))
     assert other.identity != Lexical().identity
     points = read(SAMPLE)[:40]
     fitted = Lexical().fit(points, np.array([point.p for point in points]))
-    # the figures and the digest of the file that was there before are not those of this model
-    assert (fitted.identity, fitted.out_of_fold_figures) == ("lexical as fitted", None)
+    # the items and the digest of the file that was there before are not those of this model
+    assert (fitted.identity, fitted.training_items.answers) == ("lexical as fitted", {})
 
 
 def test_what_was_fitted_is_known_again(tmp_path):
     points = read(SAMPLE)[:40]
     fitted = Lexical().fit(points, np.array([point.p for point in points]))
-    fitted.remember([points[:10], points[10:]])
+    unseen = np.linspace(0, 1, 30).round(6)
+    fitted.remember(TrainingItems.of(points[:30], unseen, np.full(30, 0.25)))
     fitted.save(tmp_path / "m.json")
     again = Lexical(tmp_path / "m.json")
-    assert again.fitted_sizes == (10, 30)
-    assert [again.was_fitted_on(part) for part in (points[:10], points[10:], points)] == [
-        True,
-        True,
-        False,
-    ]
-    content = json.loads((tmp_path / "m.json").read_text())
-    del content["fitted_sizes"]  # as it was written before there were sizes
-    older = Lexical(write_json(tmp_path / "older.json", content))
-    assert (older.was_fitted_on(points[:10]), older.fitted_sizes) == (True, ())
+    known = {point.hyp for point in points[:30]}
+    assert again.out_of_fold_items(points).tolist() == [point.hyp in known for point in points]
+    np.testing.assert_array_equal(again.predict(points)[:30], unseen)
+    assert limits(again, points[:30]) == [0.25] * 30
+    seen = Run(in_sample=True)
+    np.testing.assert_allclose(again.predict(points, seen), fitted.predict(points, seen))
+    assert limits(again, points, seen) == [0.5] * 40
+    assert limits(Lexical(tmp_path / "m.json", threshold=0.9), points) == [0.9] * 40
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "{", "[" * 100_000, "\ud800"])
@@ -175,9 +176,9 @@ def test_files_that_are_no_model(tmp_path, text):
         Lexical(tmp_path / "m.json").predict([point()])
 
 
-@pytest.mark.parametrize("sizes", [None, 3, ["many"], [float("inf")]])
-def test_sizes_that_are_none(tmp_path, sizes):
-    content = {**json.loads(MODEL.read_text()), "fitted_sizes": sizes}
+@pytest.mark.parametrize("items", [None, 3, ["many"], {"00": 0.5}, {"00": [float("inf"), 0.5]}])
+def test_training_items_that_are_malformed(tmp_path, items):
+    content = {**json.loads(MODEL.read_text()), "training_items": items}
     with pytest.raises(ShroomError, match="not a model of the lexical detector"):
         Lexical(write_json(tmp_path / "m.json", content)).predict([point()])
 

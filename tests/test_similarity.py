@@ -25,6 +25,7 @@ from shroom.detectors.crossval import out_of_fold
 from shroom.detectors.logistic import Logistic
 from shroom.detectors.sentences import Layout, SentenceEncoder, layout
 from shroom.detectors.similarity import Similarity
+from shroom.detectors.training_items import TrainingItems, fingerprint
 from shroom.inference import RUN, Run
 from shroom.journal import Journal
 from shroom.problems import ShroomError
@@ -376,7 +377,7 @@ def test_a_task_that_was_not_seen_has_the_common_curve(made):
 
 def test_saved_and_read_again(made, tmp_path):
     fitted = Similarity(made("mpnet", "cls"), reference="tgt", multilingual=True).fit(POINTS, P)
-    fitted.remember([POINTS[:8], POINTS[8:]])
+    fitted.remember(TrainingItems.of(POINTS[:8]))
     path = tmp_path / "fitted.json"
     fitted.save(path, command="a command")
     content = json.loads(path.read_text())
@@ -390,8 +391,8 @@ def test_saved_and_read_again(made, tmp_path):
         Similarity(made("mpnet", "cls"), calibration=path),
     ):
         np.testing.assert_allclose(again.predict(POINTS), fitted.predict(POINTS), atol=1e-5)
-        assert again.was_fitted_on(POINTS[:8])
-        assert not again.was_fitted_on(POINTS)
+        seen = set(map(fingerprint, POINTS[:8]))
+        assert again.in_sample(POINTS).tolist() == [fingerprint(x) in seen for x in POINTS]
         assert again.threshold == 0.5
     assert Similarity(path, threshold=0.25).threshold == 0.25
     for other in ({"reference": "src"}, {"reference": "both"}):
@@ -445,17 +446,13 @@ def test_what_tells_the_weights(made, tmp_path):
     assert Similarity(folder).fit(POINTS, P[::-1]).identity != fitted.identity
 
 
-@pytest.mark.parametrize("figures", [None, {}, {"val": {"n": 5, "accuracy": 0.7, "rho": 0.5}}, 5])
-def test_figures_out_of_fold(figures, made, tmp_path):
-    assert Similarity(made()).out_of_fold_figures is None
+def test_fitted_again_it_forgets_the_items_of_before(made, tmp_path):
     fitted = Similarity(made()).fit(POINTS, P)
-    assert fitted.out_of_fold_figures is None
-    path = tmp_path / "fitted.json"
-    fitted.save(path, **({} if figures is None else {"out_of_fold": figures}))
-    expected = figures if isinstance(figures, dict) else None
-    assert Similarity(path).out_of_fold_figures == expected
-    assert Similarity(made(), calibration=path).out_of_fold_figures == expected
-    assert Similarity(path).fit(POINTS, P).out_of_fold_figures is None
+    fitted.remember(TrainingItems.of(POINTS, P, np.full(len(P), 0.5)))
+    fitted.save(tmp_path / "fitted.json")
+    again = Similarity(tmp_path / "fitted.json")
+    assert again.out_of_fold_items(POINTS).all()
+    assert not again.fit(POINTS, P).training_items.answers
 
 
 def test_what_a_hypothesis_is_held_against(made, tmp_path):
@@ -554,13 +551,13 @@ def test_what_was_not_fitted_is_not_written(made, tmp_path):
     with pytest.raises(ShroomError, match="has not been fitted"):
         Similarity(made()).save(tmp_path / "x.json")
     assert not (tmp_path / "x.json").exists()
-    assert not Similarity(made()).was_fitted_on(POINTS)
+    assert not Similarity(made()).in_sample(POINTS).any()
 
 
 WEIGHTS = {task.value: [0.0, 1.0] for task in Task}
 SOUND = {
     "model": "an/encoder", "revision": None, "reference": "given", "multilingual": False,
-    "mean": [0.5], "scale": [0.25], "weights": WEIGHTS, "threshold": 0.5, "fitted_on": [],
+    "mean": [0.5], "scale": [0.25], "weights": WEIGHTS, "threshold": 0.5, "training_items": {},
 }  # fmt: skip
 
 
@@ -576,7 +573,7 @@ SOUND = {
         {**SOUND, "weights": 5},
         {**SOUND, "scale": [0]},
         {**SOUND, "reference": "source"},
-        {**SOUND, "fitted_on": 5},
+        {**SOUND, "training_items": 5},
         {key: value for key, value in SOUND.items() if key != "revision"},
     ],
 )
@@ -630,4 +627,4 @@ def test_fitting_by_the_command_line(made, tmp_path, shroom):
     }
     code, _, err = shroom("predict", "similarity", SAMPLE, "-o", tmp_path / "s", "--model", out)
     assert code == 0, err
-    assert err.count("in-sample") == 2
+    assert err.count("fitted on 120 of these 120 items") == 1

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.datapoint import Datapoint, Label, Task
-from shroom.datasets.semeval2024 import read, read_files
+from shroom.datasets.semeval2024 import read
 from shroom.detectors import base
 from shroom.detectors.base import Entry, detector, limits
 from shroom.detectors.boosting import TREES, Boosting, Tree
@@ -21,7 +21,8 @@ from shroom.detectors.lexical import Lexical
 from shroom.detectors.logistic import Logistic
 from shroom.detectors.stack import Stack
 from shroom.detectors.thresholds import tuned
-from shroom.inference import RUN
+from shroom.detectors.training_items import FittedDetector, TrainingItems
+from shroom.inference import RUN, Run
 from shroom.metrics.correlation import rho
 from shroom.problems import ShroomError
 
@@ -66,21 +67,23 @@ class Oracle:
         noise = [RNG(zlib.crc32(point.hyp.encode())).normal() for point in datapoints]
         return np.clip(gold_of(datapoints) + self.noise * np.array(noise), 0, 1)
 
-    def was_fitted_on(self, _):
-        return self.seen
+    def in_sample(self, datapoints, _=RUN):
+        return np.full(len(datapoints), self.seen)
 
 
-class Parrot:
+class Parrot(FittedDetector):
     """Remembers what it was fitted on, and knows nothing else."""
 
     name = "parrot"
     threshold = 0.5
+    training_items = TrainingItems()
 
     def __init__(self, model=None):
         self.model = model
         self.known = json.loads(Path(model).read_text()) if model else {}
+        self.training_items = TrainingItems()
 
-    def predict(self, datapoints, _=RUN):
+    def _predict(self, datapoints, _):
         return np.array([self.known.get(point.hyp, 0.5) for point in datapoints])
 
     def fit(self, datapoints, p):
@@ -90,8 +93,8 @@ class Parrot:
     def save(self, path, **_):
         Path(path).write_text(json.dumps(self.known))
 
-    def was_fitted_on(self, datapoints):
-        return any(point.hyp in self.known for point in datapoints)
+    def remember(self, items):
+        self.training_items = items
 
 
 @pytest.fixture(autouse=True)
@@ -329,14 +332,15 @@ def test_what_was_saved_says_the_same(tmp_path, learner):
     found = read(SAMPLE)
     inputs = ["lexical", {"name": "oracle", "noise": 0.4}, "parrot"]
     stack = Stack(detectors=inputs, learner=learner, folds=3).fit(found, gold_of(found))
-    stack.remember([found[:60], found[60:]])
+    stack.remember(TrainingItems.of(found))
     path = tmp_path / "deep" / "stack.json"
     stack.save(path, command="shroom fit stack", folds=3)
     again = detector("stack", model=str(path))
-    np.testing.assert_allclose(again.predict(found), stack.predict(found), atol=2e-5)
+    seen = Run(in_sample=True)
+    np.testing.assert_allclose(again.predict(found, seen), stack.predict(found, seen), atol=2e-5)
     assert again.thresholds == stack.thresholds
     assert again.threshold == stack.threshold
-    assert again.was_fitted_on(found[:60])
+    assert again.in_sample(found).all()
     content = json.loads(path.read_text(), parse_constant=pytest.fail)
     assert content["command"] == "shroom fit stack"
     assert [row["name"] for row in content["inputs"]] == ["lexical", "oracle", "parrot"]
@@ -394,101 +398,88 @@ def test_thresholds_are_state_and_a_given_one_wins(tmp_path):
 # what must not be
 
 
-def test_a_kept_detector_that_has_seen_the_data_is_refused():
+def test_a_kept_detector_that_answers_in_sample_is_refused():
     found = points(40)
     table = {"name": "oracle", "seen": True}
-    with pytest.raises(ShroomError, match=r"oracle was fitted on these datapoints.* other data"):
+    with pytest.raises(ShroomError, match=r"oracle was fitted on 40 of these 40.* other data"):
         Stack(detectors=[table], features=False).fit(found, gold_of(found))
 
 
-def test_a_frozen_detector_that_has_seen_the_data_is_refused(tmp_path, monkeypatch):
-    found = read_files(SAMPLE)
-    flat = [point for file in found for point in file.datapoints]
-    lexical = Lexical().fit(flat, gold_of(flat))
-    lexical.remember([file.datapoints for file in found])
-    lexical.save(tmp_path / "lexical.json")
-    table = {"name": "lexical", "model": str(tmp_path / "lexical.json"), "frozen": True}
-    files = [file.datapoints for file in found]
-    stack = Stack(detectors=["parrot", table])
-    for refuse in (lambda: stack.refuse(files), lambda: stack.fit(flat, gold_of(flat))):
-        with pytest.raises(ShroomError, match="leave out frozen = true"):
-            refuse()
-    # a cross-validation scatters the datapoints, so it is told before the folds
-    monkeypatch.setattr(Parrot, "fit", None)
-    with pytest.raises(ShroomError, match="leave out frozen = true"):
-        judged_out_of_fold(lambda: Stack(detectors=["parrot", table]), flat, 3)
-    monkeypatch.undo()
-    # fitted out of fold, the same is no matter
-    table["frozen"] = False
-    stack = Stack(detectors=[table])
-    stack.refuse(files)
-    stack.fit(flat, gold_of(flat)).remember(files)
-
-
-def frozen(path, points, files, change=lambda _: None):
-    """Return an input that was fitted on files, with its json changed."""
+def frozen(path, points, items):
+    """Return an input that was fitted on points and remembers items."""
     lexical = Lexical().fit(points, gold_of(points))
-    lexical.remember(files)
+    lexical.remember(items)
     lexical.save(path)
-    content = json.loads(path.read_text())
-    change(content)
-    write_json(path, content)
     return {"name": "lexical", "model": str(path), "frozen": True}
 
 
-def only_figures(content):
-    del content["fitted_sizes"]
-    content["out_of_fold"] = {"a.json": {"n": 40}, "b.json": None, "c.json": {"n": []}}
+@pytest.mark.parametrize(
+    "part", [lambda found: found, lambda found: found[::-1], lambda found: found[39:]]
+)
+def test_a_frozen_detector_without_out_of_fold_p_is_refused(tmp_path, monkeypatch, part):
+    found = points(40)
+    table = frozen(tmp_path / "lexical.json", found, TrainingItems.of(found))
+    others = [replace(point, hyp=f"other {place}") for place, point in enumerate(found)]
+    together = [*part(found), *others]
+    # a cross-validation scatters the datapoints, so it is refused before the folds
+    monkeypatch.setattr(Parrot, "fit", None)
+    make = lambda: Stack(detectors=["parrot", table])  # noqa: E731
+    for refuse in (
+        lambda: make().refuse(together),
+        lambda: make().fit(together, gold_of(together)),
+        lambda: judged_out_of_fold(make, together, 3),
+    ):
+        with pytest.raises(ShroomError, match="leave out frozen = true"):
+            refuse()
 
 
-@pytest.mark.parametrize("change", [lambda _: None, only_figures])
-@pytest.mark.parametrize("before", [0, 1, 25])
-@pytest.mark.parametrize("after", [0, 1, 25])
-def test_a_file_is_known_again_among_others(tmp_path, before, after, change):
-    points_ = points(40)
-    others = [replace(point, hyp=f"other {place}") for place, point in enumerate(points(50))]
-    table = frozen(tmp_path / "lexical.json", points_, [points_], change)
-    together = [*others[:before], *points_, *others[before : before + after]]
-    with pytest.raises(ShroomError, match="lexical was fitted on these datapoints"):
-        Stack(detectors=[table]).fit(together, gold_of(together))
-    with pytest.raises(ShroomError, match="lexical was fitted on these datapoints"):
-        Stack(detectors=[table]).prepare(together)
+def test_a_frozen_detector_is_stacked_by_its_out_of_fold_p(tmp_path):
+    found = points(60)
+    unseen = RNG(1).random(60)
+    items = TrainingItems.of(found, unseen, np.full(60, 0.5))
+    table = frozen(tmp_path / "lexical.json", found, items)
+    stack = Stack(detectors=[table], features=False).fit(found, gold_of(found))
+    others = [replace(point, hyp=point.hyp + "!") for point in found]
+    fresh = Stack(detectors=[{"name": "oracle"}], features=False).fit(found, gold_of(found))
+    # noise has no weight, which an in-sample p would have had
+    spread = [np.ptp(one.predict(others)) for one in (stack, fresh)]
+    assert spread[0] < spread[1] / 2
+    assert not stack.in_sample(others).any()
 
 
-def test_a_stack_inside_a_stack_is_known_again(tmp_path):
+def test_fitted_out_of_fold_inside_nothing_is_refused():
+    found = read(SAMPLE)
+    stack = Stack(detectors=[{"name": "lexical"}])
+    stack.refuse(found)
+    stack.fit(found, gold_of(found))
+    # its own weights have seen them, and nobody has cross-validated these
+    stack.remember(TrainingItems.of(found))
+    assert stack.in_sample(found).all()
+
+
+def test_a_stack_inside_a_stack_remembers_its_items(tmp_path):
     found = points(60)
     inner = Stack(detectors="parrot", features=False).fit(found[:40], gold_of(found[:40]))
-    inner.remember([found[:10], found[10:40]])
+    inner.remember(TrainingItems.of(found[:40]))
     inner.save(tmp_path / "inner.json")
     table = {"name": "stack", "model": str(tmp_path / "inner.json"), "frozen": True}
-    assert detector("stack", model=str(tmp_path / "inner.json")).fitted_sizes == (10, 30)
-    with pytest.raises(ShroomError, match="stack was fitted on these datapoints"):
+    with pytest.raises(ShroomError, match="stack was fitted on 35 of these 45 datapoints"):
         Stack(detectors=[table], features=False).fit(found[5:50], gold_of(found[5:50]))
     fresh = [replace(point, hyp=point.hyp + "!") for point in found]
     again = Stack(detectors=[table], features=False).fit(fresh, gold_of(fresh))
-    assert again.fitted_sizes == (10, 30)
-
-
-def test_what_cannot_be_known_again_is_not_refused(tmp_path):
-    found = points(40)
-    table = frozen(tmp_path / "lexical.json", found, [found])
-    for part in (found[::-1], found[1:], found[::2] + found[1::2]):
-        Stack(detectors=[table]).fit(part, gold_of(part))
-    without = frozen(tmp_path / "b.json", found, [found], lambda c: c.pop("fitted_sizes"))
-    more = [*found, replace(found[0], hyp="one more")]
-    Stack(detectors=[without]).fit(more, gold_of(more))
+    assert again.in_sample(found).tolist() == [True] * 40 + [False] * 20
 
 
 def test_the_command_refuses_before_it_fits(tmp_path, shroom, monkeypatch):
-    found = [file.datapoints for file in read_files(SAMPLE)]
-    table = frozen(tmp_path / "lexical.json", [point for file in found for point in file], found)
+    found = read(SAMPLE)
+    table = frozen(tmp_path / "lexical.json", found, TrainingItems.of(found))
     recipe = tmp_path / "stack.toml"
     listed = f'{{name = "lexical", model = "{table["model"]}", frozen = true}}'
     recipe.write_text(f'detector = "stack"\ndetectors = ["parrot", {listed}]\n')
     monkeypatch.setattr(Parrot, "fit", None)
     for folds in (0, 3):
         code, _, err = shroom("fit", recipe, SAMPLE, "-o", tmp_path / "s.json", "--folds", folds)
-        assert (code, "lexical was fitted on these datapoints" in err) == (1, True), err
+        assert (code, "lexical was fitted on 120 of these 120" in err) == (1, True), err
 
 
 # what a record says of it
@@ -498,11 +489,8 @@ def test_its_identity_is_that_of_its_file_and_its_detectors(tmp_path):
     found = read(SAMPLE)[:40]
     stack = Stack(detectors=["lexical", "oracle"]).fit(found, gold_of(found))
     assert stack.identity == "stack as fitted"
-    assert stack.out_of_fold_figures is None
-    figures = {"a.json": {"n": 40, "accuracy": 0.5, "rho": None}}
-    stack.save(tmp_path / "s.json", out_of_fold=figures)
+    stack.save(tmp_path / "s.json")
     again = Stack(model=tmp_path / "s.json")
-    assert again.out_of_fold_figures == figures
     name, digest = again.identity.split()
     assert (name, len(digest), int(digest, 16) >= 0) == ("stack", 16, True)
     assert Stack(model=str(tmp_path / "s.json")).identity == again.identity
@@ -514,7 +502,7 @@ def test_its_identity_is_that_of_its_file_and_its_detectors(tmp_path):
     assert Stack(model=tmp_path / "s.json").identity != again.identity
     # fitted again, it is no longer what the file says
     again.fit(found, gold_of(found))
-    assert (again.identity, again.out_of_fold_figures) == ("stack as fitted", None)
+    assert again.identity == "stack as fitted"
 
 
 def test_a_threshold_that_was_set_is_written(tmp_path):
@@ -600,10 +588,11 @@ def test_a_stack_of_nothing():
         {"inputs": [{"name": "parrot", "settings": {}, "frozen": False, "fitted": "../s.json"}]},
         {"inputs": [{"name": "parrot", "settings": {}, "frozen": False, "fitted": "/etc/passwd"}]},
         {"inputs": [{"name": "parrot", "settings": {}, "frozen": False}]},
-        {"fitted_on": None},
-        {"fitted_sizes": None},
-        {"fitted_sizes": ["many"]},
-        {"fitted_sizes": [float("inf")]},
+        {"training_items": None},
+        {"training_items": ["0123456789abcdef"]},
+        {"training_items": {"0123456789abcdef": 0.5}},
+        {"training_items": {"0123456789abcdef": [1.5, 0.5]}},
+        {"training_items": {"0123456789abcdef": [0.5, float("nan")]}},
     ],
 )
 def test_files_that_are_no_stack(tmp_path, change):
@@ -640,7 +629,19 @@ def test_fit_predict_and_explain_by_a_recipe(tmp_path, shroom):
     assert (code, "out of fold" in table) == (0, True), err
     assert set(json.loads(model.read_text())["out_of_fold"]["val.model-aware.json"]) >= {"rho", "n"}
     code, _, err = shroom("predict", "stack", SAMPLE, "-o", out, "--model", model)
-    assert (code, err.count("in-sample")) == (0, 2)
+    assert (code, "fitted on 120 of these 120 items" in err, "in-sample" in err) == (0, True, False)
+    assert json.loads((out / "run.json").read_text())["out_of_fold"] == {
+        f"val.model-{track}.json": 60 for track in ("agnostic", "aware")
+    }
+    # what it hands in scores what cross-validation says
+    code, scores, _ = shroom("score", out, SAMPLE, "--no-ci", "--format", "json")
+    figures = json.loads(model.read_text())["out_of_fold"]
+    for result in json.loads(scores)["results"]:
+        figure = figures[f"{result['split']}.{result['track']}.json"]
+        assert (round(result["accuracy"], 4), round(result["rho"], 4)) == (
+            figure["accuracy"],
+            figure["rho"],
+        )
     assert shroom("check", out, "--gold", SAMPLE)[0] == 0
     data = SAMPLE / "val.model-aware.json"
     assert shroom("explain", "stack", data, "--index", 1, "--model", model)[0] == 0

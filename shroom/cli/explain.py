@@ -122,11 +122,11 @@ def _told(chosen: Any, found: _Found, device: str | None) -> Told:
 
     point = found.point
     held = held_against(chosen, point)
-    run = Run(device=device, note=lambda text: say([f"note: {text}"]))
+    run = Run(device=device, note=lambda text: say([f"note: {text}"]), in_sample=True)
     explanation = explain(chosen, point, run)
     place = f"id {point.id}" if point.id is not None else f"index {found.index}"
     about = {"file": found.base, "id": point.id, "index": found.index}
-    (limit,) = limits(chosen, [point])
+    (limit,) = limits(chosen, [point], run)
     return Told(explanation, chosen.name, f"{found.base}, {place}", limit, held, about)
 
 

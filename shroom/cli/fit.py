@@ -19,6 +19,7 @@ from shroom.cli.progress import shown_progress
 from shroom.datapoint import Label
 from shroom.datasets.semeval2024 import DataFile, read_files
 from shroom.detectors.base import class_of
+from shroom.detectors.training_items import TrainingItems
 from shroom.problems import Problems, ShroomError
 from shroom.recipe import Recipe
 from shroom.report.text import align, number
@@ -80,22 +81,22 @@ def command(
     p = np.array([point.p for point in points], np.float64)
     chosen = _to_fit(recipe, model, settings)
     if hasattr(chosen, "refuse"):  # what must not learn from these files says so at once
-        chosen.refuse([file.datapoints for file in files])
+        chosen.refuse(points)
     began = time.monotonic()
     about: dict[str, Any] = {"command": _command(files)}
-    found: tuple[NDArray[np.float64], NDArray[np.float64] | None] | None = None
+    items = TrainingItems.of(points)
     with shown_progress("fitting") as report:
         chosen.report = lambda stage, at: report(at.step, at.steps, f"{stage}, loss {at.loss:.3f}")
         if folds:
             make = functools.partial(_to_fit, recipe, model, settings)
-            found = _out_of_fold(chosen, make, points, p, folds)
+            judged, limit = _out_of_fold(chosen, make, points, p, folds)
         chosen.fit(points, p)
-    if found:
-        judged, limit = found
+    if folds:
         limit = np.full(len(points), chosen.threshold) if limit is None else limit
-        about |= {"out_of_fold": _figures(files, judged, limit), "folds": folds}
+        items = TrainingItems.of(points, judged, limit)
+        about |= {"out_of_fold": _figures(files, items), "folds": folds}
     about |= {"seconds": round(time.monotonic() - began), "machine": _machine(chosen)}
-    chosen.remember([file.datapoints for file in files])
+    chosen.remember(items)
     chosen.save(output, **about)
     rows: list[tuple[str, ...] | None] = [("out of fold", "n", "accuracy", "rho"), None]
     for base, figure in about.get("out_of_fold", {}).items():
@@ -158,18 +159,14 @@ def _out_of_fold(
     return judged_out_of_fold(make, points, folds, p)
 
 
-def _figures(
-    files: list[DataFile], p: NDArray[np.float64], thresholds: NDArray[np.float64]
-) -> dict[str, dict[str, Any]]:
+def _figures(files: list[DataFile], items: TrainingItems) -> dict[str, dict[str, Any]]:
+    """Return what the out-of-fold p, as they are kept, score on each file."""
     from shroom.metrics.classification import accuracy
     from shroom.metrics.correlation import rho
 
     figures = {}
-    start = 0
     for name, file in zip(_distinct(files), files):
-        part = p[start : start + len(file.datapoints)]
-        limit = thresholds[start : start + len(part)]
-        start += len(part)
+        part, limit = items.p(file.datapoints), items.thresholds(file.datapoints)
         labels = np.array([point.label is Label.HALLUCINATION for point in file.datapoints])
         gold = np.array([point.p for point in file.datapoints], np.float64)
         figures[name] = {

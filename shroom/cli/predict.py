@@ -22,7 +22,16 @@ from shroom.detectors.base import DEFAULT, REGISTRY
 from shroom.documents import RUN_RECORD
 from shroom.growing import Unwritable
 from shroom.journal import PARTIAL, Journal
-from shroom.predictions import check_data, check_made, made_by, name_for, remarks, wanted
+from shroom.predictions import (
+    check_data,
+    check_made,
+    made_by,
+    name_for,
+    remarks,
+    training_counts,
+    training_notes,
+    wanted,
+)
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.recipe import Recipe
 from shroom.record import is_run_record, run_record
@@ -59,6 +68,12 @@ Examples:
 @SETTINGS
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Hallucination where p is greater.")
 @run_options()
+@click.option(
+    "--in-sample",
+    is_flag=True,
+    help="Judge training items with the fitted model too, instead of giving their out-of-fold p; "
+    "run.json then marks the scores.",
+)
 @click.option("--resume", is_flag=True, help="Go on from where an interrupted run has come to.")
 @NO_CACHE
 @click.option("--max-cost", type=click.FloatRange(0), help="Stop a judge before it costs more.")
@@ -72,6 +87,7 @@ def command(
     settings: dict[str, Any],
     threshold: float | None,
     run: Run,
+    in_sample: bool,
     resume: bool,
     no_cache: bool,
     max_cost: float | None,
@@ -94,6 +110,11 @@ def command(
     chosen = recipe.make()
     if output is None and not dry_run:
         raise click.UsageError("where shall the predictions go? Name a file or a folder with -o")
+    if in_sample and not (output and _record_place(output)):
+        raise click.UsageError(
+            "--in-sample wants a folder for its output, where run.json marks the scores"
+        )
+    run = replace(run, in_sample=in_sample)
     if ray is not None and output is not None:
         ray.predict(recipe, data, output, run, resume=resume)
         return
@@ -114,29 +135,36 @@ def command(
     began = time.monotonic()
     with nullcontext() if output == "-" else _journal(kept, resume=resume) as journal:
         how = replace(run, note=_note, journal=journal, cache=cache)
+        training = training_counts(chosen, files, how)
+        for text in training_notes(chosen, training, sum(len(file.datapoints) for file in files)):
+            _note(text)
         made = dict(zip(names, _made(chosen, files, how)))
         seconds = time.monotonic() - began
         check_made(made)
         write_files(output, made, inputs)
     if record:
         record.unlink(missing_ok=True)  # that of another run
-        if recipe.path:
-            content = run_record(recipe, chosen, files, data, Path(output), seconds, made)
-            write_atomically(record, json.dumps(content, indent=2, default=str) + "\n")
+        content = run_record(recipe, chosen, files, data, Path(output), seconds, made, training)
+        write_atomically(record, json.dumps(content, indent=2, default=str) + "\n")
     say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
 
 
 def _record_in(output: str) -> Path | None:
     """Return where the record of a run lies, if its output is a folder; refuse another's file."""
-    if names_a_file(output) or names_a_zip(output) or output == "-":
-        return None
-    place = Path(output) / RUN_RECORD
-    if place.exists() and not is_run_record(place):
+    place = _record_place(output)
+    if place and place.exists() and not is_run_record(place):
         raise ShroomError(
             f"{place}: is no record of a run, and would be overwritten; move it away, or name "
             "another folder"
         )
     return place
+
+
+def _record_place(output: str) -> Path | None:
+    """Return where the record of a run lies, if its output is a folder."""
+    if names_a_file(output) or names_a_zip(output) or output == "-":
+        return None
+    return Path(output) / RUN_RECORD
 
 
 def _note(text: str) -> None:
@@ -161,7 +189,7 @@ def _made(chosen: Detector, files: list[DataFile], run: Run) -> list[str]:
     made = []
     try:
         for file in files:
-            for text in remarks(chosen, file):
+            for text in remarks(file):
                 _note(text)
             with shown_progress(file.base) as report:
                 made.append(made_by(chosen, file, replace(run, report=report)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Protocol
 
+from shroom.detectors.training_items import FittedDetector
+from shroom.inference import RUN
 from shroom.registry import Entry, Registry
 
 if TYPE_CHECKING:
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.datapoint import Datapoint
+    from shroom.detectors.training_items import TrainingItems
     from shroom.inference import Run
 
 
@@ -124,6 +128,10 @@ class Trainable(Detector, Protocol):
         """Fit the detector on the annotators' proportions p, shape [n]; return it."""
         ...
 
+    def remember(self, items: TrainingItems) -> None:
+        """Note which items it was fitted on, and their out-of-fold p."""
+        ...
+
     def save(self, path: str, **about: Any) -> None:
         """Write the fitted state; ``about`` says where it comes from."""
         ...
@@ -161,11 +169,16 @@ def class_of(name: str) -> Any:
     return REGISTRY.class_of(name)
 
 
-def limits(chosen: Detector, datapoints: Sequence[Datapoint]) -> list[float]:
-    """Return the threshold that each datapoint's p is held against.
+def limits(chosen: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[float]:
+    """Return the threshold that goes with each datapoint's p.
 
     A detector may have a ``thresholds``, a mapping from tasks to thresholds, for tasks that have
-    one of their own; ``threshold`` serves for the others.
+    one of their own; ``threshold`` serves for the others. An out-of-fold p has the threshold of
+    its fold.
     """
     own = getattr(chosen, "thresholds", {})
-    return [own.get(point.task.value, chosen.threshold) for point in datapoints]
+    usual = [own.get(point.task.value, chosen.threshold) for point in datapoints]
+    if not isinstance(chosen, FittedDetector):
+        return usual
+    folds = chosen.out_of_fold_thresholds(datapoints, run).tolist()
+    return [limit if math.isnan(fold) else fold for limit, fold in zip(usual, folds)]

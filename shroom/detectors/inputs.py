@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.detectors.base import class_of, detector
+from shroom.detectors.training_items import in_sample
 from shroom.problems import ShroomError, show
 
 if TYPE_CHECKING:
@@ -132,11 +133,9 @@ class Kept:
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n]."""
+        if run.in_sample:
+            return np.asarray(self.found.predict(datapoints, run))
         return self.known.of(datapoints, run)[:, 0]
-
-    def was_fitted_on(self, datapoints: Sequence[Datapoint]) -> bool:
-        """Return whether the detector has seen these datapoints, as a file."""
-        return has_seen(self.found, datapoints)
 
     def __getattr__(self, name: str) -> Any:
         """Return what else the detector has, such as its identity."""
@@ -159,13 +158,10 @@ def restored(path: Path, one: Input, row: dict[str, Any]) -> Any:
     return one.make(str(place))
 
 
-def refuse_seen(one: Input, found: Any, files: Sequence[Sequence[Datapoint]]) -> None:
-    """Raise :class:`ShroomError` where a detector that stays as it is has seen a file.
-
-    Of files that were put together, each is known again where its size is; see
-    :func:`has_seen_part`.
-    """
-    if not any(has_seen_part(found, file) for file in files):
+def refuse_seen(one: Input, found: Any, datapoints: Sequence[Datapoint]) -> None:
+    """Raise :class:`ShroomError` where a detector that is not fitted anew answers in-sample."""
+    seen = int(in_sample(found, datapoints).sum())
+    if not seen:
         return
     way = (
         "leave out frozen = true, so that it is fitted out of fold"
@@ -173,38 +169,7 @@ def refuse_seen(one: Input, found: Any, files: Sequence[Sequence[Datapoint]]) ->
         else "leave it out, or fit the stack on other data"
     )
     raise ShroomError(
-        f"detectors: {one.name} was fitted on these datapoints, so the stack would believe it more "
-        f"than it deserves; {way}"
+        f"detectors: {one.name} was fitted on {seen} of these {len(datapoints)} datapoints and has "
+        "no out-of-fold p of them, so the stack would trust it more than it deserves; fit it with "
+        f"--folds, or {way}"
     )
-
-
-def has_seen(found: Any, datapoints: Sequence[Datapoint]) -> bool:
-    """Return whether a detector was fitted on these datapoints, as a file."""
-    return hasattr(found, "was_fitted_on") and bool(found.was_fitted_on(datapoints))
-
-
-def has_seen_part(found: Any, datapoints: Sequence[Datapoint]) -> bool:
-    """Return whether a detector was fitted on a file that these datapoints hold whole.
-
-    The file is known by its hypotheses in their order, so only where they stand together, and
-    only where the detector tells how many they were.
-    """
-    if has_seen(found, datapoints):
-        return True
-    n = len(datapoints)
-    return any(
-        has_seen(found, datapoints[start : start + size])
-        for size in sizes_of(found)
-        if size < n
-        for start in range(n - size + 1)
-    )
-
-
-def sizes_of(found: Any) -> set[int]:
-    """Return how many datapoints the files had that a detector was fitted on, if it tells."""
-    sizes: list[Any] = list(getattr(found, "fitted_sizes", ()))
-    # Models of before sizes were kept have them beside their figures.
-    figures = getattr(found, "out_of_fold_figures", None)
-    rows = figures.values() if isinstance(figures, dict) else ()
-    sizes += [row.get("n") for row in rows if isinstance(row, dict)]
-    return {size for size in sizes if isinstance(size, int) and size > 0}

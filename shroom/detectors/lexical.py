@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,8 @@ import numpy as np
 
 from shroom.datapoint import premises
 from shroom.detectors import settings
-from shroom.detectors.fitted import UNREADABLE, fingerprint
 from shroom.detectors.logistic import Logistic
-from shroom.inference import RUN
+from shroom.detectors.training_items import UNREADABLE, FittedDetector, TrainingItems
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
 
@@ -40,7 +39,7 @@ _C = 0.1
 _WORD = re.compile(r"\w+")
 
 
-class Lexical:
+class Lexical(FittedDetector):
     """Character n-gram F-score, token overlap and length, weighted for each task.
 
     Parameters
@@ -72,11 +71,8 @@ class Lexical:
         """The label is Hallucination where p is greater."""
         return self._fitted().threshold if self._threshold is None else self._threshold
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
+    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         del run  # it is done in a moment
-        if not datapoints:
-            return np.empty(0)
         tasks = [point.task.value for point in datapoints]
         return self._fitted().logistic.p(features(datapoints), tasks)
 
@@ -84,7 +80,7 @@ class Lexical:
         """Fit the weights on the annotators' proportions; see :meth:`Logistic.fit`."""
         tasks = [point.task.value for point in datapoints]
         logistic = Logistic.fit(features(datapoints), tasks, p, _C)
-        self._state = _State(logistic, threshold=0.5, fitted_on=())
+        self._state = _State(logistic, threshold=0.5)
         return self
 
     def save(self, path: str | Path, **about: Any) -> None:
@@ -98,38 +94,23 @@ class Lexical:
             "features": FEATURES,
             **state.logistic.to_dict(),
             "threshold": self.threshold,
-            "fitted_on": state.fitted_on,
-            "fitted_sizes": state.fitted_sizes,
             **about,
         }
-        write_atomically(path, json.dumps(content, indent=2) + "\n")
-
-    def was_fitted_on(self, datapoints: Sequence[Datapoint]) -> bool:
-        """Return whether these datapoints, as a file, were part of the training data."""
-        return fingerprint(datapoints) in self._fitted().fitted_on
+        write_atomically(path, state.items.beside(content))
 
     @property
-    def out_of_fold_figures(self) -> dict[str, Any] | None:
-        """What it scored on each file that it was fitted on, by cross-validation."""
-        return self._fitted().figures
-
-    @property
-    def fitted_sizes(self) -> tuple[int, ...]:
-        """The numbers of datapoints of the files that it was fitted on, where it knows them."""
-        return self._fitted().fitted_sizes
+    def training_items(self) -> TrainingItems:
+        """The items that it was fitted on."""
+        return self._fitted().items
 
     @property
     def identity(self) -> str:
         """What tells this model from others: its name, and a digest of its file."""
         return f"{self.name} {self._fitted().digest}"
 
-    def remember(self, files: Sequence[Sequence[Datapoint]]) -> None:
-        """Note which files the model was fitted on."""
-        self._state = replace(
-            self._fitted(),
-            fitted_on=tuple(map(fingerprint, files)),
-            fitted_sizes=tuple(map(len, files)),
-        )
+    def remember(self, items: TrainingItems) -> None:
+        """Note which items the model was fitted on, and their out-of-fold p."""
+        self._state = replace(self._fitted(), items=items)
 
     def _fitted(self) -> _State:
         if self._state is None:
@@ -139,13 +120,11 @@ class Lexical:
 
 @dataclass(frozen=True)
 class _State:
-    """What fitting leaves: the weights of the measures for each task, and of which files."""
+    """What fitting leaves: the weights of the measures for each task, and the training items."""
 
     logistic: Logistic
     threshold: float
-    fitted_on: tuple[str, ...]
-    fitted_sizes: tuple[int, ...] = ()
-    figures: dict[str, Any] | None = None
+    items: TrainingItems = field(default_factory=TrainingItems)
     digest: str = "as fitted"
 
     @classmethod
@@ -159,9 +138,7 @@ class _State:
             return cls(
                 logistic,
                 float(content["threshold"]),
-                tuple(map(str, content["fitted_on"])),
-                tuple(map(int, content.get("fitted_sizes", ()))),
-                content.get("out_of_fold"),
+                TrainingItems.from_dict(content["training_items"]),
                 hashlib.sha256(data).hexdigest()[:16],
             )
         except UNREADABLE as error:

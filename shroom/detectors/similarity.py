@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,10 @@ import numpy as np
 from shroom import hub
 from shroom.datapoint import Rule, premises
 from shroom.detectors import settings
-from shroom.detectors.fitted import fingerprint
 from shroom.detectors.logistic import Logistic
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.sentences import SentenceEncoder, layout
+from shroom.detectors.training_items import FittedDetector, TrainingItems
 from shroom.detectors.windowed import Windows
 from shroom.inference import RUN
 from shroom.problems import ShroomError
@@ -43,7 +43,7 @@ _REMEMBERED = 100_000
 _LOADED, _ENCODERS = 4, 16
 
 
-class Similarity:
+class Similarity(FittedDetector):
     """1 - cosine of sentence embeddings, calibrated for each task where it was fitted.
 
     Parameters
@@ -102,10 +102,7 @@ class Similarity:
         """The label is Hallucination where p is greater."""
         return self._now().threshold if self._threshold is None else self._threshold
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
-        if not datapoints:
-            return np.empty(0)
+    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         distances, tasks = self._distances(datapoints, run)
         curves = self._now().curves
         return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
@@ -125,9 +122,7 @@ class Similarity:
             raise ShroomError("calibration: is what fitting makes; leave it out")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
-        self._state = replace(
-            self._now(), curves=curves, threshold=0.5, fitted_on=(), out_of_fold=None
-        )
+        self._state = replace(self._now(), curves=curves, threshold=0.5, items=TrainingItems())
         return self
 
     def save(self, path: str | Path, **about: Any) -> None:
@@ -144,19 +139,18 @@ class Similarity:
             "multilingual": state.multilingual,
             **state.curves.to_dict(),
             "threshold": self.threshold,
-            "fitted_on": state.fitted_on,
             **about,
         }
-        write_atomically(path, json.dumps(content, indent=2) + "\n")
+        write_atomically(path, state.items.beside(content))
 
-    def was_fitted_on(self, datapoints: Sequence[Datapoint]) -> bool:
-        """Return whether these datapoints, as a file, were part of the training data."""
-        return fingerprint(datapoints) in self._now().fitted_on
+    @property
+    def training_items(self) -> TrainingItems:
+        """The items that the curves were fitted on."""
+        return self._now().items
 
-    def remember(self, files: Sequence[Sequence[Datapoint]]) -> None:
-        """Note which files the curves were fitted on."""
-        digests = tuple(fingerprint(file) for file in files)
-        self._state = replace(self._now(), fitted_on=digests)
+    def remember(self, items: TrainingItems) -> None:
+        """Note which items the curves were fitted on, and their out-of-fold p."""
+        self._state = replace(self._now(), items=items)
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return what the hypothesis is held against."""
@@ -172,11 +166,6 @@ class Similarity:
             return encoder
         weights = json.dumps(state.curves.to_dict(), sort_keys=True)
         return f"{encoder}+{hashlib.sha256(weights.encode()).hexdigest()[:16]}"
-
-    @property
-    def out_of_fold_figures(self) -> dict[str, Any] | None:
-        """What it scored on each file that it was fitted on, by cross-validation."""
-        return self._now().out_of_fold
 
     def _now(self) -> _State:
         if self._state is None:
@@ -239,15 +228,13 @@ class _State:
     multilingual: bool
     curves: Logistic | None = None
     threshold: float = 0.5
-    fitted_on: tuple[str, ...] = ()
-    out_of_fold: dict[str, Any] | None = None
+    items: TrainingItems = field(default_factory=TrainingItems)
 
     @classmethod
     def load(cls, path: Path) -> _State:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             encoder, revision = str(content["model"]), content["revision"]
-            figures = content.get("out_of_fold")
             if (path.parent / encoder).is_dir():
                 encoder = str(path.parent / encoder)
             return cls(
@@ -257,8 +244,7 @@ class _State:
                 content["multilingual"] is True,
                 Logistic.from_dict(content, 1),
                 settings.share("threshold", content["threshold"]),
-                tuple(map(str, content["fitted_on"])),
-                figures if isinstance(figures, dict) else None,
+                TrainingItems.from_dict(content["training_items"]),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ShroomError(

@@ -19,20 +19,12 @@ from shroom.datapoint import premises
 from shroom.detectors import settings
 from shroom.detectors.boosting import Boosting
 from shroom.detectors.crossval import out_of_fold, splits
-from shroom.detectors.fitted import fingerprint
-from shroom.detectors.inputs import (
-    Input,
-    Kept,
-    Known,
-    has_seen,
-    inputs_of,
-    refuse_seen,
-    sizes_of,
-)
+from shroom.detectors.inputs import Input, Kept, Known, inputs_of, refuse_seen
 from shroom.detectors.lexical import features as lexical_features
 from shroom.detectors.logistic import Logistic
 from shroom.detectors.stack_file import LEARNERS, State
 from shroom.detectors.thresholds import tuned
+from shroom.detectors.training_items import FittedDetector, TrainingItems, in_sample
 from shroom.explain import held_against
 from shroom.inference import RUN
 from shroom.metrics.calibration import log_loss
@@ -57,7 +49,7 @@ STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0)
 _CLIP = 1e-3
 
 
-class Stack:
+class Stack(FittedDetector):
     """Detectors' log odds and lexical features, combined by a model fitted out of fold.
 
     Parameters
@@ -125,10 +117,7 @@ class Stack:
         """The thresholds of tasks that have one of their own."""
         return self._fitted().thresholds if self._threshold is None else {}
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
-        if not datapoints:
-            return np.empty(0)
+    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> Values:
         state = self._fitted()
         columns = [
             clipped_log_odds(found.predict(datapoints, run), _CLIP) for found in state.detectors
@@ -145,21 +134,23 @@ class Stack:
         Raises
         ------
         ShroomError
-            Where no detectors are named, or one stays as it is that was fitted on a file which
-            the datapoints hold whole, together and in its order; one that was shuffled is not
-            known again. Where there are files, give them to :meth:`refuse`.
+            Where no detectors are named, or one stays as it is that was fitted on some of the
+            datapoints and has no out-of-fold p of them.
         """
         inputs = self._wanted()
-        self.refuse([datapoints])
+        self.refuse(datapoints)
         detectors, columns = [], []
         for number, one in enumerate(inputs):
             if one.trainable:
                 found = one.make()
                 if hasattr(found, "out_of_fold"):  # what tunes itself by the same folds
-                    columns.append(found.out_of_fold(datapoints, p, self.folds))
+                    column = found.out_of_fold(datapoints, p, self.folds)
                 else:
-                    columns.append(out_of_fold(one.make, datapoints, self.folds, p))
+                    column = out_of_fold(one.make, datapoints, self.folds, p)
+                columns.append(column)
                 detectors.append(found.fit(datapoints, p))
+                limit = np.full(len(p), found.threshold)
+                found.remember(TrainingItems.of(datapoints, column, limit))
             else:
                 found, known = self._fixed(number, one)
                 columns.append(known.of(datapoints, run)[:, 0])
@@ -176,7 +167,6 @@ class Stack:
             self.learner,
             self.features,
             *tuned(unseen, p > 0.5, tasks),
-            fitted_on=(),
         )
         return self
 
@@ -188,18 +178,18 @@ class Stack:
         ShroomError
             As of :meth:`fit`: of all the datapoints, before the folds scatter them.
         """
-        self.refuse([datapoints])
+        self.refuse(datapoints)
         for number, one in enumerate(self._wanted()):
             if not one.trainable:
                 self._fixed(number, one)[1].of(datapoints, run)
         if self.features:
             self._measures.of(datapoints, run)
 
-    def refuse(self, files: Sequence[Sequence[Datapoint]]) -> None:
-        """Raise :class:`ShroomError` where a detector that stays as it is was fitted on a file."""
+    def refuse(self, datapoints: Sequence[Datapoint]) -> None:
+        """Raise :class:`ShroomError` where a detector that is not fitted anew answers in-sample."""
         for number, one in enumerate(self._wanted()):
             if not one.trainable:
-                refuse_seen(one, self._fixed(number, one)[0], files)
+                refuse_seen(one, self._fixed(number, one)[0], datapoints)
 
     def share(self, other: Stack) -> None:
         """Take over what another stack of the same settings has computed without labels."""
@@ -213,23 +203,17 @@ class Stack:
         state = replace(self._fitted(), threshold=self.threshold, thresholds=self.thresholds)
         state.save(path, **about)
 
-    def was_fitted_on(self, datapoints: Sequence[Datapoint]) -> bool:
-        """Return whether these datapoints, as a file, were part of any training data."""
-        state = self._fitted()
-        return fingerprint(datapoints) in state.fitted_on or any(
-            has_seen(found, datapoints) for found in state.detectors
-        )
-
     @property
-    def fitted_sizes(self) -> tuple[int, ...]:
-        """The numbers of datapoints of the files in any training data, where it is known."""
-        state = self._fitted()
-        return tuple(sorted(set(state.fitted_sizes).union(*map(sizes_of, state.detectors))))
+    def training_items(self) -> TrainingItems:
+        """The items that the weights were fitted on."""
+        return self._fitted().items
 
-    @property
-    def out_of_fold_figures(self) -> dict[str, Any] | None:
-        """What it scored on each file that it was fitted on, by cross-validation."""
-        return self._fitted().figures
+    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
+        """Return for which datapoints the stack, or one of its detectors, answers in-sample."""
+        inner = [in_sample(found, datapoints, run) for found in self._fitted().detectors]
+        known = self.out_of_fold_items(datapoints, run)
+        own = super().in_sample(datapoints, run)
+        return np.asarray(np.any([own, *inner], axis=0) & ~known)
 
     @property
     def identity(self) -> str:
@@ -248,19 +232,9 @@ class Stack:
             texts += premises(datapoint)
         return tuple(dict.fromkeys(texts))
 
-    def remember(self, files: Sequence[Sequence[Datapoint]]) -> None:
-        """Note which files the stack was fitted on; refuse those that a kept detector has seen."""
-        state = self._fitted()
-        for one, found in zip(state.inputs, state.detectors):
-            if not one.trainable:
-                refuse_seen(one, found, files)
-            elif hasattr(found, "remember"):
-                found.remember(files)
-        self._state = replace(
-            state,
-            fitted_on=tuple(map(fingerprint, files)),
-            fitted_sizes=tuple(map(len, files)),
-        )
+    def remember(self, items: TrainingItems) -> None:
+        """Note which items the stack was fitted on, and their out-of-fold p."""
+        self._state = replace(self._fitted(), items=items)
 
     def _wanted(self) -> tuple[Input, ...]:
         if self._inputs is not None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.detectors.boosting import Boosting
-from shroom.detectors.fitted import UNREADABLE
 from shroom.detectors.inputs import inputs_of, restored
 from shroom.detectors.lexical import FEATURES
 from shroom.detectors.logistic import Logistic
+from shroom.detectors.training_items import UNREADABLE, TrainingItems
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
 
@@ -40,12 +40,8 @@ class State:
         Whether the lexical measures are columns, too.
     threshold, thresholds : float, dict of float
         The label is Hallucination where p is greater; by task, where it has one of its own.
-    fitted_on : tuple of str
-        Fingerprints of the files.
-    fitted_sizes : tuple of int
-        Their numbers of datapoints.
-    figures : dict or None
-        What it scored out of fold.
+    items : TrainingItems
+        What it was fitted on.
     digest : str or None
         Of its file, where it was read from one.
     """
@@ -57,9 +53,7 @@ class State:
     features: bool
     threshold: float
     thresholds: dict[str, float]
-    fitted_on: tuple[str, ...]
-    fitted_sizes: tuple[int, ...] = ()
-    figures: dict[str, Any] | None = None
+    items: TrainingItems = field(default_factory=TrainingItems)
     digest: str | None = None
 
     @classmethod
@@ -87,9 +81,7 @@ class State:
                 bool(measures),
                 _threshold(content["threshold"]),
                 {task: _threshold(own) for task, own in content["thresholds"].items()},
-                tuple(map(str, content["fitted_on"])),
-                tuple(map(int, content.get("fitted_sizes", ()))),
-                content.get("out_of_fold"),
+                TrainingItems.from_dict(content["training_items"]),
                 hashlib.sha256(data).hexdigest(),
             )
         except UNREADABLE as error:
@@ -116,8 +108,6 @@ class State:
             "combined": self.combined.to_dict(),
             "threshold": self.threshold,
             "thresholds": self.thresholds,
-            "fitted_on": self.fitted_on,
-            "fitted_sizes": self.fitted_sizes,
             **about,
         }
         # A name of its own for each state: what an older file relies on is never overwritten.
@@ -132,7 +122,7 @@ class State:
                 found.save(str(place))
                 row["fitted"] = f"{folder.name}/{place.name}"
             listed.append(row)
-        write_atomically(target, json.dumps({**content, "inputs": listed}, indent=1) + "\n")
+        write_atomically(target, self.items.beside({**content, "inputs": listed}))
 
 
 def _threshold(value: Any) -> float:

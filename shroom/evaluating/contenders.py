@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.detectors.base import REGISTRY
-from shroom.detectors.inputs import has_seen_part
+from shroom.detectors.training_items import FittedDetector, in_sample
 from shroom.problems import ShroomError
 from shroom.recipe import Recipe
 from shroom.version import __version__
@@ -50,13 +50,15 @@ class Contender:
         """
         identity = str(getattr(self.detector, "identity", ""))
         settings = {k: _content(v) for k, v in self.settings.items() if k != "threshold"}
-        parts = [__version__, self.detector.name, identity, settings]
+        fitted = isinstance(self.detector, FittedDetector)
+        items = self.detector.training_items.digest if fitted else ""  # type: ignore[attr-defined]
+        parts = [__version__, self.detector.name, identity, settings, items]
         text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def has_seen(self, datapoints: Sequence[Datapoint]) -> bool:
-        """Return whether it was fitted on a file that is part of these, as far as it remembers."""
-        return has_seen_part(self.detector, datapoints)
+        """Return whether it answers in-sample for any of these datapoints."""
+        return bool(in_sample(self.detector, datapoints).any())
 
 
 def contenders(texts: Iterable[str]) -> list[Contender]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from shroom.calibrators import Platt
 from shroom.curves import sigmoid
-from shroom.detectors.fitted import UNREADABLE
+from shroom.detectors.training_items import UNREADABLE
 from shroom.probing.extra import require
 from shroom.probing.fitting import Probe
 from shroom.probing.frame import Frame

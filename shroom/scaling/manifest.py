@@ -63,6 +63,7 @@ class Manifest:
             "detector": recipe.detector,
             "settings": json.loads(json.dumps(dict(recipe.settings), default=str)),
             "precision": run.precision,
+            "in_sample": run.in_sample,
         }
         self.weights: str | None = None
         self._rows: list[dict[str, Any]] = [

@@ -8,7 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shroom.inference import RUN
-from shroom.predictions import check_data, check_made, made_by, remarks
+from shroom.predictions import (
+    check_data,
+    check_made,
+    made_by,
+    remarks,
+    training_counts,
+    training_notes,
+)
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.scaling.shards import read
 from shroom.version import __version__
@@ -108,7 +115,9 @@ class Worker:
             check_data(file, problems)
         if file is None or problems.errors:
             raise InvalidInput(problems)
-        notes = remarks(self.detector, file)
+        notes = remarks(file)
+        training = training_counts(self.detector, [file], self._run)
+        notes += training_notes(self.detector, training, len(file.datapoints))
         text = made_by(self.detector, file, replace(self._run, note=notes.append))
         lines = encoded(shard.output, text)
         check_made({shard.output: lines.decode()})

@@ -20,11 +20,11 @@ from shroom.cores import threads
 from shroom.datapoint import Rule, premises
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
-from shroom.detectors.fitted import fingerprint
 from shroom.detectors.pairs import Pairs
+from shroom.detectors.training_items import UNREADABLE, FittedDetector, TrainingItems
 from shroom.detectors.windowed import Windowed, Windows, parts_of
 from shroom.forward import session
-from shroom.inference import RUN, over
+from shroom.inference import over
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -40,13 +40,14 @@ if TYPE_CHECKING:
 MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
 #: What a fitted model's folder holds.
 GRAPH, INTEGERS, TOKENIZER, ABOUT = "model.onnx", "weights.z", "tokenizer.json", "about.json"
+TRAINING_ITEMS = "training_items.json"
 #: The version of that folder which this kit reads and writes.
-FORMAT = 1
+FORMAT = 2
 #: Several threads want the model at once.
 _LOADING = Lock()
 
 
-class CrossEncoder:
+class CrossEncoder(FittedDetector):
     """p(Hallucination) of a hypothesis from reading it together with its reference.
 
     Parameters
@@ -107,11 +108,8 @@ class CrossEncoder:
         """The label is Hallucination where p is greater."""
         return float(self._about["threshold"]) if self._threshold is None else self._threshold
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
+    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         pairs = Pairs.of(datapoints, rule=self.rule)
-        if not pairs.items:
-            return np.empty(0)
         if run.device not in (None, "cpu") and self._trained is None:
             run.note("the cross-encoder runs on the CPU, whatever the device")
         if run.precision != "auto" and self._trained is None:
@@ -157,26 +155,19 @@ class CrossEncoder:
         begun = str(self.recipe["encoder"])
         encoder = Path(begun).name if Path(begun).is_dir() else begun
         recipe = {**self.recipe, "encoder": encoder, "reference": self.rule.value}
-        save(Path(path), self._trained, {**self._about, "recipe": recipe, **about})
+        content = {**self._about, "recipe": recipe, **about}
+        save(Path(path), self._trained, content, self._items)
 
-    def remember(self, files: Sequence[Sequence[Datapoint]]) -> None:
-        """Note which files the model was fitted on."""
-        self._about["fitted_on"] = [fingerprint(file) for file in files]
-        self._about["fitted_sizes"] = [len(file) for file in files]
-
-    def was_fitted_on(self, datapoints: Sequence[Datapoint]) -> bool:
-        """Return whether these datapoints, as a file, were part of the training data."""
-        return fingerprint(datapoints) in self._about["fitted_on"]
+    def remember(self, items: TrainingItems) -> None:
+        """Note which items the model was fitted on, and their out-of-fold p."""
+        self._items = items
 
     @property
-    def fitted_sizes(self) -> list[int]:
-        """How many datapoints each file has that it was fitted on."""
-        return list(self._about.get("fitted_sizes", ()))
-
-    @property
-    def out_of_fold_figures(self) -> dict[str, Any] | None:
-        """What it scored on each file that it was fitted on, by cross-validation."""
-        return self._about.get("out_of_fold")
+    def training_items(self) -> TrainingItems:
+        """The items that it was fitted on; their p hold for the reference of the fit alone."""
+        if self._reference in (None, self._fitted_rule):
+            return self._items
+        return self._items.without_answers()
 
     def _fitting(self) -> Any:
         """Return the recipe as it is carried out; it needs torch, which nothing before does."""
@@ -203,11 +194,11 @@ class CrossEncoder:
         limit = 0.5 if self._threshold is None else self._threshold
         self._about = {
             "threshold": limit,
-            "fitted_on": [],
             "weights": "as fitted",
             "recipe": {"reference": (self._reference or Rule.GIVEN).value},
         }
         self._encoding = trained.encoding
+        self._items = TrainingItems()
 
     def _read(
         self, pairs: list[_Pair], run: Run
@@ -257,8 +248,11 @@ class CrossEncoder:
     @property
     def rule(self) -> Rule:
         """How the reference is chosen."""
-        fitted = self._about.get("recipe", {}).get("reference", Rule.GIVEN.value)
-        return self._reference or settings.rule(fitted)
+        return self._reference or self._fitted_rule
+
+    @property
+    def _fitted_rule(self) -> Rule:
+        return settings.rule(self._about.get("recipe", {}).get("reference", Rule.GIVEN.value))
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return what the hypothesis is held against."""
@@ -278,13 +272,24 @@ class CrossEncoder:
                 raise ShroomError(
                     f"{path}: of format {about['format']}, and this kit reads {FORMAT}"
                 )
-            for key in ("fitted_on", "integers", "padding", "room", "weights"):
+            for key in ("integers", "padding", "room", "weights"):
                 about[key]
             return {**about, "threshold": float(about["threshold"])}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ShroomError(
                 f"{self.folder}: not a model of the cross-encoder ({error}); make one with: "
                 "shroom fit cross-encoder DATA -o MODEL"
+            ) from error
+
+    @cached_property
+    def _items(self) -> TrainingItems:
+        path = self.folder / TRAINING_ITEMS
+        try:
+            return TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        except UNREADABLE as error:
+            raise ShroomError(
+                f"{path}: does not list the items that the model was fitted on ({error}); copy the "
+                "whole folder that shroom fit cross-encoder has written"
             ) from error
 
     @cached_property

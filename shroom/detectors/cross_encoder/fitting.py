@@ -31,6 +31,7 @@ from shroom.detectors.cross_encoder.training import (
 )
 from shroom.detectors.crossval import splits
 from shroom.detectors.pairs import Pairs
+from shroom.detectors.training_items import FittedDetector
 from shroom.inference import RUN
 from shroom.metrics.correlation import rho
 from shroom.problems import ShroomError, nearest
@@ -262,7 +263,7 @@ class Fitting:
         """
         for stage in self.plan:
             teacher: Any = detector_from(stage.teacher) if stage.teacher else None
-            if getattr(teacher, "out_of_fold_figures", None):
+            if isinstance(teacher, FittedDetector) and teacher.training_items.answers:
                 raise ShroomError(
                     f"stage {stage.name}: the teacher was fitted on labelled data, so no fold is "
                     "unseen: fit with --folds 0, or take a teacher that has seen none"

@@ -6,7 +6,14 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from shroom.detectors.cross_encoder import ABOUT, FORMAT, GRAPH, INTEGERS, TOKENIZER
+from shroom.detectors.cross_encoder import (
+    ABOUT,
+    FORMAT,
+    GRAPH,
+    INTEGERS,
+    TOKENIZER,
+    TRAINING_ITEMS,
+)
 from shroom.detectors.cross_encoder.card import card
 from shroom.detectors.cross_encoder.export import exported
 from shroom.integers import packed
@@ -16,10 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shroom.detectors.cross_encoder.fitting import Trained
+    from shroom.detectors.training_items import TrainingItems
 
 
-def save(folder: Path, trained: Trained, about: dict[str, Any]) -> None:
-    """Write the graph, its integers, the tokenizer and what there is to know of the model."""
+def save(folder: Path, trained: Trained, about: dict[str, Any], items: TrainingItems) -> None:
+    """Write the graph, its integers, the tokenizer, the training items and the model's card."""
     graph, arrays = exported(trained.model, trained.encoding)
     integers = packed(b"".join(array.tobytes() for array in arrays.values()))
     content = {
@@ -31,7 +39,11 @@ def save(folder: Path, trained: Trained, about: dict[str, Any]) -> None:
         "integers": {name: list(array.shape) for name, array in arrays.items()},
         "weights": hashlib.sha256(graph + integers).hexdigest()[:16],
     }
-    texts = {"README.md": card(content), ABOUT: _indented(content) + "\n"}
+    texts = {
+        "README.md": card(content),
+        ABOUT: _indented(content) + "\n",
+        TRAINING_ITEMS: json.dumps(items.to_dict(), separators=(",", ":")) + "\n",
+    }
     write_atomically(folder / GRAPH, graph)
     write_atomically(folder / INTEGERS, integers)
     write_atomically(folder / TOKENIZER, trained.tokenizer.read_bytes())

@@ -1,0 +1,227 @@
+"""The items that a detector was fitted on, and what it answers for them: their out-of-fold p."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.inference import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.datapoint import Datapoint
+    from shroom.inference import Run
+
+    Answer = tuple[float, float]
+
+#: The errors that a damaged model file can raise while it is read.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+#: Decimal places of p, as in submissions.
+_DIGITS = 6
+
+
+def fingerprint(point: Datapoint) -> str:
+    """Return 16 hexadecimal digits that identify an item by its texts.
+
+    The texts are the hypothesis and the target, or the source where the target is empty: the
+    source of one item has several wordings in SHROOM's files. White space around them is ignored.
+
+    Examples
+    --------
+    >>> from shroom.datapoint import Datapoint, Task
+    >>> one = Datapoint(hyp="A cat.", src="What is it ?", tgt="A pet.", task=Task.DM)
+    >>> other = Datapoint(hyp="A cat. ", src="It.", tgt="A pet.", task=Task.MT)
+    >>> fingerprint(one) == fingerprint(other)
+    True
+    """
+    texts = point.hyp.strip(), point.tgt.strip() or point.src.strip()
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingItems:
+    """The items that a detector was fitted on, by fingerprint, without their texts.
+
+    Attributes
+    ----------
+    answers : mapping
+        From an item's fingerprint to its out-of-fold p and the threshold of that fold; to ``None``
+        where there was no cross-validation.
+
+    Examples
+    --------
+    >>> from shroom.datapoint import pair
+    >>> seen, new = pair("Two cats.", "A dog."), pair("Two cats.", "Two pets.")
+    >>> items = TrainingItems.of([seen], np.array([0.75]), np.array([0.5]))
+    >>> items.contain([seen, new])
+    array([ True, False])
+    >>> items.p([seen, new])
+    array([0.75,  nan])
+    """
+
+    answers: Mapping[str, Answer | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        datapoints: Sequence[Datapoint],
+        p: NDArray[np.float64] | None = None,
+        thresholds: NDArray[np.float64] | None = None,
+    ) -> TrainingItems:
+        """Return the items of a training set.
+
+        Parameters
+        ----------
+        datapoints : sequence of Datapoint, length n
+            What the detector was fitted on.
+        p, thresholds : array, shape [n], optional
+            The out-of-fold p of each datapoint, and the threshold that goes with it.
+        """
+        prints = [fingerprint(point) for point in datapoints]
+        if p is None or thresholds is None:
+            return cls(dict.fromkeys(prints))
+        # Items of the same texts are in one fold, and so have one answer.
+        return cls(dict(zip(prints, zip(np.round(p, _DIGITS).tolist(), thresholds.tolist()))))
+
+    @classmethod
+    def from_dict(cls, content: Any) -> TrainingItems:
+        """Return what :meth:`to_dict` has given; raise one of ``UNREADABLE`` for anything else."""
+        return cls({str(key): _answer(value) for key, value in content.items()})
+
+    def to_dict(self) -> dict[str, list[float] | None]:
+        """Return the answers as JSON can write them."""
+        return {key: None if value is None else list(value) for key, value in self.answers.items()}
+
+    def beside(self, content: Mapping[str, Any]) -> str:
+        """Return a model's content as indented JSON, with the items on a line of their own."""
+        text = json.dumps(content, indent=2).removesuffix("\n}")
+        items = json.dumps(self.to_dict(), separators=(",", ":"))
+        return f'{text},\n  "training_items": {items}\n}}\n'
+
+    def without_answers(self) -> TrainingItems:
+        """Return the same items without their out-of-fold p, for a model that reads otherwise."""
+        return TrainingItems(dict.fromkeys(self.answers))
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digits that change with the items and their answers."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def contain(self, datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
+        """Return which datapoints are training items: shape [n]."""
+        return np.array([fingerprint(point) in self.answers for point in datapoints], bool)
+
+    def p(self, datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
+        """Return the out-of-fold p of each datapoint, NaN where there is none: shape [n]."""
+        return self._column(datapoints, 0)
+
+    def thresholds(self, datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
+        """Return the threshold that goes with each out-of-fold p, NaN where there is none."""
+        return self._column(datapoints, 1)
+
+    def _column(self, datapoints: Sequence[Datapoint], place: int) -> NDArray[np.float64]:
+        found = (self.answers.get(fingerprint(point)) for point in datapoints)
+        return np.array([math.nan if row is None else row[place] for row in found], np.float64)
+
+
+class FittedDetector:
+    """A detector that knows which items it was fitted on, and does not answer for them in-sample.
+
+    A subclass gives ``training_items`` and ``_predict``.
+    """
+
+    name: str
+    #: The threshold that the user has set, in place of the fitted one.
+    _threshold: float | None = None
+
+    @property
+    def training_items(self) -> TrainingItems:
+        """The items that it was fitted on."""
+        raise NotImplementedError
+
+    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+        """Return the fitted model's p of each datapoint, at least one: shape [n], in [0, 1]."""
+        raise NotImplementedError
+
+    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
+
+        Training items get their out-of-fold p where there is one, unless ``run.in_sample``.
+        """
+        if not datapoints:
+            return np.empty(0)
+        known = self._unseen_p(datapoints, run)
+        if not np.isnan(known).any():
+            return known
+        return np.where(np.isnan(known), self._predict(datapoints, run), known)
+
+    def out_of_fold_thresholds(
+        self, datapoints: Sequence[Datapoint], run: Run = RUN
+    ) -> NDArray[np.float64]:
+        """Return the thresholds of out-of-fold p, NaN where the usual one holds: shape [n]."""
+        if run.in_sample or self._threshold is not None:
+            return np.full(len(datapoints), math.nan)
+        return self.training_items.thresholds(datapoints)
+
+    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
+        """Return for which datapoints the answer comes from a model fitted on them: shape [n]."""
+        known = self._unseen_p(datapoints, run)
+        return np.asarray(np.isnan(known) & self.training_items.contain(datapoints))
+
+    def out_of_fold_items(
+        self, datapoints: Sequence[Datapoint], run: Run = RUN
+    ) -> NDArray[np.bool_]:
+        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
+        return ~np.isnan(self._unseen_p(datapoints, run))
+
+    def _unseen_p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+        if run.in_sample:
+            return np.full(len(datapoints), math.nan)
+        return self.training_items.p(datapoints)
+
+
+def in_sample(found: object, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
+    """Return for which datapoints any detector answers in-sample: shape [n].
+
+    Examples
+    --------
+    >>> from shroom.datapoint import pair
+    >>> in_sample(object(), [pair("Two cats.", "A dog.")])
+    array([False])
+    """
+    own = getattr(found, "in_sample", None)
+    return np.zeros(len(datapoints), bool) if own is None else np.asarray(own(datapoints, run))
+
+
+def out_of_fold_items(
+    found: object, datapoints: Sequence[Datapoint], run: Run = RUN
+) -> NDArray[np.bool_]:
+    """Return for which datapoints any detector answers with an out-of-fold p: shape [n]."""
+    own = getattr(found, "out_of_fold_items", None)
+    return np.zeros(len(datapoints), bool) if own is None else np.asarray(own(datapoints, run))
+
+
+def _answer(value: Any) -> Answer | None:
+    if value is None:
+        return None
+    p, threshold = map(float, value)
+    if not (0 <= p <= 1 and 0 <= threshold <= 1):
+        raise ValueError(f"an out-of-fold p of {p} with the threshold {threshold}")
+    return p, threshold
