@@ -33,6 +33,8 @@ class Track:
         ``"id"`` or ``"order"``.
     rows : array of int, shape [gold.n], or None
         The row of the predictions for each row of the gold, where they can be aligned.
+    in_sample : int
+        How many items the detector was fitted on; see :mod:`shroom.in_sample`.
     """
 
     name: Name
@@ -40,6 +42,7 @@ class Track:
     gold: Table | None = None
     align: str = "order"
     rows: NDArray[np.intp] | None = None
+    in_sample: int = 0
 
     @property
     def columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -13,6 +13,7 @@ from shroom.align import Track, align, check_direction
 from shroom.columns import check_columns, check_has_ids
 from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents, documents_among_others
+from shroom.in_sample import mark
 from shroom.problems import InvalidInput, Problems, show
 from shroom.rows import tabulate
 from shroom.submission import Name, latest, named
@@ -87,7 +88,9 @@ def check(
     """
     problems = Problems(limit)
     found = documents(submission, problems)
-    return check_documents(found, gold, data=data, splits=splits, texts=texts, problems=problems)
+    checked = check_documents(found, gold, data=data, splits=splits, texts=texts, problems=problems)
+    mark(checked.tracks, submission, found, problems)
+    return checked
 
 
 def check_documents(
@@ -99,7 +102,10 @@ def check_documents(
     texts: bool = False,
     problems: Problems,
 ) -> Checked:
-    """Return the verdict on documents that have been found already; see :func:`check`."""
+    """Return the verdict on documents that have been found already; see :func:`check`.
+
+    No record of a run is looked for beside them.
+    """
     found = named(found, problems, splits)
     held_against = gold if gold is not None else data
     role = Role.GOLD if gold is not None else Role.DATA

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from shroom.check import read_table
 from shroom.datapoint import Label
 from shroom.documents import Document, documents
+from shroom.in_sample import in_sample_items
 from shroom.metrics.correlation import rho
 from shroom.problems import InvalidInput, Problems, show
 from shroom.scoring import Score, TrackScore
@@ -66,11 +68,14 @@ def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
     problems = Problems(limit)
     golds = documents(gold, problems)
     results = []
-    for document, items in _read(submission, problems):
+    read = _read(submission, problems)
+    in_sample = in_sample_items(submission, [document for document, _ in read], problems)
+    for document, items in read:
         table = _gold_for(document, golds, problems)
         result = None if table is None else _score_file(document, items, table, problems)
         if result is not None:
-            results.append(result)
+            in_sample_here = min(result.n, in_sample.get(document.file, 0))
+            results.append(replace(result, in_sample=in_sample_here))
     if problems.errors:
         raise InvalidInput(problems)
     return Score(sorted(results, key=lambda result: result.track, reverse=True), list(problems))

@@ -47,6 +47,7 @@ CODES: dict[str, Code] = {
     "file-twice": Code(ERROR, "keep one file for each track"),
     "file-ignored": Code(WARNING, "leave it out, or name it by itself"),
     "no-gold": Code(ERROR, "name the gold that has this split and track"),
+    "run-record": Code(WARNING, "leave it out, or run shroom predict again"),
     # the bytes
     "not-utf8": Code(ERROR, "save the file as UTF-8"),
     "not-json": Code(ERROR, "write the file with a JSON library (json.dump)"),
@@ -93,6 +94,7 @@ CODES: dict[str, Code] = {
     "p-inverted": Code(
         WARNING, "check that p is that of Hallucination, or of being wrong; else turn it (1 - p)"
     ),
+    "in-sample": Code(WARNING, "score it on other items, or with predictions out of fold"),
     "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),
     # the native forms of other data sets
     "row-dropped": Code(WARNING, "leave the row out, or mend it in the source"),
@@ -103,6 +105,8 @@ CODES: dict[str, Code] = {
     "gold-unlabelled": Code(
         ERROR, "name a file whose items have labels: in SHROOM's form, label and p(Hallucination)"
     ),
+    "label-votes": Code(WARNING, "see which is right in the gold; scores go by its label"),
+    "p-votes": Code(WARNING, "see which is right in the gold; scores go by its p"),
     "gold-skipped": Code(WARNING, "to score it as well, name labelled gold for it"),
     # the organisers' 2024 program
     "official": Code(ERROR, "see the organisers' rules of 2024"),

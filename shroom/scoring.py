@@ -61,6 +61,8 @@ class TrackScore:
         The scores of trivial systems on the same gold.
     signature : str
         What was measured, so that only like is compared with like.
+    in_sample : int
+        How many of the items the detector was fitted on, as the record of its run says.
     """
 
     track: str
@@ -71,6 +73,7 @@ class TrackScore:
     slices: dict[str, dict[str, dict[str, Any]]]
     floors: dict[str, dict[str, float | None]]
     signature: str
+    in_sample: int = 0
 
     @property
     def short(self) -> str:
@@ -108,6 +111,7 @@ class TrackScore:
             "track": self.track,
             "split": self.split,
             "n": self.n,
+            "in_sample": self.in_sample,
             **self.whole,
             "slices": self.slices,
             "floors": self.floors,
@@ -228,8 +232,7 @@ def score(
     >>> result.track, result.accuracy, result.rho
     ('model-agnostic', 1.0, 1.0)
     """
-    texts = needs_texts(by)
-    checked = check(submission, gold, splits=splits, texts=texts, limit=limit)
+    checked = check(submission, gold, splits=splits, texts=needs_texts(by), limit=limit)
     return score_checked(checked, by=by, metrics=metrics, intervals=intervals)
 
 
@@ -284,6 +287,7 @@ def _score_track(
         slices={key: _slices(group, scored, how, made) for key, group in groups.items() if group},
         floors=floors(gold),
         signature=signature(track.name.track, gold, track.align),
+        in_sample=track.in_sample,
     )
 
 

@@ -32,7 +32,15 @@ MEND = re.compile(r"  to mend \[[a-z0-9-]+\]: .+")
 #: What no small file here can cause: sizes and paths (tested below), the gold, other commands.
 ELSEWHERE = {
     *("file-unreadable", "too-large", "zip-members"),
-    *("gold-skipped", "gold-unlabelled", "ref-value", "task-value", "text-string"),
+    *(
+        "gold-skipped",
+        "gold-unlabelled",
+        "label-votes",
+        "p-votes",
+        "ref-value",
+        "task-value",
+        "text-string",
+    ),
     *("premise-missing", "swapped"),
     *("not-csv", "row-doubled", "row-dropped", "row-odd", "span-value"),
     *("official", "rho-undefined", "splits-mixed", "track-missing"),

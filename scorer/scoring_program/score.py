@@ -23,10 +23,12 @@ if sys.version_info < (3, 9):  # noqa: UP036 - run by whatever Python the image 
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from shroom.check import check_documents
+from shroom.documents import documents
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.report.html import problems_page, scores_page
 from shroom.report.platform import missing_tracks, scores_txt
-from shroom.scoring import score
+from shroom.scoring import score_checked
 from shroom.writing import write_atomically
 
 
@@ -55,8 +57,11 @@ def run(
 ) -> int:
     """Score a submission into a folder, as the platforms want it, or into one file."""
     page = folder / "detailed_results.html" if folder else None
+    problems = Problems()
     try:
-        result = score(submission, gold, splits=splits)
+        # Not check(): a record of a run beside a participant's files changes nothing here.
+        found = documents(submission, problems)
+        result = score_checked(check_documents(found, gold, splits=splits, problems=problems))
         text, values = scores_txt(result), result.platform_scores()
     except InvalidInput as error:
         return refuse(error.problems, page)

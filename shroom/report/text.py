@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.intervals import MAX_ITEMS
 from shroom.problems import printable
+from shroom.report.stars import STAR, footnote, starred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,14 @@ def render(score: Score) -> str:
         lines.append(intervals_line(score))
     if any(None in part for result in score.results for part in _all_scores(result)):
         lines.append(WHY_UNDEFINED)
+    if star := footnote((title(each), each.in_sample, each.n) for each in score.results):
+        lines.append(star)
     return "\n".join(lines) + "\n"
+
+
+def title(result: TrackScore) -> str:
+    """Return the split and track, as people call them."""
+    return f"{result.split} {result.track}".strip()
 
 
 def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
@@ -68,24 +76,24 @@ def header(score: Score) -> Row:
 
 def track_rows(result: TrackScore) -> list[Row]:
     """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
-    names = list(result.scores)
-    rows = [(f"{result.split} {result.track}".strip(), str(result.n), *_cells(names, result.whole))]
+    names, seen = list(result.scores), result.in_sample
+    rows = [(title(result), str(result.n), *_cells(names, result.whole, seen))]
     rows.extend(
         (f"  floor: {name}", "", *_cells(names, floor)) for name, floor in result.floors.items()
     )
     for key, slices in result.slices.items():
         for word, part in slices.items():
-            rows.append((f"  {key} {printable(word)}", str(part["n"]), *_cells(names, part)))
+            rows.append((f"  {key} {printable(word)}", str(part["n"]), *_cells(names, part, seen)))
     return rows
 
 
-def _cells(names: Sequence[str], scores: Mapping[str, Any]) -> list[str]:
+def _cells(names: Sequence[str], scores: Mapping[str, Any], in_sample: int = 0) -> list[str]:
     """Return each score and its interval; nothing where a floor has no such score."""
     return [
         cell
         for name in names
         for cell in (
-            number(scores[name]) if name in scores else "",
+            starred(number(scores[name]), in_sample) if name in scores else "",
             interval(scores.get(f"{name}_ci")),
         )
     ]
@@ -129,6 +137,8 @@ def p_value(value: float | None) -> str:
 def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
     r"""Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule.
 
+    In columns to the right, a star stands beyond the last digit of the other cells.
+
     Examples
     --------
     >>> print(*align([("", "n"), None, ("val", "499")]), sep="\n")
@@ -137,6 +147,12 @@ def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
     val  499
     """
     cells = [row for row in rows if row is not None]
+    stars = {
+        i for i in range(left, len(cells[0])) if any(row[i].endswith(STAR) for row in cells[1:])
+    }
+    if stars:
+        rows = [row and _padded(row, stars) for row in rows]
+        cells = [row for row in rows if row is not None]
     shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
     widths = {i: max(len(row[i]) for row in cells) for i in shown}
     rule = "-" * (sum(widths.values()) + 2 * (len(widths) - 1))
@@ -150,3 +166,11 @@ def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
         )
         lines.append(line.rstrip())
     return lines
+
+
+def _padded(row: Row, columns: set[int]) -> Row:
+    """Return a row with a blank in the place of each star that it does not have."""
+    return tuple(
+        f"{cell} " if i in columns and cell and not cell.endswith(STAR) else cell
+        for i, cell in enumerate(row)
+    )
