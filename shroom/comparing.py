@@ -16,7 +16,7 @@ from shroom.contest import contests, read
 from shroom.intervals import Intervals
 from shroom.metrics.paired import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.resampling import bca_interval, jackknife, percentile_interval
-from shroom.problems import Problems, ShroomError
+from shroom.problems import Problems, ShroomError, printable
 from shroom.scoring import METRICS
 from shroom.signature import joined
 
@@ -64,6 +64,8 @@ class Comparison:
     ----------
     a, b : str
         The systems.
+    a_in_sample, b_in_sample : int
+        How many of the items the detector of each was fitted on.
     track, split : str
         As of :class:`~shroom.scoring.TrackScore`.
     n : int
@@ -100,6 +102,8 @@ class Comparison:
     test: str
     detectable_difference: float | None
     mcnemar: McNemar | None = None
+    a_in_sample: int = 0
+    b_in_sample: int = 0
 
     @property
     def is_real(self) -> bool:
@@ -117,13 +121,26 @@ class Comparisons:
     trials: int
     warnings: Problems = field(default_factory=Problems)
 
+    @property
+    def unfair(self) -> list[str]:
+        """A sentence on systems compared on items that they were fitted on; none without any."""
+        names = {
+            name
+            for each in self.comparisons
+            for name, in_sample in ((each.a, each.a_in_sample), (each.b, each.b_in_sample))
+            if in_sample
+        }
+        listed = printable(", ".join(sorted(names)))
+        why = "compared on items that the detector was fitted on, which is not fair to the others"
+        return [f"{listed}: {why}"] if names else []
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""
         return {
             "comparisons": [_plain(comparison) for comparison in self.comparisons],
             "signature": self.signature,
             **self.how.to_dict(),
-            "warnings": [problem.sentence for problem in self.warnings],
+            "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],
         }
 
 
@@ -212,6 +229,7 @@ def _by_metric(
     trials: int,
 ) -> list[Comparison]:
     systems, statistics = contest.systems, contest.statistics(metric)
+    in_sample = list(contest.in_sample.values())
     pairs = list(combinations(range(len(systems)), 2))
     scores = [metric(rows) for rows in statistics]
     p = randomisation(metric, statistics, pairs, trials, how.seed)
@@ -247,6 +265,8 @@ def _by_metric(
                 test="approximate randomisation",
                 detectable_difference=detectable,
                 mcnemar=exact[place],
+                a_in_sample=in_sample[a],
+                b_in_sample=in_sample[b],
             )
         )
     return found

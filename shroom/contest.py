@@ -58,6 +58,11 @@ class Contest:
         return list(self.tracks)
 
     @property
+    def in_sample(self) -> dict[str, int]:
+        """How many of the items each system's detector was fitted on, by its name."""
+        return {system: track.in_sample for system, track in self.tracks.items()}
+
+    @property
     def signature(self) -> str:
         """What was measured, with every way of aligning that occurs."""
         aligned = dict.fromkeys(track.align for track in self.tracks.values())

@@ -74,3 +74,4 @@ def command(
         text = render(found)
     deliver(text, output)
     say(found.warnings)
+    say(f"warning: {sentence}" for sentence in found.unfair)

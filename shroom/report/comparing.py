@@ -5,17 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shroom.problems import printable
+from shroom.report.stars import footnote, starred
 from shroom.report.text import WHY_UNDEFINED, align, confidence, interval, kind, number, p_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shroom.comparing import Comparison, Comparisons
 
     Row = tuple[str, ...]
 
+#: What stands behind a pair that can be told apart.
+_REAL = "†"
+
 
 def render(found: Comparisons) -> str:
     """Return comparisons as text: for each track and metric, every pair of systems."""
-    lines = []
+    lines: list[str] = []
     tables: dict[tuple[str, str, str], list[Comparison]] = {}
     for each in found.comparisons:
         tables.setdefault((each.split, each.track, each.metric), []).append(each)
@@ -31,7 +37,7 @@ def render(found: Comparisons) -> str:
         lines += [*align(rows, left=2), ""]
     lines.append(
         f"p: paired approximate randomisation, {found.trials} trials; adjusted: Holm's correction "
-        "over the pairs of a table; *: at most 0.05"
+        f"over the pairs of a table; {_REAL}: at most 0.05"
     )
     if found.how.resamples:
         lines.append(
@@ -40,22 +46,31 @@ def render(found: Comparisons) -> str:
         )
     if any(each.difference is None for each in found.comparisons):
         lines.append(WHY_UNDEFINED)
+    if star := footnote(_cases(found)):
+        lines.append(f"{star}; comparing it with others is not fair")
     lines.append(found.signature)
     return "\n".join(lines) + "\n"
+
+
+def _cases(found: Comparisons) -> Iterator[tuple[str, int, int]]:
+    """Yield each system on each track, with the number of in-sample items and of all."""
+    for each in found.comparisons:
+        for name, in_sample in ((each.a, each.a_in_sample), (each.b, each.b_in_sample)):
+            yield f"{name}, {each.split} {each.track}", in_sample, each.n
 
 
 def _row(each: Comparison) -> Row:
     exact = each.mcnemar and (each.mcnemar.p, each.mcnemar.p_adjusted)
     return (
-        printable(each.a),
-        printable(each.b),
-        number(each.a_score),
-        number(each.b_score),
+        starred(printable(each.a), each.a_in_sample),
+        starred(printable(each.b), each.b_in_sample),
+        starred(number(each.a_score), each.a_in_sample),
+        starred(number(each.b_score), each.b_in_sample),
         "–" if each.difference is None else f"{each.difference:+.3f}",
         interval(each.ci),
         p_value(each.p),
         p_value(each.p_adjusted),
         *map(p_value, exact or ()),
         number(each.detectable_difference),
-        "*" if each.is_real else "",
+        _REAL if each.is_real else "",
     )
