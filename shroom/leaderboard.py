@@ -55,6 +55,8 @@ class Row:
         Their intervals.
     group : int or None
         Systems of one group cannot be told from the first of them.
+    n, in_sample : int
+        The number of items, and how many of them the system's detector was fitted on.
     """
 
     system: str
@@ -67,6 +69,8 @@ class Row:
     rho: float | None
     rho_ci: Interval | None
     group: int | None
+    n: int
+    in_sample: int = 0
 
 
 @dataclass(frozen=True)
@@ -216,6 +220,8 @@ def _ranked(
             rho=scores["rho"][system],
             rho_ci=ci("rho", system),
             group=int(group[place]),
+            n=contest.gold.n,
+            in_sample=contest.tracks[contest.systems[system]].in_sample,
         )
         for place, system in enumerate(order)
     ]
@@ -263,6 +269,7 @@ def _ceilings(contest: Contest, gold: Source, how: Intervals) -> list[Row]:
             rho=rho.value,
             rho_ci=rho.ci,
             group=None,
+            n=contest.gold.n,
         )
     ]
 
@@ -273,5 +280,7 @@ def _floors(contest: Contest) -> list[Row]:
     for name, scores in floors(contest.gold).items():
         kind = "ceiling" if name == "gold label as p" else "floor"
         of_floor = scores["accuracy"], None, scores["rho"], None
-        rows.append(Row(name, contest.name.track, kind, None, None, *of_floor, None))
+        rows.append(
+            Row(name, contest.name.track, kind, None, None, *of_floor, None, contest.gold.n)
+        )
     return rows

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 from shroom.problems import printable
 from shroom.report.cells import as_csv as csv_of
+from shroom.report.stars import footnote, starred
 from shroom.report.text import align, confidence, interval, kind, number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shroom.leaderboard import Leaderboard, Row
 
 COLUMNS = ("rank", "rank_ci", "group", "system", "accuracy", "accuracy_ci", "rho", "rho_ci")
+#: What csv has besides.
+_MORE = ("n", "in_sample")
 
 
 def heads(board: Leaderboard) -> tuple[str, ...]:
@@ -23,15 +28,20 @@ def heads(board: Leaderboard) -> tuple[str, ...]:
 def cells(row: Row) -> tuple[str, ...]:
     """Return what people read of a row."""
     return (
-        "" if row.rank is None else str(row.rank),
+        "" if row.rank is None else starred(str(row.rank), row.in_sample),
         "" if row.rank_ci is None else f"{row.rank_ci[0]}–{row.rank_ci[1]}",
         "" if row.group is None else str(row.group),
-        row.system if row.kind == "system" else f"({row.kind}: {row.system})",
-        number(row.accuracy),
+        name(row) if row.kind == "system" else f"({row.kind}: {row.system})",
+        starred(number(row.accuracy), row.in_sample),
         interval(row.accuracy_ci),
-        number(row.rho),
+        starred(number(row.rho), row.in_sample),
         interval(row.rho_ci),
     )
+
+
+def name(row: Row) -> str:
+    """Return a system's name, with a star where its figures are in-sample."""
+    return starred(row.system, row.in_sample)
 
 
 def tracks(board: Leaderboard) -> dict[str, list[Row]]:
@@ -59,13 +69,23 @@ def how(board: Leaderboard) -> str:
     )
 
 
+def star(rows: Iterable[Row]) -> str:
+    """Return what the star means on one track; nothing where there is none."""
+    found = footnote((row.system, row.in_sample, row.n) for row in rows)
+    return found and f"{found}, so its rank says little"
+
+
 def text(board: Leaderboard) -> str:
     """Return the leaderboard as aligned columns."""
     lines = []
     for track, rows in tracks(board).items():
         lines.append(f"{board.split} {track}".strip())
         shown = [_name_first(tuple(printable(cell) for cell in cells(row))) for row in rows]
-        lines += [*align([_name_first(heads(board)), None, *shown]), ""]
+        lines += [
+            *align([_name_first(heads(board)), None, *shown]),
+            *filter(None, [star(rows)]),
+            "",
+        ]
     for entry in board.invalid:
         lines.append(f"not ranked: {printable(entry.system)}")
         lines += [f"  {line}" for line in entry.problems]
@@ -84,6 +104,7 @@ def markdown(board: Leaderboard) -> str:
         lines.append(_line(heads(board)))
         lines.append("|---:|---:|---:|:---|---:|---:|---:|---:|")
         lines += [*(_line(cells(row)) for row in rows), ""]
+        lines += [_escaped(star(rows)), ""] if star(rows) else []
     if board.invalid:
         lines += ["## Not ranked", ""]
         for entry in board.invalid:
@@ -102,13 +123,13 @@ def as_csv(board: Leaderboard) -> str:
         for column in COLUMNS
         for name in ([f"{column}_low", f"{column}_high"] if column.endswith("_ci") else [column])
     ]
-    rows: list[list[object]] = [["track", "kind", *names]]
+    rows: list[list[object]] = [["track", "kind", *names, *_MORE]]
     for row in board.rows:
         values: list[object] = [row.track, row.kind]
         for column in COLUMNS:
             value = getattr(row, column)
             values += (value or (None, None)) if column.endswith("_ci") else [value]
-        rows.append(values)
+        rows.append([*values, *(getattr(row, column) for column in _MORE)])
     return csv_of(rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shroom.report.leaderboard import how, tracks
+from shroom.report.leaderboard import how, star, tracks
 from shroom.report.marks import scale
 from shroom.report.templating import rendered
 from shroom.report.text import confidence
@@ -55,4 +55,5 @@ def _track(board: Leaderboard, name: str, rows: list[Row], key: str) -> dict[str
         "beside": [row for row in rows if row.kind != "system"],
         "spans": spans,
         "places": (0.5, len(systems) + 0.5),
+        "star": star(systems),
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.problems import ShroomError, printable
 from shroom.report.marks import whisker
+from shroom.report.stars import starred
 from shroom.report.style import document
 from shroom.report.text import interval, number, p_value
 
@@ -63,6 +64,7 @@ def _environment() -> Environment:
         short=_short,
         p_value=p_value,
         span=_span,
+        starred=starred,
         whisker=lambda *given: Markup(whisker(*given)),  # noqa: S704 - it is made of numbers
     )
     return found
