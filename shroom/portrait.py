@@ -88,6 +88,11 @@ class SystemReport:
     rank: int | None = None
     rank_ci: tuple[int, int] | None = None
 
+    @property
+    def in_sample(self) -> int:
+        """How many of the items its detector was fitted on."""
+        return self.score.in_sample
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json."""
         return {

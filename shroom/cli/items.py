@@ -142,6 +142,7 @@ def _listing(
         items,
         None if points is None else [points[item.row] for item in items],
         contest.signature,
+        contest.in_sample,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.report.panel import Panel
+from shroom.report.stars import starred
 from shroom.report.style import LIGHT
 from shroom.report.text import number
 
@@ -75,7 +76,7 @@ def _reliability(system: SystemReport, track: TrackReport) -> Panel:
         )
         _legend(axes)
 
-    return Panel(system.name, track.name, about, draw)
+    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
 
 
 def threshold(track: TrackReport) -> list[Panel]:
@@ -119,7 +120,7 @@ def _threshold(system: SystemReport, track: TrackReport) -> Panel:
         axes.text(0, floor, "majority label", va="top", fontsize=7.5, color=_MUTED)
         _legend(axes)
 
-    return Panel(system.name, track.name, about, draw)
+    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
 
 
 def confusion(track: TrackReport) -> list[Panel]:
@@ -162,7 +163,7 @@ def _confusion(system: SystemReport, track: TrackReport) -> Panel:
         axes.axhline(1, color=LIGHT["paper"], linewidth=2)
         axes.axvline(1, color=LIGHT["paper"], linewidth=2)
 
-    return Panel(system.name, track.name, about, draw)
+    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
 
 
 def scatter(track: TrackReport) -> list[Panel]:
@@ -211,7 +212,7 @@ def _scatter(system: SystemReport, track: TrackReport) -> Panel:
         )
         _legend(axes)
 
-    return Panel(system.name, track.name, about, draw)
+    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
 
 
 def _unit_square(axes: Axes, across: str, up: str) -> None:

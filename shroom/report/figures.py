@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import textwrap
 import warnings
 from contextlib import contextmanager
 from html import escape
@@ -31,6 +32,8 @@ _PAGE_PANEL, _LEAST = 3.1, 3.0
 _PIXELS = 1.5
 #: Inches of a forest plot: around its rows, and each of them.
 _AROUND, _ROW = 0.75, 0.36
+#: Inches of a line of notes below a figure, and letters to an inch of it.
+_NOTE, _LETTERS = 0.14, 16
 
 _RC: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -104,6 +107,8 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
         for i in range(rows)
     )
     several = len({panel.track for panel in drawn}) > 1
+    notes = _notes(drawn, several=several, letters=round(_LETTERS * inches))
+    height += _NOTE * len(notes)
     with _settings({"figure.facecolor": LIGHT["paper"], "svg.fonttype": "path"}):
         figure = _figure(inches, height)
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -115,7 +120,18 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
             axes.set_title(title, fontsize=9, loc="left", color=LIGHT["ink"], pad=pad)
         for axes in grid[len(drawn) :]:
             axes.set_axis_off()
+        if notes:
+            below = {"x": 0.01, "ha": "left", "fontsize": 7.5, "color": LIGHT["muted"]}
+            figure.supxlabel("\n".join(notes), **below)
         return _saved(figure, form, dpi)
+
+
+def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
+    """Return what stars in the names mean, in lines of so many letters."""
+    notes = dict.fromkeys(
+        f"{panel.star} ({panel.track})" if several else panel.star for panel in drawn if panel.star
+    )
+    return [line for note in notes for line in textwrap.wrap(note, letters)]
 
 
 @contextmanager

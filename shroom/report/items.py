@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shroom.problems import printable
 from shroom.report.cells import as_csv
+from shroom.report.stars import footnote, starred
 from shroom.report.text import align, number
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _INDENT = 4
 _COLUMNS = (
     *("split", "track", "rank", "row", "id", "task", "model", "ref", "gold_label", "gold_p"),
     *("difficulty", "system", "label", "p", "right", "hyp", "src", "tgt"),
+    "in_sample",
 )
 
 
@@ -48,6 +50,8 @@ class Listing:
         Their texts, where they are known.
     signature : str
         What was measured.
+    in_sample : dict of int
+        How many of all items the detector of each system was fitted on.
     """
 
     name: Name
@@ -58,11 +62,16 @@ class Listing:
     items: list[Item]
     points: list[Datapoint] | None
     signature: str
+    in_sample: dict[str, int] = field(default_factory=dict)
+
+    def shown(self, system: str) -> str:
+        """Return a system's name, with a star where what it says is in-sample."""
+        return starred(system, self.in_sample.get(system, 0))
 
     @property
     def title(self) -> str:
         """A line that says which items these are."""
-        asked, of = self.systems, f"{self.total} of {self.n} items"
+        asked, of = [*map(self.shown, self.systems)], f"{self.total} of {self.n} items"
         if self.order == "hardest":
             text = f"{asked[0]} labels {of} wrong; the {len(self.items)} hardest"
         elif self.order == "differing":
@@ -82,6 +91,7 @@ class Listing:
             "n": self.n,
             "order": self.order,
             "systems": list(self.systems),
+            "in_sample": self.in_sample,
             "total": self.total,
             "items": [
                 {**item.to_dict(), **_texts(self.points[place] if self.points else None)}
@@ -121,6 +131,7 @@ def _csv_rows(listing: Listing) -> Iterator[list[object]]:
         for system, said in item["systems"].items():
             cells = {**item, **gold, **said, "system": system, "right": int(said["right"])}
             cells.update(split=listing.name.split, track=listing.name.track)
+            cells.update(in_sample=listing.in_sample.get(system, 0))
             yield [cells[column] for column in _COLUMNS]
 
 
@@ -131,13 +142,17 @@ def text(listings: Sequence[Listing], width: int) -> str:
         lines += [*_wrapped(listing.title, width), ""]
         for place, item in enumerate(listing.items):
             point = listing.points[place] if listing.points else None
-            lines += _lines(place, item, point, width)
+            lines += _lines(place, item, point, listing, width)
             lines.append("")
+        if star := footnote((name, k, listing.n) for name, k in listing.in_sample.items()):
+            lines += [*_wrapped(star, width), ""]
     lines += dict.fromkeys(listing.signature for listing in listings)
     return "\n".join(lines) + "\n"
 
 
-def _lines(place: int, item: Item, point: Datapoint | None, width: int) -> Iterator[str]:
+def _lines(
+    place: int, item: Item, point: Datapoint | None, listing: Listing, width: int
+) -> Iterator[str]:
     number_of_it = "" if item.id is None else f" (id {item.id})"
     facts = [f"{place + 1}. item {item.row}{number_of_it}"]
     texts: dict[str, str] = {}
@@ -152,7 +167,9 @@ def _lines(place: int, item: Item, point: Datapoint | None, width: int) -> Itera
     rows = [("", "label", "p", ""), ("annotators", item.label.value, number(item.p), "")]
     for system, verdict in item.systems.items():
         mark = "right" if verdict.right else "wrong"
-        rows.append((printable(system), verdict.label.value, number(verdict.p), mark))
+        rows.append(
+            (printable(listing.shown(system)), verdict.label.value, number(verdict.p), mark)
+        )
     yield from (" " * _INDENT + line for line in align(rows, left=2))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.datapoint import Label
 from shroom.problems import printable
 from shroom.report.marks import scale
-from shroom.report.plots import KINDS
+from shroom.report.plots import KINDS, star
 from shroom.report.templating import rendered, require
 from shroom.report.text import confidence, kind
 from shroom.version import __version__
@@ -108,6 +108,8 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
         "tasks": sorted({_task(hard) for hard in track.items} - {""}),
         "texts": any(hard.point for hard in track.items),
         "signature": track.signature,
+        "star": star(track),
+        "in_sample": {each.name: each.in_sample for each in track.systems},
     }
 
 
@@ -135,13 +137,15 @@ def _slices(track: TrackReport) -> list[dict[str, Any]]:
             {
                 "word": word,
                 "n": n,
-                "systems": [(each.name, each.slices[key][word][1]) for each in track.systems],
+                "systems": [
+                    (each.name, each.slices[key][word][1], each.in_sample) for each in track.systems
+                ],
             }
             for word, (n, _) in first.items()
         ]
         spans = {}
         for metric in track.systems[0].whole:
-            said = [scores[metric] for part in parts for _, scores in part["systems"]]
+            said = [scores[metric] for part in parts for _, scores, _ in part["systems"]]
             ends = [end for each in said for end in (each.value, *(each.ci or ()))]
             spans[metric] = scale(ends, least=-1.0, greatest=1.0)
         found.append({"key": key, "parts": parts, "spans": spans})

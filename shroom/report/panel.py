@@ -25,6 +25,8 @@ class Panel:
         Draws it on axes.
     rows : int
         Of a forest plot, which grows with them; 0 for a square.
+    star : str
+        What a star behind a name means; empty where there is none.
     """
 
     title: str
@@ -32,3 +34,4 @@ class Panel:
     about: str
     draw: Callable[[Axes], None] | None
     rows: int = 0
+    star: str = ""

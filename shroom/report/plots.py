@@ -6,11 +6,13 @@ there is nothing to draw, it says why instead. Those that compare systems are ma
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Callable
 
 from shroom.report.diagrams import confusion, reliability, scatter, threshold
 from shroom.report.forests import Line, forest, shortened
 from shroom.report.panel import Panel
+from shroom.report.stars import footnote, starred
 from shroom.report.text import interval, number
 
 if TYPE_CHECKING:
@@ -25,7 +27,14 @@ _HALF = 19
 
 def panels(kind: str, report: Report) -> list[Panel]:
     """Return the panels of a kind, those of one track after those of the other."""
-    return [panel for track in report.tracks for panel in KINDS[kind](track)]
+    return [
+        replace(panel, star=star(track)) for track in report.tracks for panel in KINDS[kind](track)
+    ]
+
+
+def star(track: TrackReport) -> str:
+    """Return what the star behind a system's name means; nothing where no system has one."""
+    return footnote((system.name, system.in_sample, track.n) for system in track.systems)
 
 
 def scores(track: TrackReport) -> list[Panel]:
@@ -36,9 +45,9 @@ def scores(track: TrackReport) -> list[Panel]:
         for system in track.systems:
             said = system.whole[metric]
             if said.value is None:
-                undefined.append(f"{system.name}: undefined: {said.why}")
+                undefined.append(f"{starred(system.name, system.in_sample)}: undefined: {said.why}")
             else:
-                lines.append(Line(system.name, said.value, said.ci))
+                lines.append(Line(starred(system.name, system.in_sample), said.value, said.ci))
         about = _told(metric, lines, undefined)
         marks = _floors(track, metric) if lines else {}
         found.append(_forest(metric, track, about, lines, f"{metric}, n = {track.n}", marks))
@@ -58,7 +67,10 @@ def ranks(track: TrackReport) -> list[Panel]:
         (system for system in track.systems if system.rank is not None),
         key=lambda system: system.rank or 0,
     )
-    lines = [Line(each.name, float(each.rank or 0), each.rank_ci) for each in ordered]
+    lines = [
+        Line(starred(each.name, each.in_sample), float(each.rank or 0), each.rank_ci)
+        for each in ordered
+    ]
     if not lines:
         return [Panel("ranks", track.name, "one system alone has no rank", None)]
     told = [
@@ -82,7 +94,8 @@ def comparison(track: TrackReport) -> list[Panel]:
     for metric, pairs in tables.items():
         lines, undefined = [], []
         for pair in pairs:
-            name = f"{shortened(pair.a, _HALF)} − {shortened(pair.b, _HALF)}"
+            a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
+            name = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
             if pair.difference is None:
                 undefined.append(f"{name}: undefined, as one of the scores is")
             else:
