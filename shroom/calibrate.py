@@ -14,6 +14,7 @@ import numpy as np
 from shroom.calibration_quality import Calibration, Quality, TrackQuality
 from shroom.calibrator_file import Fitted, rows_hash
 from shroom.calibrators import METHODS
+from shroom.in_sample import refuse
 from shroom.metrics.thresholds import USUAL, accuracy_by_threshold
 from shroom.problems import ShroomError
 from shroom.signature import gold_hash, signature
@@ -78,7 +79,8 @@ def fit(tracks: Sequence[Track], how: How = How()) -> tuple[dict[str, Fitted], C
     Raises
     ------
     ShroomError
-        Where two files are of one track, or p does not rise with the gold.
+        Where two files are of one track, p does not rise with the gold, or the detector was
+        fitted on these items and ``how`` does not say in-sample.
 
     Examples
     --------
@@ -96,6 +98,8 @@ def fit(tracks: Sequence[Track], how: How = How()) -> tuple[dict[str, Fitted], C
             f"a calibrator is fitted on one file for each track, and these are {listed}; name "
             "those of one split"
         )
+    if not how.in_sample:
+        refuse(tracks, "a calibrator", ", or say --in-sample")
     results = [_fit_track(track, how) for track in tracks]
     return {result.track: result.fitted for result in results}, Calibration(results)
 
@@ -222,4 +226,5 @@ def _quality(
     assert gold is not None  # noqa: S101 - for mypy
     parts = f"calibration:{fitted.calibrator.method}", f"fit:{kind}"
     told = signature(track.name.track, gold, track.align, *parts)
-    return TrackQuality(track.name.track, track.name.split, gold.n, fitted, before, after, told)
+    name, seen = track.name, track.in_sample
+    return TrackQuality(name.track, name.split, gold.n, fitted, before, after, told, seen)

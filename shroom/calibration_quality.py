@@ -104,6 +104,8 @@ class TrackQuality:
         As handed in, and calibrated.
     signature : str
         What was measured; ``fit:in-sample`` stands in it where that is so.
+    in_sample : int
+        How many of the items the submission's detector was fitted on.
     """
 
     track: str
@@ -113,6 +115,7 @@ class TrackQuality:
     before: Quality
     after: Quality
     signature: str
+    in_sample: int = 0
 
     @property
     def fit(self) -> str:
@@ -125,6 +128,7 @@ class TrackQuality:
             "track": self.track,
             "split": self.split,
             "n": self.n,
+            "in_sample": self.in_sample,
             "method": self.fitted.calibrator.method,
             "calibrator": self.fitted.calibrator.to_dict(),
             "threshold": self.fitted.threshold,

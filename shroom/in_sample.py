@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from shroom.documents import RUN_RECORD
-from shroom.problems import show
+from shroom.problems import ShroomError, show
 from shroom.submission import Name
 from shroom.unpacking import damages
 
@@ -51,6 +51,27 @@ def mark(
         if track.in_sample:
             expected = "items that the detector was not fitted on"
             problems.add("in-sample", file, expected, f"{track.in_sample} of {n} that it was")
+
+
+def refuse(tracks: Iterable[Track], what: str, way_out: str = "") -> None:
+    """Raise :class:`ShroomError` where something would be fitted on in-sample predictions.
+
+    Parameters
+    ----------
+    tracks : iterable of Track
+        What it would be fitted on.
+    what : str
+        What would be fitted, such as ``a calibrator``.
+    way_out : str
+        What else the user can do.
+    """
+    for track in tracks:
+        if track.in_sample:
+            raise ShroomError(
+                f"{track.predictions.file}: its detector was fitted on {track.in_sample} of these "
+                f"{track.predictions.n} items, so {what} fitted on them would trust it too much on "
+                f"others; use predictions out of fold, or another split{way_out}"
+            )
 
 
 def in_sample_items(

@@ -270,3 +270,41 @@ def test_items_star_the_system(folder, shroom):
         ("model-agnostic", "9"),
         ("model-aware", "0"),
     }
+
+
+# What is fitted on predictions
+
+
+def test_calibrate_refuses_what_the_detector_was_fitted_on(folder, shroom):
+    own, out = folder / "systems" / "fitted" / AGNOSTIC, folder / "calibrator.json"
+    code, _, err = shroom("calibrate", own, folder / "gold", "-o", out)
+    assert (code, out.exists()) == (1, False)
+    assert "its detector was fitted on 9 of these 12 items" in err
+    assert "--in-sample" in err
+
+
+def test_calibrate_stars_what_it_is_told_to_show(folder, shroom):
+    rising = [
+        {"label": row["label"], "p(Hallucination)": row["p(Hallucination)"]} for row in gold()
+    ]
+    own = write_json(folder / "systems" / "fitted" / AGNOSTIC, rising)
+    arguments = ("calibrate", own, folder / "gold", "--in-sample", "-o", folder / "c.json")
+    _, out, _ = shroom(*arguments)
+    assert NOTE in out
+    assert all(row.count("*") == 2 for row in out.splitlines() if row.startswith("  rho"))
+    (result,) = json.loads(shroom(*arguments, "--format", "json")[1])["results"]
+    assert result["in_sample"] == 9
+
+
+def test_an_ensemble_refuses_to_fit_on_it(folder, shroom):
+    own, out = folder / "systems" / "fitted", folder / "out"
+    given = ("--method", "logistic", "--train", own, "--train-gold", folder / "gold")
+    code, _, err = shroom("ensemble", folder / "systems" / "other", *given, "-o", out)
+    assert (code, out.exists()) == (1, False)
+    assert "so weights fitted on them would trust it too much on others" in err
+
+
+def test_an_ensemble_warns_of_an_in_sample_member(folder, shroom):
+    systems = [folder / "systems" / name for name in ("fitted", "other")]
+    code, _, err = shroom("ensemble", *systems, "-o", folder / "out")
+    assert (code, err.count("[in-sample]")) == (0, 2)  # the warning, and what to do

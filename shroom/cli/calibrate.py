@@ -67,7 +67,9 @@ _FITTING = ("method", "threshold", "folds", "seed")
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the folds.")
 @click.option(
-    "--in-sample", is_flag=True, help="Score on the very gold that was fitted on, and say so."
+    "--in-sample",
+    is_flag=True,
+    help="Score on the very gold that was fitted on, also by the detector, and say so.",
 )
 @format_option("text", "json", about="Tables, or one json object.")
 @click.pass_context

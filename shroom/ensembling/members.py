@@ -12,6 +12,7 @@ from shroom.check import check_documents
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.datasets.semeval2024 import read_files
 from shroom.documents import documents
+from shroom.in_sample import mark, refuse
 from shroom.problems import InvalidInput, Problems, ShroomError
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def read(
     problems : Problems
         Gets what is wrong with any of them.
     gold, data : path, optional
-        What they are held against.
+        What they are held against. Gold is what weights are fitted to, so that no detector may
+        have been fitted on it.
 
     Returns
     -------
@@ -110,20 +112,23 @@ def read(
     InvalidInput
         With every problem of every submission.
     ShroomError
-        Where they have different tracks.
+        Where they have different tracks, or one was fitted on the gold.
     """
     against = sources[0] if gold is None and data is None else data
     found = [documents(source, problems) for source in sources]
     if problems.errors:
         raise InvalidInput(problems)
     tracks = []
-    for listed in found:
+    for source, listed in zip(sources, found):
         checked = check_documents(listed, gold, data=against, problems=problems)
+        mark(checked.tracks, source, listed, problems)
         tracks.append({track.gold.file: track for track in checked.tracks if track.gold})
     if gold is None and data is None:
         _refuse_more_tracks(sources[0], problems)
     if problems.errors:
         raise InvalidInput(problems)
+    if gold is not None:
+        refuse((track for own in tracks for track in own.values()), "weights")
     for source, own in zip(sources, tracks):
         if set(own) != set(tracks[0]):
             had, first = _listed(own), _listed(tracks[0])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shroom.calibrate import ELSEWHERE, IN_SAMPLE
 from shroom.calibrators import Platt, Temperature
+from shroom.report.stars import footnote, starred
 from shroom.report.text import align, number
 
 if TYPE_CHECKING:
@@ -38,27 +39,31 @@ def render(calibration: Calibration) -> str:
     """Return a table for each track: its figures before and after, and what calibrates it."""
     lines: list[str] = []
     for result in calibration.results:
-        lines += [*align(_rows(result)), "", _formula(result), _fit(result), ""]
+        star = footnote([("", result.in_sample, result.n)])
+        lines += [*align(_rows(result)), "", _formula(result), _fit(result), *filter(None, [star])]
+        lines.append("")
     return "\n".join([*lines, calibration.signature]) + "\n"
 
 
 def _rows(result: TrackQuality) -> list[Row | None]:
     title = f"{result.split} {result.track}".strip()
-    before, after = result.before, result.after
+    before, after, seen = result.before, result.after, result.in_sample
     return [
         (f"{title}, n = {result.n}", "as given", "calibrated"),
         None,
         ("against the labels", "", ""),
-        *_compared(before.label, after.label),
+        *_compared(before.label, after.label, seen),
         None,
         ("against the proportions", "", ""),
-        *_compared(before.proportion, after.proportion),
+        *_compared(before.proportion, after.proportion, seen),
     ]
 
 
-def _compared(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> list[Row]:
+def _compared(
+    before: Mapping[str, float | None], after: Mapping[str, float | None], in_sample: int
+) -> list[Row]:
     return [
-        (f"  {shown}", _unsigned(before[name]), _unsigned(after[name]))
+        (f"  {shown}", *(starred(_unsigned(each[name]), in_sample) for each in (before, after)))
         for name, shown in _NAMES.items()
         if name in before
     ]
