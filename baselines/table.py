@@ -2,8 +2,8 @@
 
     python baselines/table.py [SUBMISSIONS]
 
-Each run of `make baseline RECIPE=...` leaves a record, `run.json`, beside its submission. Where a
-detector was fitted on what it was run on, its figures out of fold are shown instead.
+Each run of `make baseline RECIPE=...` leaves a record, `run.json`, beside its submission. Figures
+of items that the detector was fitted on are starred; those out of fold are not.
 """
 
 from __future__ import annotations
@@ -57,16 +57,15 @@ def table(records: list[dict[str, Any]]) -> str:
 
 
 def figures(record: dict[str, Any], split: str, track: str) -> str | None:
-    """Return accuracy / rho of a track, out of fold (with a star) where the run was in-sample."""
-    for base in record["in_sample"]:
+    """Return accuracy / rho of a track, with a star where the run was in-sample."""
+    bases = [base for base in record["in_sample"] if base.startswith(f"{split}.{track}")]
+    for base in bases:
         found = (record["out_of_fold"] or {}).get(base)
-        if found and base.startswith(f"{split}.{track}"):
-            return f"{shown(found)}*"
-        if base.startswith(f"{split}.{track}"):
-            return "in-sample"
+        if isinstance(found, dict):  # an older record has the figures, not the number of items
+            return shown(found)
     for score in record["scores"]:
         if (score["split"], score["track"]) == (split, track):
-            return shown(score)
+            return shown(score) + ("*" if bases else "")
     return None
 
 

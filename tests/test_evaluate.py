@@ -200,7 +200,7 @@ def test_one_class_and_one_item_are_undefined_and_not_nan(shroom, tmp_path, labe
     assert cell["balanced_accuracy"] is cell["auroc"] is cell["rho"] is None
 
 
-# --- seen in training ------------------------------------------------------------------------
+# --- in-sample --------------------------------------------------------------------------------
 
 
 def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
@@ -213,14 +213,15 @@ def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
     for where in (both, (*given, "--on", one)):
         code, out, _ = shroom(*where, "--html", page)
         assert code == 0
-        assert "*: seen in training" in out
-        assert "lexical=model.json *" in out
-        assert "lexical *" not in out
-        assert "seen in training" in page.read_text()
+        assert "* in-sample: the detector was fitted on 30 of these" in " ".join(out.split())
+        assert "lexical=model.json*" in out
+        assert "lexical*" not in out
+        assert "<bdi>lexical=model.json</bdi>*" in page.read_text()
+        assert "in-sample" in page.read_text()
         rows = json.loads(shroom(*where, "--format", "json")[1])["rows"]
-        assert [row["cells"][0]["seen_in_training"] for row in rows] == [True, False]
+        assert [row["cells"][0]["in_sample"] for row in rows] == [30, 0]
     code, out, _ = shroom(*given, "--on", other, "--html", page)
-    assert "seen in training" not in out + page.read_text()
+    assert "in-sample" not in out + page.read_text()
 
 
 @pytest.mark.real
@@ -232,7 +233,7 @@ def test_the_shipped_models_answer_out_of_fold_for_what_they_have_learnt():
     )
     for contender in contenders(["lexical", "cross-encoder"]):
         assert contender.detector.out_of_fold_items(seen[0].datapoints).all()
-        assert not contender.has_seen(seen[0].datapoints)
+        assert contender.in_sample(seen[0].datapoints) == 0
         assert not contender.detector.training_items.contain(not_seen[0].datapoints).any()
 
 

@@ -1039,8 +1039,8 @@ RECORD = {
 @pytest.mark.parametrize(
     ("split", "track", "cell"),
     [
-        ("val", "model-agnostic", "in-sample"),  # never the figures of what it was fitted on
-        ("val", "model-aware", ".691/.418*"),
+        ("val", "model-agnostic", ".990/.990*"),
+        ("val", "model-aware", ".691/.418"),
         ("test", "model-aware", "1.000/–"),
         ("test", "model-agnostic", None),
     ],
@@ -1051,10 +1051,17 @@ def test_the_figures_of_a_run(split, track, cell, table):
     assert table.figures(blank, split, track) is None
 
 
+def test_figures_out_of_fold_have_no_star(table):
+    record = {**RECORD, "in_sample": {}, "out_of_fold": {"val.model-agnostic.json": 499}}
+    assert table.figures(record, "val", "model-agnostic") == ".990/.990"
+    seen = {**record, "in_sample": {"val.model-agnostic.json": 20}}
+    assert table.figures(seen, "val", "model-agnostic") == ".990/.990*"
+
+
 def test_the_table(table):
     lines = table.table([RECORD]).splitlines()
     assert {line.count("|") for line in lines} == {8}
-    assert lines[2] == "| `mine` | in-sample | .691/.418* | – | 1.000/– | 12 for 1000 | run |"
+    assert lines[2] == "| `mine` | .990/.990* | .691/.418 | – | 1.000/– | 12 for 1000 | run |"
     assert len(lines) == 3 + len(table.PUBLISHED)
     assert all(line.endswith("| published |") for line in lines[3:])
     assert table.table([]).splitlines() == [*lines[:2], *lines[3:]]

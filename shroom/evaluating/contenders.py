@@ -56,9 +56,9 @@ class Contender:
         text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
-    def has_seen(self, datapoints: Sequence[Datapoint]) -> bool:
-        """Return whether it answers in-sample for any of these datapoints."""
-        return bool(in_sample(self.detector, datapoints).any())
+    def in_sample(self, datapoints: Sequence[Datapoint]) -> int:
+        """Return for how many of these it answers with a model that has seen them."""
+        return int(in_sample(self.detector, datapoints).sum())
 
 
 def contenders(texts: Iterable[str]) -> list[Contender]:

@@ -44,8 +44,8 @@ class Scores:
     ----------
     subject : str
         The data set.
-    seen : bool
-        Whether the detector was fitted on a file of it, so that its scores are in-sample.
+    in_sample : int
+        How many of its items the detector was fitted on.
     scores : dict of float or None
         By metric; ``None`` where it is undefined.
     intervals : dict of tuple or None
@@ -59,7 +59,7 @@ class Scores:
     """
 
     subject: str
-    seen: bool
+    in_sample: int
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]
     milliseconds: float | None
@@ -68,7 +68,7 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json."""
-        found: dict[str, Any] = {"dataset": self.subject, "seen_in_training": self.seen}
+        found: dict[str, Any] = {"dataset": self.subject, "in_sample": self.in_sample}
         for name, value in self.scores.items():
             ci = self.intervals[name]
             found |= {name: value, f"{name}_ci": None if ci is None else list(ci)}
@@ -191,7 +191,7 @@ def evaluate(
         teller = _Teller(contender, store, watch)
         threshold = Threshold.own(contender.detector)
         if split is not None:
-            seen = contender.has_seen(split.datapoints)
+            seen = contender.in_sample(split.datapoints) > 0
             threshold = split.threshold(teller.p("tuning", split.datapoints).p, seen=seen)
         cells = [teller.scores(subject, threshold, made, how) for subject in subjects]
         about = contender.name, contender.given, contender.fingerprint
@@ -242,7 +242,7 @@ class _Teller:
         """Return what the detector gets on a subject."""
         cell = self.p(subject.name, subject.datapoints)
         found = _scores(subject, threshold, cell, how)
-        found = replace(found, seen=self._contender.has_seen(subject.datapoints))
+        found = replace(found, in_sample=self._contender.in_sample(subject.datapoints))
         bad = made.get(subject.name)
         if bad is None or not bad.datapoints:
             return found
@@ -259,4 +259,4 @@ def _scores(subject: Subject, threshold: Threshold, cell: Cell, how: Intervals) 
     ]
     scores, intervals = estimates(scored, how)
     time = None if cell.seconds is None else 1000 * cell.seconds / subject.n
-    return Scores(subject.name, False, scores, intervals, time, cell.notes)  # noqa: FBT003
+    return Scores(subject.name, 0, scores, intervals, time, cell.notes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shroom.evaluating.matrix import floor
 from shroom.intervals import MAX_ITEMS
 from shroom.problems import printable
+from shroom.report.stars import footnote, starred
 from shroom.report.text import WHY_UNDEFINED, align, interval, kind, number
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 #: The width that a table keeps to.
 WIDTH = 100
-#: What stands behind a score on data that the detector was fitted on.
-SEEN = "*"
-WHY_SEEN = f"{SEEN}: seen in training: the detector was fitted on a file of these data"
 FLOOR = "floor: one label"
 #: The metrics as heads of columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
@@ -50,7 +48,7 @@ def _overview(matrix: Matrix) -> Iterator[str]:
 
 
 def _marked(cell: Scores, metric: str) -> str:
-    return number(cell.scores[metric]) + (SEEN if cell.seen else "")
+    return starred(number(cell.scores[metric]), cell.in_sample)
 
 
 def _section(matrix: Matrix, place: int, subject: Subject) -> Iterator[str]:
@@ -61,8 +59,8 @@ def _section(matrix: Matrix, place: int, subject: Subject) -> Iterator[str]:
     rows: list[Cells | None] = [("", *HEADS.values(), "ms an item"), None]
     for row in matrix.rows:
         cell = row.cells[place]
-        name = _name(row.detector, SEEN if cell.seen else "")
-        rows.append((name, *(number(cell.scores[metric]) for metric in HEADS), milliseconds(cell)))
+        shown = [_marked(cell, metric) for metric in HEADS]
+        rows.append((_name(row.detector, cell.in_sample), *shown, milliseconds(cell)))
         if matrix.how.resamples:
             rows.append(("", *(interval(cell.intervals[metric]) for metric in HEADS), ""))
     least = floor(subject)
@@ -80,8 +78,12 @@ def _rises(matrix: Matrix, place: int) -> Iterator[str]:
     pairs = [cell for rise in cells[0].rises for cell in (str(rise.n), "")]
     columns = [
         (
-            _name(row.detector, SEEN if cell.seen else ""),
-            *(said for rise in cell.rises for said in (number(rise.share), interval(rise.ci))),
+            _name(row.detector, cell.in_sample),
+            *(
+                said
+                for rise in cell.rises
+                for said in (starred(number(rise.share), cell.in_sample), interval(rise.ci))
+            ),
         )
         for row, cell in zip(matrix.rows, cells)
     ]
@@ -108,13 +110,13 @@ def _width(column: Cells) -> int:
     return max(map(len, column))
 
 
-def _name(detector: str, mark: str = "") -> str:
+def _name(detector: str, in_sample: int = 0) -> str:
     """Return a detector's name as a table has room for it."""
     shown = printable(detector)
-    room = _NAME - (len(mark) + 1 if mark else 0)
+    room = _NAME - len(starred("", in_sample))
     if len(shown) > room:
         shown = shown[: room - 1] + "…"
-    return f"{shown} {mark}".rstrip()
+    return starred(shown, in_sample)
 
 
 def size(subject: Subject) -> str:
@@ -136,7 +138,7 @@ def milliseconds(cell: Scores) -> str:
     Examples
     --------
     >>> from shroom.evaluating.matrix import Scores
-    >>> [milliseconds(Scores("felm", False, {}, {}, time)) for time in (0.123, 226.4, None)]
+    >>> [milliseconds(Scores("felm", 0, {}, {}, time)) for time in (0.123, 226.4, None)]
     ['0.12', '226', '–']
     """
     value = cell.milliseconds
@@ -145,9 +147,7 @@ def milliseconds(cell: Scores) -> str:
 
 def notes(matrix: Matrix) -> list[str]:
     """Return how the figures came about and what to know of them, a sentence or two each."""
-    found = []
-    if any(cell.seen for row in matrix.rows for cell in row.cells):
-        found.append(WHY_SEEN)
+    found = [star] if (star := why_starred(matrix)) else []
     found += [WHY_UNDEFINED, f"{FLOOR}: the more frequent label everywhere"]
     if matrix.how.resamples:
         found.append(how_made(matrix))
@@ -173,6 +173,15 @@ def notes(matrix: Matrix) -> list[str]:
         found.append("p rises: the share of pairs, a tie half one; 0.5 is p that tells nothing")
     found += [f"no corruptions of {name}: {why}" for name, why in matrix.not_corrupted.items()]
     return found
+
+
+def why_starred(matrix: Matrix) -> str:
+    """Return what the star means; nothing where no score is in-sample."""
+    return footnote(
+        (f"{row.detector} on {cell.subject}", cell.in_sample, subject.n)
+        for row in matrix.rows
+        for subject, cell in zip(matrix.subjects, row.cells)
+    )
 
 
 def how_made(matrix: Matrix) -> str:

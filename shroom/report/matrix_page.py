@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.evaluating.matrix import floor
 from shroom.report.marks import scale
-from shroom.report.matrix import FLOOR, HEADS, WHY_SEEN, milliseconds, notes, size
+from shroom.report.matrix import FLOOR, HEADS, milliseconds, notes, size, why_starred
 from shroom.report.templating import rendered
 from shroom.report.text import confidence
 from shroom.version import __version__
@@ -25,18 +25,19 @@ def page(matrix: Matrix) -> str:
         Where jinja2 is missing.
     """
     cells = [cell for row in matrix.rows for cell in row.cells]
+    star = why_starred(matrix)
     return rendered(
         "matrix.html.jinja",
         "SHROOM: detectors and data sets",
         confidence=confidence(matrix.how) if matrix.how.resamples else "",
         metrics=HEADS,
         names=[subject.name for subject in matrix.subjects],
-        notes=[sentence for sentence in notes(matrix) if sentence != WHY_SEEN],
+        notes=[sentence for sentence in notes(matrix) if sentence != star],
         rows=matrix.rows,
         sections=[
             _section(matrix, place, subject) for place, subject in enumerate(matrix.subjects)
         ],
-        seen=any(cell.seen for cell in cells),
+        star=star,
         span=_span(cells, "auroc"),
         version=__version__,
     )

@@ -169,8 +169,8 @@ def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
 
 
 def _padded(row: Row, columns: set[int]) -> Row:
-    """Return a row with a blank in the place of each star that it does not have."""
+    """Return a row with a blank in the place of each star that its figures do not have."""
     return tuple(
-        f"{cell} " if i in columns and cell and not cell.endswith(STAR) else cell
+        f"{cell} " if i in columns and cell and not cell.endswith((STAR, "]")) else cell
         for i, cell in enumerate(row)
     )
