@@ -13,7 +13,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from shroom.check import read_table
-from shroom.columns import check_doubled
+from shroom.columns import check_doubled, check_votes
 from shroom.documents import documents
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.submission import latest
@@ -99,7 +99,7 @@ _PHASE_V1 = """\
 """
 
 
-def build(gold: Source, start: dt.date) -> dict[str, bytes]:
+def build(gold: Source, start: dt.date, problems: Problems | None = None) -> dict[str, bytes]:
     """Return the bundle's files: both competitions, and the scoring program alone.
 
     Parameters
@@ -108,6 +108,8 @@ def build(gold: Source, start: dt.date) -> dict[str, bytes]:
         A folder or zip with the labelled splits, named as submissions are.
     start : date
         When the first phase starts; the next follows after four weeks.
+    problems : Problems, optional
+        Gets the warnings about the gold.
 
     Returns
     -------
@@ -121,7 +123,7 @@ def build(gold: Source, start: dt.date) -> dict[str, bytes]:
     """
     scorer = scorer_folder()
     program = zipped(_program(scorer))
-    references = {split: zipped(files) for split, files in labelled(gold).items()}
+    references = {split: zipped(files) for split, files in labelled(gold, problems).items()}
     common = {
         "logo.png": (scorer / "logo.png").read_bytes(),
         "scoring_program.zip": program,
@@ -155,15 +157,16 @@ def scorer_folder() -> Path:
     raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
 
 
-def labelled(gold: Source) -> dict[str, dict[str, bytes]]:
+def labelled(gold: Source, problems: Problems | None = None) -> dict[str, dict[str, bytes]]:
     """Return the labelled files of a gold folder by split, val before test."""
-    problems = Problems()
+    problems = Problems() if problems is None else problems
     splits: dict[str, dict[str, bytes]] = {split: {} for split in _PHASES}
     for (split, _), document in sorted(latest(documents(gold, problems), problems).items()):
         if split in splits:
             table = read_table(document, Role.GOLD, problems)
             if table is not None and table.labelled:
                 check_doubled(table, problems)
+                check_votes(table, problems)
                 splits[split][_reference_name(document)] = bytes(document.read(problems) or b"")
     if problems.errors:
         raise InvalidInput(problems)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shroom import decode
 from shroom.align import Track, align, check_direction
-from shroom.columns import check_columns, check_has_ids
+from shroom.columns import check_columns, check_has_ids, check_votes
 from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents, documents_among_others
 from shroom.in_sample import mark
@@ -90,6 +90,9 @@ def check(
     found = documents(submission, problems)
     checked = check_documents(found, gold, data=data, splits=splits, texts=texts, problems=problems)
     mark(checked.tracks, submission, found, problems)
+    for track in checked.tracks:
+        if track.gold is not None:
+            check_votes(track.gold, problems)
     return checked
 
 
@@ -104,7 +107,7 @@ def check_documents(
 ) -> Checked:
     """Return the verdict on documents that have been found already; see :func:`check`.
 
-    No record of a run is looked for beside them.
+    No record of a run is looked for beside them, and the gold's votes are not compared with it.
     """
     found = named(found, problems, splits)
     held_against = gold if gold is not None else data

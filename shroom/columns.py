@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from shroom.table import Table
 
 
+#: How far p may be from the share of the votes before it is worth a word: files round it.
+_ROUNDED = 0.01
+
+
 def check_columns(table: Table, problems: Problems) -> None:
     """Report what shows only in a whole column of predictions."""
     p, label, file = table.p, table.label, table.file
@@ -77,6 +81,35 @@ def check_doubled(table: Table, problems: Problems) -> None:
         return {"expected": "an id of its own", "found": f"{said} again", "id": said, "key": "id"}
 
     problems.add_rows("id-doubled", table.file, rows, doubled)
+
+
+def check_votes(gold: Table, problems: Problems) -> None:
+    """Report gold whose label or p is not what the annotators' labels say, each kind in one line.
+
+    Parameters
+    ----------
+    gold : Table
+        Labelled rows. A label may be either where the votes are evenly split, and p may be rounded.
+    problems : Problems
+        Gets ``label-votes`` and ``p-votes``, with the count and the first place.
+    """
+    if gold.votes is None:
+        return
+    flagged, total = gold.votes.T
+    share = flagged / np.maximum(total, 1)
+    by_label = np.where(gold.label == 1, share < 0.5, share > 0.5) & (gold.label >= 0)
+    by_p = np.abs(gold.p - share) > _ROUNDED  # False where p is nan
+    for code, key, odd, expected in (
+        ("label-votes", "label", by_label, "the majority of its labels"),
+        ("p-votes", P, by_p, "the share of its labels"),
+    ):
+        rows = np.flatnonzero(odd & (total > 0))
+        if len(rows):
+            first = int(rows[0])
+            place = {"index": first, "id": gold.id_at(first), "key": key}
+            items = "item" if len(rows) == 1 else "items"
+            found = f"another one in {len(rows)} {items}, first here"
+            problems.add(code, gold.file, expected, found, **place)
 
 
 def check_has_ids(predictions: Table, problems: Problems) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 from operator import attrgetter
-from typing import Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import msgspec
 import numpy as np
@@ -17,6 +17,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from shroom import parallel
 from shroom.table import GROUPS, TOLERANCE, Group, P, Role, Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Buffer = Union[bytes, memoryview]
 
@@ -43,6 +46,7 @@ class _Gold(Struct, gc=False):
     ref: Union[_Ref, UnsetType] = UNSET  # noqa: UP007
     task: Union[_Task, UnsetType] = UNSET  # noqa: UP007
     model: _Text = UNSET
+    labels: Union[list[Union[_Label, None]], UnsetType] = UNSET  # noqa: UP007
 
 
 class _GoldWithTexts(_Gold, gc=False):
@@ -151,7 +155,20 @@ def _columns(rows: list[Any], role: Role, file: str) -> Table | None:
     groups = {key: Group.of(list(map(attrgetter(key), rows))) for key in keys}
     if hasattr(rows[0], "lang"):
         groups["lang"] = Group.of([row.src_lang or row.lang for row in rows])
-    return Table(file, n, label, p, ids=ids, texts=texts, groups=groups)
+    votes = None if role is Role.PREDICTIONS else _votes([row.labels for row in rows])
+    return Table(file, n, label, p, ids=ids, texts=texts, groups=groups, votes=votes)
+
+
+def _votes(labels: list[Any]) -> NDArray[np.intp] | None:
+    """Return how many of each row's labels say Hallucination, and how many there are."""
+    if all(own is UNSET for own in labels):
+        return None
+    given = [() if own is UNSET else own for own in labels]
+    counts = (
+        np.fromiter((own.count("Hallucination") for own in given), np.intp, len(given)),
+        np.fromiter((len(own) - own.count(None) for own in given), np.intp, len(given)),
+    )
+    return np.column_stack(counts)
 
 
 def _none(value: Any) -> Any:

@@ -13,6 +13,8 @@ from shroom.problems import show
 from shroom.table import GROUPS, KEYS, LANGS, TEXTS, TOLERANCE, Group, P, Role, Table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shroom.problems import Problems
 
 _CHECKED = ("id", "label", P)
@@ -187,7 +189,25 @@ class _Rows:
             has_id=None if every or not some else self.has_id,
             texts=texts,
             groups=groups,
+            votes=None if self.role is Role.PREDICTIONS else _votes(rows),
         )
+
+
+def _votes(rows: list[dict[str, Any]]) -> NDArray[np.intp] | None:
+    """Return how many of each row's labels say Hallucination, and how many there are.
+
+    Labels that cannot be understood count as none.
+    """
+    if not any("labels" in row for row in rows):
+        return None
+    votes = np.zeros((len(rows), 2), np.intp)
+    for place, row in zip(votes, rows):
+        labels = row.get("labels")
+        said = labels if isinstance(labels, list) else []
+        known = [label for label in said if isinstance(label, str) and label in _LABELS]
+        if len(known) == len(said) - said.count(None):
+            place[:] = known.count(Label.HALLUCINATION.value), len(known)
+    return votes
 
 
 def _as_text(value: object) -> str:

@@ -98,6 +98,9 @@ class Table:
     groups : dict of Group
         Those of ``task``, ``model`` and ``ref`` that the rows have; where texts are needed,
         ``lang`` as well, the language of ``src``.
+    votes : array of int, shape [n, 2], or None
+        How many of a row's ``labels`` say Hallucination, and how many there are; ``None`` where no
+        row has labels.
     """
 
     file: str
@@ -108,6 +111,7 @@ class Table:
     has_id: NDArray[np.bool_] | None = None
     texts: list[tuple[str | None, str | None]] | None = None
     groups: dict[str, Group] = field(default_factory=dict)
+    votes: NDArray[np.intp] | None = None
 
     @property
     def labelled(self) -> bool:
@@ -126,6 +130,12 @@ class Table:
         if (self.ids is None) != (other.ids is None):
             return None
         both = self.ids is not None and other.ids is not None
+        votes = None
+        if self.votes is not None or other.votes is not None:
+            parts = (
+                np.zeros((t.n, 2), np.intp) if t.votes is None else t.votes for t in (self, other)
+            )
+            votes = np.concatenate([*parts])
         return Table(
             self.file,
             self.n + other.n,
@@ -134,6 +144,7 @@ class Table:
             ids=np.concatenate((self.ids, other.ids)) if both else None,  # type: ignore[arg-type]
             texts=None if self.texts is None or other.texts is None else self.texts + other.texts,
             groups={key: group.joined(other.groups[key]) for key, group in self.groups.items()},
+            votes=votes,
         )
 
     def id_at(self, row: int) -> int | None:

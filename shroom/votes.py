@@ -10,7 +10,7 @@ import numpy as np
 
 from shroom import decode
 from shroom.check import track_of
-from shroom.columns import check_doubled
+from shroom.columns import check_doubled, check_votes
 from shroom.datapoint import Label
 from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents_among_others
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from shroom.documents import Source
 
 _VOTE = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0, None: MISSING}
-#: How far p may be from the share of the votes before it is worth a word: files round it.
-_ROUNDED = 0.01
 
 
 @dataclass(eq=False)
@@ -89,6 +87,7 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
         if voted is not None and not own.errors:
             found.append(voted)
             warnings += _doubts(voted)
+            check_votes(voted.gold, problems)
         else:
             why = "it cannot be read as gold" if own.errors else "no item has labels"
             warnings.append(f"{document.file}: left out, since {why}")
@@ -154,16 +153,4 @@ def _doubts(voted: Voted) -> list[str]:
     found = []
     if len(rows) < n:
         found.append(f"{file}: {n - len(rows)} of {n} items have no labels and are left out")
-    votes = voted.votes[rows]
-    share = (votes == 1).sum(axis=1) / (votes != MISSING).sum(axis=1)
-    majority = voted.gold.label[rows] == 1
-    against_p = np.abs(voted.gold.p[rows] - share) > _ROUNDED
-    against_label = ((share > 0.5) & ~majority) | ((share < 0.5) & majority)
-    for odd, what in (
-        (against_p, f"{P} that is not the share of their labels"),
-        (against_label, "a label that is not the majority of their labels"),
-    ):
-        places = rows[odd]
-        if len(places):
-            found.append(f"{file}: {len(places)} items have {what}, the first is item {places[0]}")
     return found

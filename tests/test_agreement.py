@@ -400,9 +400,9 @@ def test_votes_that_contradict_label_or_p_are_told(tmp_path):
     rows = rows_of("HHN", "NNN", "HNH")
     rows[1]["p(Hallucination)"], rows[2]["label"] = 0.4, N
     lines = agreement(write_json(tmp_path / "g.json", rows), NO_CI).warnings
-    assert [line.split("g.json: ")[1] for line in lines] == [
-        "1 items have p(Hallucination) that is not the share of their labels, the first is item 1",
-        "1 items have a label that is not the majority of their labels, the first is item 2",
+    assert [line.split("g.json: ")[1].partition(", got")[0] for line in lines] == [
+        "item 2: label: expected the majority of its labels",
+        "item 1: p(Hallucination): expected the share of its labels",
     ]
 
 

@@ -9,6 +9,7 @@ import click
 
 from shroom import bundle
 from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.problems import Problems
 
 EXAMPLES = """\b
 Examples:
@@ -34,7 +35,9 @@ def command(*, output: str, gold: str | None, start: dt.datetime | None) -> None
         gold = str(Path(bundle.__file__).parent / "sample")
         say(["note: without --gold the reference data are the sample, for trying the bundle only"])
     begin = start.date() if start else dt.date.today()
-    files = bundle.build(gold, begin)
+    problems = Problems()
+    files = bundle.build(gold, begin, problems)
     bundle.write(files, output)
+    say(problems)
     for name, data in files.items():
         click.echo(f"{Path(output) / name}  {len(data)} bytes")

@@ -57,5 +57,7 @@ def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Desc
         for file, own in collection.by_file()
     ]
     module = importlib.import_module(f"shroom.describing.{name}")
+    if hasattr(module, "check"):
+        module.check(files, problems)
     contents: Contents = module.contents(files, how)
     return Description(name, files, contents, problems, how)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.agreement import estimated
+from shroom.columns import check_votes
 from shroom.datapoint import Label
 from shroom.describing.description import (
     ALL,
@@ -21,6 +22,7 @@ from shroom.describing.description import (
 from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.scoring import flat
 from shroom.table import P
+from shroom.table import Table as Columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from shroom.datapoint import Datapoint
     from shroom.describing.description import FileRecords, Row
     from shroom.intervals import Intervals
+    from shroom.problems import Problems
 
 _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}
 
@@ -69,6 +72,18 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
         if voted
         else None,
     )
+
+
+def check(files: Sequence[FileRecords], problems: Problems) -> None:
+    """Report files whose label or p is not what their votes say; see :func:`check_votes`."""
+    for file in files:
+        points: list[Datapoint] = file.records
+        label = [-1 if point.label is None else _VOTE[point.label] for point in points]
+        p = [np.nan if point.p is None else point.p for point in points]
+        votes = [(point.labels.count(Label.HALLUCINATION), len(point.labels)) for point in points]
+        columns = np.array(label, np.int8), np.array(p, np.float64)
+        gold = Columns(file.file, len(points), *columns, votes=np.array(votes, np.intp))
+        check_votes(gold, problems)
 
 
 def _parts(points: Sequence[Datapoint]) -> Iterator[tuple[str, Sequence[Datapoint]]]:
