@@ -59,9 +59,10 @@ class Run:
         Keeps what has been computed, so that an interrupted run can be taken up again.
     cache : Cache or None
         Keeps it for other runs, too, where the work can tell on what it depends.
-    precision : str
-        What a classifier computes in, one of :data:`shroom.precision.PRECISIONS`: by default the
-        fastest that agrees with float32.
+    precision : str or None
+        What a model computes in, one of :data:`shroom.precision.PRECISIONS`. ``None`` is the
+        detector's own default: float32 for every model of the user's, on every device; the model
+        that ships with the kit keeps its own integers.
     in_sample : bool
         Whether a fitted detector answers for its training items with the model that has seen them,
         instead of their out-of-fold p.
@@ -73,7 +74,7 @@ class Run:
     note: Callable[[str], None] = _silent
     journal: Journal | None = None
     cache: Cache | None = None
-    precision: str = "auto"
+    precision: str | None = None
     in_sample: bool = False
 
     @property

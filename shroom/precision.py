@@ -26,13 +26,13 @@ PRECISIONS = ("auto", "float32", "bfloat16", "float16", "int8")
 TOLERANCE = 0.02
 
 
-def precisions(asked: str, device: str) -> tuple[str, ...]:
+def precisions(asked: str | None, device: str) -> tuple[str, ...]:
     """Return the precisions to be tried on a device, the best first; the last is float32.
 
     Parameters
     ----------
-    asked : str
-        One of ``PRECISIONS``.
+    asked : str or None
+        One of ``PRECISIONS``; ``None`` is the default, float32.
     device : str
         As torch names it.
 
@@ -43,10 +43,11 @@ def precisions(asked: str, device: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> precisions("float32", "cpu"), precisions("bfloat16", "cuda:1")
+    >>> precisions(None, "cpu"), precisions("bfloat16", "cuda:1")
     (('float32',), ('bfloat16', 'float32'))
     """
     kind = device.partition(":")[0]
+    asked = asked or "float32"
     if asked not in PRECISIONS:
         raise ShroomError(f"precision: {asked} is none of {', '.join(PRECISIONS)}")
     if asked == "int8" and kind != "cpu":

@@ -459,16 +459,17 @@ def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
     assert counts("bfloat16") == counts("float32") == (0, n)
 
 
-def test_what_was_kept_before_there_was_a_choice_is_known(tmp_path):
+def test_float32_is_the_default_and_scores_without_a_precision_are_not_taken_for_it(tmp_path):
     (asked,) = random_questions(1)
     unigram, check = SCORERS.make("unigram"), SCORERS.make("selfcheck")
     with Log(tmp_path / "log").open() as log:
         for scorer in (unigram, check):
             for place in scorer.places(asked):
                 log.add(key_of(scorer.identity, asked, place), dict.fromkeys(scorer.fields))
-        assert not score([asked], [unigram, check], log).made["selfcheck"]
-        again = score([asked], [unigram, check], log, lambda _: Run(precision="float32"))
-    assert again.made == {"unigram": 0, "selfcheck": len(check.places(asked))}
+        made = score([asked], [unigram, check], log).made
+        again = score([asked], [unigram, check], log, lambda _: Run(precision="float32")).made
+    assert made == {"unigram": 0, "selfcheck": len(check.places(asked))}
+    assert again == {"unigram": 0, "selfcheck": 0}
 
 
 def test_the_command_takes_a_precision(nli_folder, tmp_path, shroom):

@@ -78,7 +78,7 @@ def capabilities(monkeypatch, *flags):
 def test_a_processor_is_tried_in_what_it_does_well(flags, expected, monkeypatch):
     capabilities(monkeypatch, *flags)
     assert precisions("auto", "cpu") == expected
-    assert precisions("float32", "cpu") == ("float32",)
+    assert precisions(None, "cpu") == precisions("float32", "cpu") == ("float32",)
     assert precisions("bfloat16", "cpu") == ("bfloat16", "float32")
 
 
@@ -91,7 +91,7 @@ def test_where_torch_does_not_tell_it_is_float32(monkeypatch):
 def test_a_gpu_is_tried_in_sixteen_bits(can, expected, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: can)
     assert precisions("auto", "cuda:1") == (expected, "float32")
-    assert precisions("auto", "mps") == ("float32",)
+    assert precisions(None, "cuda:1") == precisions("auto", "mps") == ("float32",)
 
 
 @pytest.mark.parametrize(

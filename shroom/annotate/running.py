@@ -135,8 +135,10 @@ def score(
 
 def _identity(scorer: Scorer, run: Run) -> str:
     """Return all that the scores depend on besides the question."""
-    other = uses_precision(scorer) and run.precision != RUN.precision
-    return f"{scorer.identity} {run.precision}" if other else scorer.identity
+    if not uses_precision(scorer):
+        return scorer.identity
+    # Named always: without a precision, logs of older kits have scores of whatever was fastest.
+    return f"{scorer.identity} {run.precision or 'float32'}"
 
 
 def _texts(question: Question) -> tuple[Any, ...]:

@@ -34,16 +34,15 @@ def run_options(*, precision: bool = True) -> Callable[[F], F]:
         )
         @functools.wraps(command)
         def collected(*, batch_tokens: int | None, device: str | None, **given: Any) -> Any:
-            chosen = given.pop("precision", PRECISIONS[0])
+            chosen = given.pop("precision", None)
             return command(run=Run(batch_tokens, device, precision=chosen), **given)
 
         if precision:
             collected = click.option(
                 "--precision",
                 type=click.Choice(PRECISIONS),
-                default=PRECISIONS[0],
-                show_default=True,
-                help="What a classifier computes in; auto: the fastest that agrees with float32.",
+                help="Precision that a model computes in, by default float32; auto: the fastest "
+                "that agrees with float32.",
             )(collected)
         return collected  # type: ignore[return-value]
 

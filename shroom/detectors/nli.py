@@ -92,7 +92,7 @@ class NLI:
         self.multilingual = settings.flag("multilingual", multilingual)
         self.threshold = settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
-        self._loaded: dict[tuple[str | None, str], list[Classifier]] = {}
+        self._loaded: dict[tuple[str | None, str | None], list[Classifier]] = {}
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""

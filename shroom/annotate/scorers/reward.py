@@ -65,7 +65,7 @@ class Reward:
         self.template = None if template is None else settings.text("template", template)
         if self.template not in (None, *FORMS):
             Template.parse(str(self.template), "template", _PLACES, _PLACES)
-        self._loaded: dict[tuple[str | None, str], _Model] = {}
+        self._loaded: dict[tuple[str | None, str | None], _Model] = {}
 
     @cached_property
     def identity(self) -> str:

@@ -112,7 +112,7 @@ class CrossEncoder(FittedDetector):
         pairs = Pairs.of(datapoints, rule=self.rule)
         if run.device not in (None, "cpu") and self._trained is None:
             run.note("the cross-encoder runs on the CPU, whatever the device")
-        if run.precision != "auto" and self._trained is None:
+        if run.precision not in (None, "auto") and self._trained is None:
             run.note("the cross-encoder computes in its own integers, whatever the precision")
         read, encoded = self._read(pairs.items, run)
 
