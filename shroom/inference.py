@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,8 @@ class Run:
     in_sample : bool
         Whether a fitted detector answers for its training items with the model that has seen them,
         instead of their out-of-fold p.
+    precisions : set of str
+        What models have computed in so far, to which each adds its own.
     """
 
     batch_tokens: int | None = None
@@ -76,6 +78,7 @@ class Run:
     cache: Cache | None = None
     precision: str | None = None
     in_sample: bool = False
+    precisions: set[str] = field(default_factory=set, compare=False)
 
     @property
     def tokens(self) -> int:
@@ -96,7 +99,9 @@ class Run:
 
     def bare(self) -> Run:
         """Return this run without what belongs to one process: reports, journal and cache."""
-        return replace(self, report=_silent, note=_silent, journal=None, cache=None)
+        return Run(
+            self.batch_tokens, self.device, precision=self.precision, in_sample=self.in_sample
+        )
 
 
 #: A run of no special kind.
@@ -112,6 +117,7 @@ def over(
     run: Run,
     address: Callable[[], str | None] | None = None,
     workers: int = 1,
+    precision: str | Callable[[], str] = "float32",
 ) -> NDArray[np.float64]:
     """Return what ``work`` says of each item, each distinct item being computed once.
 
@@ -135,6 +141,8 @@ def over(
     workers : int
         How many batches are computed at the same time, each in a thread of its own, which then
         has a core to itself. Neither the batches nor the order of what is written depend on it.
+    precision : str or callable
+        What ``work`` computes in, for the run's record. A callable is asked for each batch.
 
     Returns
     -------
@@ -162,7 +170,8 @@ def over(
     place = {item: row for row, item in enumerate(distinct)}
     said = scope if callable(scope) else lambda: scope
     sizes = [length[item] for item in distinct]
-    rows = _computed(distinct, sizes, work, said, run, address, workers)
+    used = precision if callable(precision) else lambda: precision
+    rows = _computed(distinct, sizes, work, said, run, address, workers, used)
     return rows[[place[item] for item in items]]
 
 
@@ -174,6 +183,7 @@ def _computed(
     run: Run,
     address: Callable[[], str | None] | None,
     workers: int,
+    precision: Callable[[], str],
 ) -> NDArray[np.float64]:
     """Return the values of distinct items, the longest of which are first: shape [items, k]."""
     rows, cache = _Rows(len(items)), _Recall(run.cache, address)
@@ -206,6 +216,7 @@ def _computed(
     ) as computed:
         for done, (batch, values) in enumerate(computed, start=1):
             rows.put(batch, values)
+            run.precisions.add(precision())
             part = [items[row] for row in batch]
             if run.journal:
                 told = scope()
@@ -215,6 +226,7 @@ def _computed(
             run.report(int(rows.known.sum()), len(items))
             if done % _OFTEN == 0:
                 give_back()
+    run.precisions.add(precision())  # where all were known, no batch has told it
     if rows.values is None:
         place, option = (run.journal, "--resume") if run.journal else (run.cache, "the cache")
         where = place.path if place else "a run"

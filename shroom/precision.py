@@ -1,15 +1,17 @@
-"""What a model computes in: the fastest that agrees with float32.
+"""What a model computes in: float32, or a faster precision that was asked for and agrees with it.
 
-A precision that a device is fast in is held against float32 on a sample of what is to be computed
-before it is trusted. A model that leaves its range later goes over to float32 for good.
+Another precision is compared with float32 on a sample of what is to be computed before it is
+trusted. A model that leaves its range later goes over to float32 for good.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
+from shroom.ahead import Ahead
 from shroom.batching import Again, lacks_memory
 from shroom.problems import ShroomError
 
@@ -20,14 +22,14 @@ if TYPE_CHECKING:
 
     Forward = Callable[[Any], NDArray[Any]]
 
-#: What can be asked for; ``auto`` is the fastest that the device does well.
+#: What can be asked for; ``auto`` is the fastest of those that agree with float32.
 PRECISIONS = ("auto", "float32", "bfloat16", "float16", "int8")
 #: The most that a probability may be off.
 TOLERANCE = 0.02
 
 
 def precisions(asked: str | None, device: str) -> tuple[str, ...]:
-    """Return the precisions to be tried on a device, the best first; the last is float32.
+    """Return the precisions to be tried on a device; the last is float32.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ def precisions(asked: str | None, device: str) -> tuple[str, ...]:
 
 
 def _fast(kind: str) -> tuple[str, ...]:
-    """Return what a kind of device computes faster than float32, the fastest first."""
+    """Return what a kind of device may compute faster than float32."""
     import torch
 
     if kind == "cuda":
@@ -85,6 +87,11 @@ class Trusted:
         shape [batch, classes]. Raises ShroomError where it cannot be had.
     precisions : sequence of str
         What is tried, in this order; the last is trusted without a trial.
+    clock : callable, optional
+        Returns seconds. All precisions are timed by it on the sample, and the fastest is taken;
+        without it, the first.
+    workers : int
+        How many batches are computed at the same time when they are timed, as later.
 
     Attributes
     ----------
@@ -109,8 +116,16 @@ class Trusted:
     array([[99999.,     0.]], dtype=float32)
     """
 
-    def __init__(self, load: Callable[[str], Forward], precisions: Sequence[str]) -> None:
+    def __init__(
+        self,
+        load: Callable[[str], Forward],
+        precisions: Sequence[str],
+        *,
+        clock: Callable[[], float] | None = None,
+        workers: int = 1,
+    ) -> None:
         self._load, self._precisions = load, tuple(precisions)
+        self._clock, self._workers = clock, workers
         self.precision = self._precisions[0]
         self._forward: Forward | None = None
         self._note: Callable[[str], None] = lambda _: None
@@ -124,19 +139,52 @@ class Trusted:
         if self._forward is not None:
             return
         *tried, last = self._precisions
-        exact = []
-        if tried:
-            forward = self._had(last)
-            exact = [_logits(forward, batch) for batch in sample]
-            del forward
+        if not tried:
+            self._use(last)
+            if self._clock:
+                note(f"--precision auto computes in {last}: nothing else is fast on this device")
+            return
+        forward = self._had(last)
+        exact = [_logits(forward, batch) for batch in sample]
+        fitting = [batch for batch, logits in zip(sample, exact) if logits is not None]
+        seconds = {last: self._seconds(forward, fitting)}
+        del forward
         for name in tried:
-            self._forward = self._tried(name, exact, sample)
+            self._forward = None
+            self._forward = self._compared(name, exact, sample)
             if self._forward:
                 self.precision = name
-                return
-        self._use(last)
+                if not self._clock:
+                    return
+                seconds[name] = self._seconds(self._forward, fitting)
+        best = min(seconds, key=seconds.__getitem__)
+        if self._clock:
+            gain = ""
+            if best != last:
+                ratio = seconds[last] / max(seconds[best], 1e-9)
+                gain = f", {ratio:.1f} times as fast as {last} on the sample"
+            note(f"--precision auto computes in {best}{gain}")
+        if self._forward is None or self.precision != best:
+            self._use(best)
 
-    def _tried(
+    def _seconds(self, forward: Forward, sample: Sequence[Any]) -> float:
+        """Return how long batches take that have been computed before: the shorter of two times."""
+        if not self._clock:
+            return 0.0
+        taken = []
+        for _ in range(2):
+            began = self._clock()
+            with Ahead[Any](self._workers) as ahead:
+                for batch in sample:
+                    if ahead.full:
+                        ahead.next()[1]()
+                    ahead.ask(None, partial(_logits, forward, batch))
+                while ahead.waiting:
+                    ahead.next()[1]()
+            taken.append(self._clock() - began)
+        return min(taken)
+
+    def _compared(
         self, name: str, exact: list[NDArray[Any] | None], sample: Sequence[Any]
     ) -> Forward | None:
         """Return the forward pass in a precision if it agrees with the exact logits; note it."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.detectors.base import detector
+from shroom.precision import PRECISIONS
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Recipe:
         The splits that it is run on.
     path : path or None
         Where it comes from.
+    precision : str or None
+        What its model computes in, as :class:`shroom.inference.Run` has it.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Recipe:
     settings: Mapping[str, Any]
     data: tuple[str, ...] = SPLITS
     path: Path | None = None
+    precision: str | None = None
 
     @classmethod
     def of(cls, name: str) -> Recipe:
@@ -71,7 +75,12 @@ class Recipe:
             or not all(isinstance(split, str) for split in data)
         ):
             raise ShroomError(f'{path}: data: expected a list of splits, such as ["val", "test"]')
-        return cls(path.stem, chosen, _filled(table), tuple(data), path)
+        precision = table.pop("precision", None)
+        if precision is not None and precision not in PRECISIONS:
+            raise ShroomError(
+                f"{path}: precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}"
+            )
+        return cls(path.stem, chosen, _filled(table), tuple(data), path, precision)
 
     def make(self, /, **settings: Any) -> Detector:
         """Return the detector; ``settings`` go before the recipe's own."""

@@ -43,6 +43,7 @@ def run_record(
     seconds: float,
     made: Collection[str],
     training: dict[str, dict[str, int]],
+    precisions: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the record of a run whose submission has been written.
 
@@ -62,12 +63,15 @@ def run_record(
         The names of the files that were written.
     training : dict of dict
         As :func:`shroom.predictions.training_counts` returns it.
+    precisions : collection of str
+        What models have computed in: several where one went over to float32 on the way.
     """
     return {
         "recipe": recipe.name,
         "detector": recipe.detector,
         "settings": dict(recipe.settings),
         "weights": getattr(chosen, "identity", None),
+        "precision": "+".join(sorted(precisions)) or None,
         "seconds": round(seconds, 1),
         "datapoints": {file.base: len(file.datapoints) for file in files},
         **training,

@@ -151,6 +151,54 @@ def test_it_is_settled_once_and_float32_is_not_tried():
     assert (loaded, notes) == (["float32"], [])
 
 
+@pytest.mark.parametrize(
+    ("costs", "expected"),
+    [
+        ({"int8": 1, "bfloat16": 2, "float32": 4}, "int8, 4.0 times as fast as float32"),
+        ({"int8": 3, "bfloat16": 2, "float32": 4}, "bfloat16, 2.0 times as fast as float32"),
+        ({"int8": 5, "bfloat16": 6, "float32": 4}, "float32"),
+    ],
+)
+def test_auto_computes_in_the_fastest_of_those_that_agree(costs, expected):
+    exact, loaded = loader()
+    now = [0.0]
+
+    def load(precision):
+        forward = exact(precision)
+
+        def timed(batch):
+            now[0] += costs[precision]
+            return forward(batch)
+
+        return timed
+
+    notes = []
+    tried = ["bfloat16", "int8", "float32"]
+    forward = Trusted(load, tried, clock=lambda: now[0])
+    forward.settle([np.zeros((2, 2))], notes.append)
+    assert forward.precision == expected.partition(",")[0]
+    assert len(notes) == 3
+    assert notes[2].startswith(f"--precision auto computes in {expected}")
+    forward(np.zeros((1, 2)))
+    assert loaded[-1] == forward.precision
+
+
+def test_auto_does_not_take_what_does_not_agree_however_fast():
+    load, _ = loader({"int8": 0.5})
+    notes = []
+    forward = Trusted(load, ["int8", "float32"], clock=lambda: 0.0)
+    forward.settle([np.zeros((1, 2))], notes.append)
+    assert forward.precision == "float32"
+    assert notes[1] == "--precision auto computes in float32"
+
+
+def test_auto_says_that_a_device_has_nothing_else():
+    load, _ = loader()
+    notes = []
+    Trusted(load, ["float32"], clock=lambda: 0.0).settle([], notes.append)
+    assert notes == ["--precision auto computes in float32: nothing else is fast on this device"]
+
+
 LOGITS = st.lists(st.lists(st.floats(-30, 30), min_size=3, max_size=3), min_size=1, max_size=5).map(
     np.array
 )
@@ -228,6 +276,46 @@ def calmed(folder, tmp_path, factor=0.02):
     model.save_pretrained(tmp_path)
     hub.tokenizer(folder).save_pretrained(tmp_path)
     return str(tmp_path)
+
+
+def test_auto_is_measured_on_a_model(made, tmp_path, monkeypatch):
+    capabilities(monkeypatch, "avx512_bf16")
+    folder = calmed(made(), tmp_path)
+    used: set[str] = set()
+    found, (compared, chosen) = probabilities(folder, "auto", precisions=used)
+    (precision,) = used
+    assert precision in ("bfloat16", "float32")
+    assert compared.startswith("bfloat16 is at most 0.0")
+    assert chosen.startswith(f"--precision auto computes in {precision}")
+    np.testing.assert_array_equal(found, probabilities(folder, precision)[0])
+
+
+def test_the_fast_way_is_named_once_a_run_where_it_pays(made, monkeypatch):
+    capabilities(monkeypatch, "avx512_vnni")
+    monkeypatch.setattr(sequence_classifier, "HINTED", len(PAIRS))
+    folders, notes = [made(), made("roberta")], []
+    run = Run(note=notes.append)
+    for pairs in (PAIRS, PAIRS[::-1]):
+        NLI(folders).probabilities(pairs, run)
+    (note,) = notes
+    assert note.startswith("float32 is the default; --precision auto may be over twice as fast")
+    assert run.precisions == {"float32"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "asked", "n"),
+    [
+        ((), None, len(PAIRS)),
+        (("avx512_vnni",), "float32", len(PAIRS)),
+        (("avx512_vnni",), None, len(PAIRS) - 1),
+    ],
+)
+def test_the_fast_way_is_not_named_where_it_does_not_pay(flags, asked, n, made, monkeypatch):
+    capabilities(monkeypatch, *flags)
+    monkeypatch.setattr(sequence_classifier, "HINTED", len(PAIRS))
+    notes = []
+    NLI(made()).probabilities(PAIRS[:n], Run(precision=asked, note=notes.append))
+    assert notes == []
 
 
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
@@ -370,11 +458,13 @@ def test_what_is_gone_back_on_is_told_and_kept_apart(made, tmp_path, monkeypatch
     monkeypatch.setattr(sequence_classifier, "of_torch", breaking)
     monkeypatch.setattr(sequence_classifier, "SAMPLE", 2)
     journal = tmp_path / "journal"
-    how = {"batch_tokens": 100, "journal": Journal(journal)}
+    used: set[str] = set()
+    how = {"batch_tokens": 100, "journal": Journal(journal), "precisions": used}
     found, notes = probabilities(folder, "float16", **how)
     assert notes[1:] == ["float16 gave a value that is not finite: from there on, float32"]
     assert len(set(seen)) == 2
     np.testing.assert_allclose(found, exact, atol=TOLERANCE)
+    assert used == {"float16", "float32"}
     again = Journal(journal, resume=True)
     halves, _ = probabilities(folder, "float32", journal=again)
     assert 0 < (halves == found).all(axis=1).sum() < len(PAIRS)  # float32 is known as float32

@@ -401,6 +401,33 @@ def test_the_record(ran, tmp_path, shroom):
         assert f"|track:{kept['track']}|n:12|" in kept["signature"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "given", "computed"),
+    [(None, (), "float32"), ("float16", (), "float16"), ("float16", ("float32",), "float32")],
+)
+def test_the_record_names_the_precision(asked, given, computed, nli, out, tmp_path, shroom):
+    write_json(tmp_path / "d" / "val.model-aware.json", gold(3))
+    line = f'precision = "{asked}"\n' if asked else ""
+    path = recipe(tmp_path, f'detector = "nli"\nmodel = "{nli}"\n{line}')
+    options = [word for one in given for word in ("--precision", one)]
+    assert shroom("predict", path, tmp_path / "d", "-o", out / "sub", *options)[0] == 0
+    assert json.loads((out / "sub" / "run.json").read_text())["precision"] == computed
+
+
+def test_the_record_of_a_run_without_a_model_has_no_precision(ran):
+    assert ran[1]["precision"] is None
+
+
+def test_a_recipe_with_an_unknown_precision(tmp_path, data, out, shroom):
+    path = recipe(tmp_path, 'detector = "lexical"\nprecision = "half"\n')
+    code, _, err = shroom("predict", path, data, "-o", out / "sub")
+    assert (code, listing(out)) == (1, [])
+    assert err == (
+        f"shroom: {path}: precision: expected one of auto, float32, bfloat16, float16, int8, "
+        "got 'half'\n"
+    )
+
+
 def test_the_record_does_not_disturb(ran, tmp_path, shroom):
     folder, _ = ran
     verbs = [["check", folder, "--gold", tmp_path / "d"], ["score", folder, tmp_path / "d"]]

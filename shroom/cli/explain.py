@@ -15,6 +15,7 @@ from shroom.problems import Problems, ShroomError
 if TYPE_CHECKING:
     from shroom.datapoint import Datapoint
     from shroom.datasets.semeval2024 import DataFile
+    from shroom.inference import Run
     from shroom.report.words import Told
 
 EXAMPLES = """\b
@@ -54,16 +55,24 @@ def command(
     detector, data = detector_and_data(arguments)
     if number is not None and index is not None:
         raise click.UsageError("give --id or --index, not both")
-    from shroom.recipe import detector_from
+    from shroom.inference import Run
+    from shroom.recipe import Recipe
     from shroom.writing import refuse_overwriting, write_atomically
 
     if html:
         refuse_overwriting([html], [data, model])
-    chosen = detector_from(detector, **{**settings, **({"model": model} if model else {})})
+    recipe = Recipe.of(detector)
+    chosen = recipe.make(**{**settings, **({"model": model} if model else {})})
+    run = Run(
+        device=device,
+        note=lambda text: say([f"note: {text}"]),
+        precision=recipe.precision,
+        in_sample=True,
+    )
     problems = Problems()
     files = read_files(data, problems)
     say(problems)
-    told = _told(chosen, _found(files, data, number, index), device)
+    told = _told(chosen, _found(files, data, number, index), run)
     if html:
         from shroom.report.words import as_page
 
@@ -114,15 +123,13 @@ def _range(every: list[_Found], number: int | None) -> str:
     return f"{none}count them from 0 to {last}: give --index N"
 
 
-def _told(chosen: Any, found: _Found, device: str | None) -> Told:
+def _told(chosen: Any, found: _Found, run: Run) -> Told:
     from shroom.detectors.base import limits
     from shroom.explain import explain, held_against
-    from shroom.inference import Run
     from shroom.report.words import Told
 
     point = found.point
     held = held_against(chosen, point)
-    run = Run(device=device, note=lambda text: say([f"note: {text}"]), in_sample=True)
     explanation = explain(chosen, point, run)
     place = f"id {point.id}" if point.id is not None else f"index {found.index}"
     about = {"file": found.base, "id": point.id, "index": found.index}

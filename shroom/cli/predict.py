@@ -107,6 +107,7 @@ def command(
     given = {"model": model, "threshold": threshold, "max_cost": max_cost}
     given = {key: value for key, value in given.items() if value is not None}
     recipe = replace(recipe, settings={**recipe.settings, **settings, **given})
+    run = replace(run, precision=run.precision or recipe.precision)
     chosen = recipe.make()
     if output is None and not dry_run:
         raise click.UsageError("where shall the predictions go? Name a file or a folder with -o")
@@ -144,7 +145,9 @@ def command(
         write_files(output, made, inputs)
     if record:
         record.unlink(missing_ok=True)  # that of another run
-        content = run_record(recipe, chosen, files, data, Path(output), seconds, made, training)
+        where = Path(output)
+        about = seconds, made, training, how.precisions
+        content = run_record(recipe, chosen, files, data, where, *about)
         write_atomically(record, json.dumps(content, indent=2, default=str) + "\n")
     say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
 

@@ -35,12 +35,15 @@ class Contender:
         It itself.
     settings : dict
         What it was made with.
+    precision : str or None
+        That of its recipe.
     """
 
     name: str
     given: str
     detector: Detector
     settings: dict[str, Any]
+    precision: str | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -107,7 +110,8 @@ def _contender(text: str) -> Contender:
             f"{text} needs a model: write {text}=MODEL, a folder, a file or a name on the hub; or "
             "name a recipe's file with all its settings"
         )
-    return Contender(recipe.name, text, recipe.make(), dict(recipe.settings))
+    settings = dict(recipe.settings)
+    return Contender(recipe.name, text, recipe.make(), settings, recipe.precision)
 
 
 def _content(value: Any) -> Any:

@@ -72,7 +72,8 @@ class Store:
             Where the detector gives no p in [0, 1] for each of them, or nothing can be written.
         """
         key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
-        if run.precision != RUN.precision:
+        run = replace(run, precision=run.precision or contender.precision)
+        if run.precision:
             key = f"{key}-{run.precision}"
         path = self.folder / f"{key}.json"
         again = not self._fresh or key in self._made

@@ -128,6 +128,7 @@ class CrossEncoder(FittedDetector):
             run=run,
             address=self._address,
             workers=threads() if self._trained is None else 1,
+            precision="int8" if self._trained is None else "float32",
         )
         return pairs.best(self.windows.folded(p[:, 0], read))
 
