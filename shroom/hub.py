@@ -7,12 +7,14 @@ import logging
 import os
 import re
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.cache import digest_of
 from shroom.journal import PARTIAL
+from shroom.model_sizes import check_sizes
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -48,8 +50,11 @@ def tokenizer(name: str, revision: str | None = None) -> Any:
     """
 
     def load() -> Any:
-        found = _transformers(torch=False).AutoTokenizer.from_pretrained(
-            _place(name), revision=revision, trust_remote_code=False
+        library, place = _transformers(torch=False), _place(name)
+        with suppress(OSError):  # it may have no config.json, and is read with it otherwise
+            _check_config(library, name, revision)
+        found = library.AutoTokenizer.from_pretrained(
+            place, revision=revision, trust_remote_code=False
         )
         # Where its files are not there, some versions make a tokenizer that knows next to nothing.
         if len(found.get_vocab().keys() - found.get_added_vocab().keys()) < _FEW:
@@ -63,9 +68,7 @@ def config(name: str, revision: str | None = None) -> Any:
     """Return the configuration of a model, which costs little; for the rest see :func:`model`."""
 
     def load() -> Any:
-        return _transformers(torch=False).AutoConfig.from_pretrained(
-            _place(name), revision=revision, trust_remote_code=False
-        )
+        return _config(_transformers(torch=False), name, revision)
 
     return _loaded(load, name, "config.json")
 
@@ -96,7 +99,7 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
 
         place = _place(name)
         options = {"revision": revision, "trust_remote_code": False}
-        about = library.AutoConfig.from_pretrained(place, **options)
+        about = _config(library, name, revision)
         automatic = KINDS[kind]
         if kind == "encoder" and about.model_type in ("t5", "mt5", "umt5"):
             automatic = "AutoModelForTextEncoding"  # without the decoder
@@ -267,6 +270,18 @@ def _transformers(*, torch: bool = True) -> Any:
     if _is_watched():
         import_module("huggingface_hub.utils").enable_progress_bars()  # downloads may take long
     return transformers
+
+
+def _config(library: Any, name: str, revision: str | None) -> Any:
+    _check_config(library, name, revision)
+    return library.AutoConfig.from_pretrained(
+        _place(name), revision=revision, trust_remote_code=False
+    )
+
+
+def _check_config(library: Any, name: str, revision: str | None) -> None:
+    found, _ = library.PretrainedConfig.get_config_dict(_place(name), revision=revision)
+    check_sizes(found, name)
 
 
 def _is_watched() -> bool:

@@ -1,8 +1,10 @@
 """Models from folders and the hub, and the sentence where one cannot be had."""
 
+import json
 import logging
 import shutil
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +17,7 @@ from tiny_models import (
 )
 
 from shroom import hub
+from shroom.model_sizes import check_sizes
 from shroom.problems import ShroomError
 
 
@@ -207,6 +210,30 @@ def test_code_that_comes_with_a_model_is_never_run(roberta, tmp_path):
     (tmp_path / "copy" / "mine.py").write_text("raise SystemExit('this was run')")
     with pytest.raises(ShroomError, match="has no model that transformers can load"):
         hub.model("nli", folder)
+
+
+@pytest.mark.parametrize(
+    ("load", "key", "value", "most"),
+    [
+        (hub.config, "num_hidden_layers", 10**8, 1000),
+        (hub.config, "num_labels", 10**9, 200_000),
+        (partial(hub.model, "nli"), "hidden_size", 10**9, 200_000),
+        (hub.tokenizer, "vocab_size", 10**12, 20_000_000),
+    ],
+)
+def test_sizes_that_no_model_has_are_refused_at_once(load, key, value, most, roberta, tmp_path):
+    folder = without(roberta, tmp_path)
+    path = tmp_path / "copy" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(ShroomError) as caught:
+        load(folder)
+    said = f'config.json: "{key}": expected at most {most}, got {value}; no model has so many'
+    assert str(caught.value).startswith(f"{folder}: {said}")
+
+
+def test_sizes_of_a_part_of_a_model_are_checked_too():
+    with pytest.raises(ShroomError, match='"n_layer": expected at most 1000, got 5000'):
+        check_sizes({"text_config": {"n_layer": 5000}}, "a model")
 
 
 def test_the_identity_of_a_folder_changes_with_its_files(roberta, tmp_path):
