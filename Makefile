@@ -53,8 +53,8 @@ train: models  ## make the shipped model again (hours on a CPU; needs the real d
 	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(ENCODER) \
 		--folds 5 -o shroom/models/cross-encoder
 
-test: models  ## run every test
-	$(BIN)/python -m pytest
+test: models  ## run every test (ARGS='-m models': those that compute with a model)
+	$(BIN)/python -m pytest $(ARGS)
 
 lint: setup  ## check style, format and types
 	$(BIN)/ruff check .

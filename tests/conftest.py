@@ -28,6 +28,19 @@ ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "shroom" / "sample"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DATA = Path(os.environ.get("SHROOM_DATA") or ROOT.parent / "shared" / "data")
+#: The files whose tests compute with a model in torch, which CI runs twice: the processor's newest
+#: instructions are used in one run and not in the other.
+MODELS = {
+    "test_ahead",
+    "test_annotate_models",
+    "test_annotate_similarity",
+    "test_nli",
+    "test_onnx",
+    "test_precision",
+    "test_selfcheck",
+    "test_similarity",
+    "test_windows",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "browser: opens pages in Chromium (apt-get install chromium)"
     )
+    config.addinivalue_line("markers", "models: computes with a model in torch")
 
 
 def pytest_report_header() -> list[str]:
@@ -43,7 +57,11 @@ def pytest_report_header() -> list[str]:
     return [f"real data: {data} {DATA}", f"browser: {browser}"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.stem in MODELS:
+            item.add_marker("models")
     missing = {mark for mark, there in (("real", DATA.is_dir()), ("browser", BROWSER)) if not there}
     if missing:
         left_out = [item for item in items if missing & set(item.keywords)]
