@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from shroom.datapoint import Datapoint, Task
 from shroom.datasets.semeval2024 import read
 from shroom.detectors.base import detector
-from shroom.detectors.cross_encoder import ABOUT, INTEGERS, TOKENIZER, CrossEncoder
+from shroom.detectors.cross_encoder import CrossEncoder
+from shroom.detectors.cross_encoder.card import card
 from shroom.detectors.cross_encoder.corpora import Corpus
 from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
 from shroom.detectors.cross_encoder.export import exported
+from shroom.detectors.cross_encoder.files import ABOUT, INTEGERS, TOKENIZER
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.training import Example, Schedule, train
 from shroom.detectors.training_items import TrainingItems
@@ -485,6 +487,13 @@ def test_what_ships_takes_little_room():
 
     sizes = {path.name: path.stat().st_size for path in MODEL.iterdir()}
     assert sum(sizes.values()) <= 70_000_000
+
+
+def test_the_card_that_ships_is_what_the_kit_writes():
+    from shroom.detectors.cross_encoder import MODEL
+
+    about = json.loads((MODEL / ABOUT).read_text(encoding="utf-8"))
+    assert (MODEL / "README.md").read_text(encoding="utf-8") == card(about)
 
 
 def test_a_faithful_hypothesis_has_less_p_than_an_invented_one():

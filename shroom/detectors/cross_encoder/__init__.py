@@ -7,7 +7,6 @@ lives in the modules beside this one, which are imported when something is fitte
 from __future__ import annotations
 
 import json
-import zlib
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -20,10 +19,17 @@ from shroom.cores import threads
 from shroom.datapoint import Rule, premises
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
+from shroom.detectors.cross_encoder.files import (
+    ABOUT,
+    GRAPH,
+    INTEGERS,
+    TOKENIZER,
+    TRAINING_ITEMS,
+    opened,
+)
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.training_items import UNREADABLE, FittedDetector, TrainingItems
 from shroom.detectors.windowed import Windowed, Windows, parts_of
-from shroom.forward import session
 from shroom.inference import over
 from shroom.problems import ShroomError
 
@@ -38,11 +44,10 @@ if TYPE_CHECKING:
     _Pair = tuple[str, str, str]
 
 MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
-#: What a fitted model's folder holds.
-GRAPH, INTEGERS, TOKENIZER, ABOUT = "model.onnx", "weights.z", "tokenizer.json", "about.json"
-TRAINING_ITEMS = "training_items.json"
 #: The version of that folder which this kit reads and writes.
 FORMAT = 2
+#: Precisions that stand for the integers of that folder.
+_INTEGERS = ("auto", "int8")
 #: Several threads want the model at once.
 _LOADING = Lock()
 
@@ -112,23 +117,23 @@ class CrossEncoder(FittedDetector):
         pairs = Pairs.of(datapoints, rule=self.rule)
         if run.device not in (None, "cpu") and self._trained is None:
             run.note("the cross-encoder runs on the CPU, whatever the device")
-        if run.precision not in (None, "auto") and self._trained is None:
-            run.note("the cross-encoder computes in its own integers, whatever the precision")
+        floats = self._in_floats(run)
         read, encoded = self._read(pairs.items, run)
 
         def work(batch: list[tuple[str, str, str]]) -> NDArray[np.float32]:
-            return self._probabilities(self._encoding.batch([encoded[item] for item in batch]))
+            arrays = self._encoding.batch([encoded[item] for item in batch])
+            return self._probabilities(arrays, floats=floats)
 
         lengths = [encoded[item].shape[1] for item in read.items]
         p = over(
             read.items,
             work,
             lengths=lengths,
-            scope=self.identity,
+            scope=f"{self.identity} float32" if floats else self.identity,
             run=run,
-            address=self._address,
+            address=lambda: self._address(floats=floats),
             workers=threads() if self._trained is None else 1,
-            precision="int8" if self._trained is None else "float32",
+            precision="float32" if floats else "int8",
         )
         return pairs.best(self.windows.folded(p[:, 0], read))
 
@@ -229,21 +234,35 @@ class CrossEncoder(FittedDetector):
         refs, hyp = parts_of(ref, hyp, self._encoding, self.windows, prefix=f"{task}: ")
         return [(task, ref, hyp) for ref in refs]
 
-    def _address(self) -> str | None:
+    def _in_floats(self, run: Run) -> bool:
+        """Return whether a run multiplies floats, as a model that was fitted here always does."""
+        if run.precision not in (None, "float32", *_INTEGERS):
+            raise ShroomError(
+                f"precision: expected float32, or {' or '.join(_INTEGERS)} for the integers that "
+                f"the cross-encoder is stored in, got {run.precision}"
+            )
+        if run.precision == "auto" and self._trained is None:
+            run.note("the cross-encoder's precision auto is int8, the integers of its file")
+        return self._trained is not None or run.precision == "float32"
+
+    def _address(self, *, floats: bool = False) -> str | None:
         """Return what p depends on beside the texts; ``None`` of a model that was fitted here."""
         if self._trained is not None:
             return None
-        return f"{self.name} {self._content} {versions('onnxruntime', 'tokenizers')}"
+        about = f"{self._content} float32" if floats else self._content
+        return f"{self.name} {about} {versions('onnxruntime', 'tokenizers')}"
 
     @cached_property
     def _content(self) -> str:
         return digest_of(self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
 
-    def _probabilities(self, batch: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _probabilities(
+        self, batch: NDArray[np.int64], *, floats: bool = False
+    ) -> NDArray[np.float32]:
         if self._trained is not None:
             return np.asarray(self._trained.probabilities(batch))
         with _LOADING:
-            runtime = self._session
+            runtime = self._session_in_floats if floats else self._session
         return np.asarray(runtime.run(None, {"pairs": batch})[0])
 
     @property
@@ -304,30 +323,6 @@ class CrossEncoder(FittedDetector):
     def _session(self) -> Any:
         return opened(self.folder, self._about["integers"])
 
-
-def opened(folder: Path, shapes: Mapping[str, Sequence[int]]) -> Any:
-    """Return the runtime's session of a fitted model.
-
-    Parameters
-    ----------
-    folder : path
-        Of the model.
-    shapes : mapping
-        The shape of each array of integers, in the order in which they are stored.
-
-    Raises
-    ------
-    ShroomError
-        Where the runtime is not installed, or the files are missing or damaged.
-    """
-    try:
-        integers = np.frombuffer(zlib.decompress((folder / INTEGERS).read_bytes()), np.int8)
-        graph = (folder / GRAPH).read_bytes()
-    except (OSError, zlib.error) as error:
-        raise ShroomError(f"{folder}: cannot be loaded: {error}") from error
-    ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
-    if not len(ends) or len(integers) != ends[-1]:
-        raise ShroomError(f"{folder}: {INTEGERS} does not belong to this {ABOUT}")
-    parts = np.split(integers, ends[:-1])
-    arrays = {name: part.reshape(shapes[name]) for name, part in zip(shapes, parts)}
-    return session(graph, str(folder), arrays)
+    @cached_property
+    def _session_in_floats(self) -> Any:
+        return opened(self.folder, self._about["integers"], floats=True)

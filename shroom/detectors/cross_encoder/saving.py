@@ -6,16 +6,16 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from shroom.detectors.cross_encoder import (
+from shroom.detectors.cross_encoder import FORMAT
+from shroom.detectors.cross_encoder.card import card
+from shroom.detectors.cross_encoder.export import exported
+from shroom.detectors.cross_encoder.files import (
     ABOUT,
-    FORMAT,
     GRAPH,
     INTEGERS,
     TOKENIZER,
     TRAINING_ITEMS,
 )
-from shroom.detectors.cross_encoder.card import card
-from shroom.detectors.cross_encoder.export import exported
 from shroom.integers import packed
 from shroom.writing import write_atomically
 
