@@ -23,7 +23,8 @@ from transformers import (
     RobertaConfig,
 )
 
-from shroom.detectors.cross_encoder import ABOUT, MODEL, TOKENIZER
+from shroom.detectors.cross_encoder import MODEL
+from shroom.detectors.cross_encoder.files import ABOUT, TOKENIZER, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,13 +122,8 @@ def shipped() -> PairForSequenceClassification:
 
 def shipped_is_off(model: Any, encoded: Sequence[list[int]]) -> float:
     """Return how far p of the shipped model is at most from that of its graph, in float32."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        shipped_float.graph(), options, providers=["CPUExecutionProvider"]
-    )
+    shapes = json.loads((MODEL / ABOUT).read_text(encoding="utf-8"))["integers"]
+    session = opened(MODEL, shapes, floats=True)
     off = 0.0
     for ids in encoded[:_CHECKED]:
         one = torch.tensor([ids])

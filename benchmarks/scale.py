@@ -173,8 +173,9 @@ def measure(data: Path, n: int) -> dict[str, float]:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     from shroom.datasets.semeval2024 import DataFile, from_document, read_files, row_of
     from shroom.detectors.base import detector
-    from shroom.detectors.cross_encoder import ABOUT, MODEL, TOKENIZER
+    from shroom.detectors.cross_encoder import MODEL
     from shroom.detectors.cross_encoder.encoding import Encoding
+    from shroom.detectors.cross_encoder.files import ABOUT, TOKENIZER
     from shroom.detectors.pairs import Pairs
     from shroom.documents import Document
     from shroom.inference import RUN

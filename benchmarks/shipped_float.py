@@ -1,4 +1,4 @@
-"""The shipped model's weights in float32, and its graph with products of float32.
+"""The shipped model's weights in float32.
 
 The constants of the exported graph are named by the modules of the network that they are of, so
 that every integer and its step find their place in torch.
@@ -15,10 +15,11 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from shroom.detectors.cross_encoder import ABOUT, GRAPH, INTEGERS, MODEL
+from shroom.detectors.cross_encoder import MODEL
+from shroom.detectors.cross_encoder.files import ABOUT, GRAPH, INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -46,48 +47,6 @@ def layer_norm_eps() -> float:
         if attribute.name == "epsilon"
     }
     return float(found)
-
-
-def graph() -> bytes:
-    """Return the shipped graph with the same integers, but without rounding what they multiply.
-
-    It computes what a network with :func:`weights` has to, by another program.
-    """
-    made = onnx.ModelProto()
-    made.CopyFrom(_model())
-    value = {name: array for name, array in _small().items() if not name.endswith(".columns")}
-    products = {}
-    for place, kind, integers in _integers():
-        if kind == "table":
-            value[f"{place}.table"] = integers
-        else:
-            value[f"{place}.float"] = integers * _small()[f"{place}.columns"]
-            products[place] = f"{place}.float"
-    nodes = []
-    for node in made.graph.node:
-        place = node.output[0]
-        if node.op_type == "MatMulIntegerToFloat":
-            place = place[: -len(".raw")]
-            source = node.input[0][: -len(".q")]
-            nodes.append(onnx.helper.make_node("MatMul", [source, products[place]], [place]))
-        elif place not in products:  # what brings a product of integers to size
-            nodes.append(node)
-    del made.graph.node[:], made.graph.initializer[:]
-    made.graph.node.extend(_needed(nodes, made.graph.output))
-    made.graph.initializer.extend(numpy_helper.from_array(a, name) for name, a in value.items())
-    content: bytes = made.SerializeToString()
-    return content
-
-
-def _needed(nodes: list[Any], outputs: Iterable[Any]) -> list[Any]:
-    """Return the nodes that outputs depend on: what brought rows to 8 bits is not among them."""
-    wanted = {output.name for output in outputs}
-    kept = []
-    for node in reversed(nodes):
-        if wanted.intersection(node.output):
-            kept.append(node)
-            wanted.update(node.input)
-    return kept[::-1]
 
 
 @lru_cache
