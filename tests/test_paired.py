@@ -177,6 +177,18 @@ def test_mcnemar_is_scipys_and_statsmodels_exact_test(counts):
     assert p == pytest.approx(theirs, abs=1e-12, rel=1e-9)
 
 
+def test_mcnemar_is_exact_for_many_items():
+    for differing, here in ((20_001, 9_871), (100_000, 49_500), (1023, 400), (2, 1)):
+        first = np.arange(differing) < here
+        expected = stats.binomtest(here, differing).pvalue
+        assert mcnemar(first, ~first)[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_mcnemars_p_is_never_0():
+    right = np.ones(3000, bool)
+    assert 0 < mcnemar(right, ~right)[0] < 1e-300
+
+
 def test_mcnemar_where_nothing_differs():
     right = np.array([True, False, True])
     assert mcnemar(right, right) == (1.0, 0, 0)

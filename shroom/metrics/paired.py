@@ -154,16 +154,26 @@ def mcnemar(correct: NDArray[Any], other: NDArray[Any]) -> tuple[float, int, int
     Examples
     --------
     >>> first, second = np.arange(12) < 10, np.arange(12) < 4
-    >>> mcnemar(first, second)
+    >>> p, only_first, only_second = mcnemar(first, second)
+    >>> round(p, 12), only_first, only_second
     (0.03125, 6, 0)
     """
-    from scipy.special import bdtr
-
     here = int(np.sum(np.greater(correct, other)))
     there = int(np.sum(np.less(correct, other)))
-    if not here + there:
-        return 1.0, 0, 0
-    return min(1.0, 2 * float(bdtr(min(here, there), here + there, 0.5))), here, there
+    return _binomial_p(min(here, there), here + there), here, there
+
+
+def _binomial_p(least: int, n: int) -> float:
+    """Return the chance that of n fair coins at most ``least``, or at most as few tails, are heads.
+
+    The binomial coefficients are computed relative to the largest one, downwards, so that none is
+    too large for a float; those that are too small for one do not count in the sum.
+    """
+    heads = np.arange(n // 2, 0, -1, dtype=np.float64)
+    relative = np.concatenate(([1.0], np.cumprod(heads / (n - heads + 1))))  # n // 2, ..., 1, 0
+    everything = 2 * relative.sum() - (n % 2 == 0)
+    p = 2 * relative[n // 2 - least :].sum() / everything
+    return float(np.clip(p, np.finfo(np.float64).tiny, 1.0))
 
 
 def holm(p: NDArray[Any] | Sequence[float]) -> Floats:
