@@ -16,7 +16,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-import pooch
 import pytest
 from conftest import DATA, ROOT
 from hypothesis import given, settings
@@ -910,22 +909,23 @@ def test_a_copy_of_the_real_files_serves_as_a_mirror(start, cache, call):
         assert len(found.records) == len(data_set(name).read(DATA / name).records) > 0
 
 
-def test_the_overview_does_not_import_pooch():
-    code = (
-        "import sys, shroom.cli.datasets_fetch, shroom.datasets.fetching;"
-        "print('pooch' in sys.modules, 'requests' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.split() == ["False", "False"]
-
-
 def test_the_cache_is_that_of_the_system_unless_one_is_named(monkeypatch, tmp_path):
-    monkeypatch.delenv("SHROOM_CACHE", raising=False)
-    assert cache_folder() == pooch.os_cache("shroom")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("SHROOM_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for system, folder in (
+        ("linux", ".cache/shroom"),
+        ("darwin", "Library/Caches/shroom"),
+        ("win32", "AppData/Local/shroom/shroom/Cache"),
+    ):
+        monkeypatch.setattr(sys, "platform", system)
+        assert cache_folder() == tmp_path / folder
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg" / "shroom"
     monkeypatch.setenv("SHROOM_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path
     monkeypatch.setenv("SHROOM_CACHE", "~/there")
-    monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "there"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,10 +56,20 @@ class Stored:
 
 def cache_folder() -> Path:
     """Return the folder that has a folder of each fetched data set."""
-    import pooch
-
     given = os.environ.get(CACHE)
-    return Path(given).expanduser() if given else Path(pooch.os_cache("shroom"))
+    return Path(given).expanduser() if given else _system_cache()
+
+
+def _system_cache() -> Path:
+    """Return the folder where the operating system has a program's cache."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "shroom"
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        base = Path(local) if local else Path.home() / "AppData" / "Local"
+        return base / "shroom" / "shroom" / "Cache"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "shroom"
 
 
 def cached(name: str) -> Path | None:
@@ -111,7 +123,8 @@ def stored_at(
 
 def sha256_of(path: Path) -> str:
     """Return the hash of a file."""
-    import pooch
-
-    found: str = pooch.file_hash(str(path), alg="sha256")
-    return found
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

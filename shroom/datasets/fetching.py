@@ -1,7 +1,6 @@
 """Fetching the public files of a data set, each from the first mirror that gives the right one.
 
-The cache folder and the hashes are pooch's. Its downloads are not used, since they begin anew each
-time: here a download that broke off, or was killed, is gone on with.
+A download that broke off, or was killed, is continued by the next one.
 """
 
 from __future__ import annotations
