@@ -11,6 +11,7 @@ import numpy as np
 
 from shroom.batching import lacks_memory
 from shroom.cores import threads
+from shroom.extras import install_hint
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def session(graph: str | bytes, told: str, integers: Mapping[str, Any] | None = 
         import onnxruntime
     except ImportError as error:
         raise ShroomError(
-            f"{told}: needs onnxruntime and tokenizers: pip install 'shroom-kit[onnx]'"
+            f"{told}: needs onnxruntime and tokenizers: {install_hint('onnx')}"
         ) from error
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -170,7 +171,7 @@ def in_integers(graph: bytes | Path, told: str, sample: Sequence[Batch]) -> Forw
     try:
         import onnx
     except ImportError as error:
-        raise ShroomError("int8 needs onnx: pip install 'shroom-kit[models]'") from error
+        raise ShroomError(f"int8 needs onnx: {install_hint('models')}") from error
     from shroom.quantise import quantised
 
     try:

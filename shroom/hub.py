@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.cache import digest_of
+from shroom.extras import install_hint
 from shroom.journal import PARTIAL
 from shroom.model_sizes import check_sizes
 from shroom.problems import ShroomError
@@ -260,7 +261,7 @@ def _transformers(*, torch: bool = True) -> Any:
         import transformers
     except ImportError as error:
         raise ShroomError(
-            "this detector needs torch and transformers: pip install 'shroom-kit[models]'; "
+            f"this detector needs torch and transformers: {install_hint('models')}; "
             "the cross-encoder that ships with the kit does not"
         ) from error
     transformers.logging.set_verbosity_error()

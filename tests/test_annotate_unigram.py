@@ -326,7 +326,7 @@ def test_without_jieba_other_languages_are_scored(monkeypatch):
     made = [asked("Paris", "Rome"), asked("北京", "上海")]
     found = unigram.score([Work(one, (0,)) for one in made], RUN)
     assert next(found)[0] == 0  # as it goes: the next question is not looked at yet
-    with pytest.raises(ShroomError, match=r"Chinese texts need jieba: pip install"):
+    with pytest.raises(ShroomError, match=r"Chinese texts need jieba: run pip install"):
         next(found)
     assert scores_of(Unigram(language="other"), made[1])
 

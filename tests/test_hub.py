@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import shutil
 import sys
 from functools import partial
@@ -17,6 +18,7 @@ from tiny_models import (
 )
 
 from shroom import hub
+from shroom.extras import install_hint
 from shroom.model_sizes import check_sizes
 from shroom.problems import ShroomError
 
@@ -194,10 +196,10 @@ def test_without_the_libraries_the_extra_is_named(missing, monkeypatch):
     monkeypatch.setitem(sys.modules, missing, None)
     needing = {"torch": [], "transformers": [hub.tokenizer, hub.config]}[missing]
     for load in (*needing, lambda name: hub.model("nli", name)):
-        with pytest.raises(ShroomError, match=r"pip install 'shroom-kit\[models\]'"):
+        with pytest.raises(ShroomError, match=re.escape(install_hint("models"))):
             load("a/model")
     if missing == "torch":
-        with pytest.raises(ShroomError, match=r"pip install 'shroom-kit\[models\]'"):
+        with pytest.raises(ShroomError, match=re.escape(install_hint("models"))):
             hub.best_device()
 
 

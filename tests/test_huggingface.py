@@ -1,6 +1,7 @@
 """Datapoints as a dataset of Hugging Face, back again, and out of its caches."""
 
 import json
+import re
 import sys
 
 import datasets
@@ -16,6 +17,7 @@ from shroom.datapoint import Datapoint, Label, Reference, Task
 from shroom.datasets import hub_cache
 from shroom.datasets.huggingface import COLUMNS, from_hf, to_hf
 from shroom.datasets.semeval2024 import DataFile, read, read_files
+from shroom.extras import install_hint
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.table import P
 
@@ -274,7 +276,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch, caches):
     in_hub(caches[0], "hkust-nlp/felm", table)
     monkeypatch.setitem(sys.modules, "datasets", None)
     for call in (lambda: to_hf([ONE]), lambda: hub_cache.read("felm")):
-        with pytest.raises(ShroomError, match=r"pip install 'shroom-kit\[hf\]'"):
+        with pytest.raises(ShroomError, match=re.escape(install_hint("hf"))):
             call()
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     assert hub_cache.files("felm") == []

@@ -14,6 +14,7 @@ from shroom.detectors.base import detector, limits
 from shroom.detectors.crossval import out_of_fold
 from shroom.detectors.lexical import FEATURES, MODEL, Lexical, features
 from shroom.detectors.training_items import TrainingItems
+from shroom.extras import install_hint
 from shroom.inference import Run
 from shroom.problems import ShroomError
 
@@ -214,7 +215,7 @@ def test_what_cannot_be_used_is_told(tmp_path, shroom, monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     code, _, err = shroom("predict", "lexical", SAMPLE, "-o", tmp_path / "x")
     assert code == 1
-    assert "pip install 'shroom-kit[lexical]'" in err
+    assert install_hint("lexical") in err
     assert not (tmp_path / "x").exists()
 
 

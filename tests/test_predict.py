@@ -17,6 +17,7 @@ from shroom import hub, predictions
 from shroom.cli import run as run_command
 from shroom.cli import shroom as command
 from shroom.detectors.base import DEFAULT, REGISTRY, Entry
+from shroom.extras import install_hint
 from shroom.inference import over
 from shroom.problems import ShroomError
 from shroom.recipe import Recipe
@@ -889,7 +890,7 @@ def test_detectors(absent, monkeypatch, shroom):
         assert found[name]["missing"] == missing
         assert found[name]["line"] == entry.line
         assert blocks[name].startswith("absent" if missing else "ready")
-        install = f"pip install 'shroom-kit[{entry.extra}]'"
+        install = install_hint(entry.extra)
         assert (install in blocks[name]) == bool(missing)
         assert entry.also in blocks[name]
     assert "the default" in blocks[DEFAULT]

@@ -15,6 +15,7 @@ import tiny_models
 from conftest import DATA, ROOT
 from html_outline import assert_good
 
+from shroom import extras
 from shroom.annotate.base import SCORERS, Work
 from shroom.datasets.dreamcatcher_records import Generation, Question
 from shroom.inference import Run
@@ -838,12 +839,10 @@ def test_a_damaged_probe(made, tmp_path, harm):
 
 
 def test_without_the_extra(made, shroom, monkeypatch):
-    from shroom.probing import extra
-
-    monkeypatch.setattr(extra.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras.importlib.util, "find_spec", lambda _: None)
     code, out, err = shroom("probe", "report", made)
     assert (code, out) == (1, "")
-    assert "needs safetensors and scikit-learn: pip install 'shroom-kit[models]'" in err
+    assert f"needs safetensors and scikit-learn: {extras.install_hint('models')}" in err
 
 
 def test_nothing_is_pickled(made):

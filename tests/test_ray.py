@@ -22,6 +22,7 @@ from pyarrow import Table, parquet
 
 from shroom.datasets.semeval2024 import from_document
 from shroom.documents import Document
+from shroom.extras import install_hint
 from shroom.inference import RUN
 from shroom.predictions import list_of, made_by
 from shroom.problems import InvalidInput, Problems, ShroomError
@@ -621,5 +622,5 @@ def test_without_ray_its_extra_is_named(data, tmp_path, shroom, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     out = tmp_path / "out"
     code, _, err = shroom("predict", "lexical", data, "--engine", "ray", "-o", out)
-    assert (code, err) == (1, "shroom: --engine ray needs Ray: pip install 'shroom-kit[ray]'\n")
+    assert (code, err) == (1, f"shroom: --engine ray needs Ray: {install_hint('ray')}\n")
     assert not out.exists()

@@ -12,6 +12,7 @@ from conftest import DATA, SAMPLE, gold, predictions, write_json
 from html_outline import assert_good
 
 from shroom.comparing import compare
+from shroom.extras import install_hint
 from shroom.intervals import Intervals
 from shroom.leaderboard import Leaderboard, leaderboard
 from shroom.metrics.contingency import confusion, spread
@@ -441,7 +442,7 @@ def test_without_the_extra(verb):
         text=True,
     )
     assert result.returncode == 1
-    assert "pip install 'shroom-kit[report]'" in result.stderr
+    assert install_hint("report") in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.annotate.languages import Words
+from shroom.extras import install_hint
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -154,5 +155,5 @@ def _unreadable(dictionary: Path, error: OSError | ValueError | None = None) -> 
 
 def _missing() -> ShroomError:
     return ShroomError(
-        "Chinese texts need jieba: pip install 'shroom-kit[annotate]'; or set language: other"
+        f"Chinese texts need jieba: {install_hint('annotate')}; or set language: other"
     )

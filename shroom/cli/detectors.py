@@ -9,6 +9,7 @@ import click
 
 from shroom.cli.options import deliver, format_option
 from shroom.detectors.base import DEFAULT, REGISTRY
+from shroom.extras import install_hint
 
 if TYPE_CHECKING:
     from shroom.registry import Entry
@@ -41,7 +42,8 @@ def command(*, form: str) -> None:
         default = ", and the default" if name == DEFAULT else ""
         click.echo(f"{name:<14} {_ready(entry):<6} {entry.line}{default}")
         if entry.missing():
-            click.echo(f"{'':<21} needs: pip install 'shroom-kit[{entry.extra}]'")
+            needed = " and ".join(entry.missing())
+            click.echo(f"{'':<21} needs {needed}: {install_hint(entry.extra)}")
         if entry.also:
             click.echo(f"{'':<21} give {entry.also}")
 

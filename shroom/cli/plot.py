@@ -75,9 +75,9 @@ def command(
     scatter (p against the annotators' proportion), comparison (differences with intervals) or
     ranks. The same inputs give the same bytes. The extra [report] draws it.
     """
-    from shroom.report.templating import require
+    from shroom.extras import require
 
-    require("matplotlib")
+    require("report", "matplotlib")
     form = Path(output).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png", ctx)

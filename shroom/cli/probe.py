@@ -209,9 +209,9 @@ def _report(*, folder: str, form: str, html: str | None, output: str | None) -> 
     refuse_overwriting(targets, [folder])
     refuse_unwritable(Path(path) for path in targets if path != "-")
     if output is not None:
-        from shroom.report.templating import require
+        from shroom.extras import require
 
-        require("matplotlib")
+        require("report", "matplotlib")
         write_atomically(output, file(probing.panels(saved), kind))
     if html is not None:
         deliver(probing.page(saved), html)

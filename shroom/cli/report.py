@@ -68,11 +68,11 @@ def command(
 
     The page needs nothing but itself: no network, no other file. The extra [report] makes it.
     """
+    from shroom.extras import require
     from shroom.report.page import page
-    from shroom.report.templating import require
     from shroom.reporting import report
 
-    require("jinja2", "matplotlib")
+    require("report", "jinja2", "matplotlib")
     refuse_inputs(ctx, output, submissions, gold)
     found = report(
         submissions,

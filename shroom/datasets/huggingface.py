@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.datapoint import Task
 from shroom.datasets.semeval2024 import DataFile, from_items, row_of
+from shroom.extras import install_hint
 from shroom.problems import InvalidInput, Problems, ShroomError, show
 from shroom.table import P
 
@@ -175,7 +176,5 @@ def _library() -> Any:
     try:
         import datasets
     except ImportError as error:
-        raise ShroomError(
-            "this needs the library datasets: pip install 'shroom-kit[hf]'"
-        ) from error
+        raise ShroomError(f"this needs the library datasets: {install_hint('hf')}") from error
     return datasets

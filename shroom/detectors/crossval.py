@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.detectors.base import limits
+from shroom.extras import install_hint
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
     try:
         from sklearn.model_selection import GroupKFold
     except ImportError as error:
-        raise ShroomError("fitting needs scikit-learn: pip install scikit-learn") from error
+        raise ShroomError(f"fitting needs scikit-learn: {install_hint('stack')}") from error
     number = {hyp: place for place, hyp in enumerate(dict.fromkeys(d.hyp for d in datapoints))}
     if len(number) < 2:
         raise ShroomError("fitting needs datapoints of at least two different hypotheses")

@@ -21,6 +21,7 @@ from shroom.datapoint import premises
 from shroom.detectors import settings
 from shroom.detectors.logistic import Logistic
 from shroom.detectors.training_items import UNREADABLE, FittedDetector, TrainingItems
+from shroom.extras import install_hint
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
 
@@ -183,7 +184,7 @@ def _chrf() -> Callable[[str, str], float]:
         from sacrebleu.metrics import CHRF
     except ImportError as error:
         raise ShroomError(
-            "the lexical detector needs sacrebleu: pip install 'shroom-kit[lexical]'"
+            f"the lexical detector needs sacrebleu: {install_hint('lexical')}"
         ) from error
     metric = CHRF(lowercase=True)
     return lambda hyp, premise: float(metric.sentence_score(hyp, [premise]).score) / 100

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shroom.extras import require
 from shroom.intervals import USUAL, Intervals
 from shroom.probing.collecting import collect
-from shroom.probing.extra import require
 from shroom.probing.frame import frame
 from shroom.probing.labels import labelled
 from shroom.probing.reader import Reader
@@ -96,7 +96,7 @@ def make(
     ShroomError
         Where there are too few questions, the model cannot be used, or the folder is another's.
     """
-    require()
+    require("models", "safetensors", "scikit-learn")
     found = labelled(questions, max(LEAST, plan.folds))
     if (folder / ABOUT).exists() and not resume:
         raise ShroomError(

@@ -13,7 +13,7 @@ import numpy as np
 from shroom.calibrators import Platt
 from shroom.curves import sigmoid
 from shroom.detectors.training_items import UNREADABLE
-from shroom.probing.extra import require
+from shroom.extras import require
 from shroom.probing.fitting import Probe
 from shroom.probing.frame import Frame
 from shroom.probing.sites import KINDS, Site
@@ -139,7 +139,7 @@ class SavedProbe:
         ShroomError
             Where it is not there, or damaged.
         """
-        require()
+        require("models", "safetensors", "scikit-learn")
         from safetensors import SafetensorError
         from safetensors.numpy import load
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom.datapoint import Label
+from shroom.extras import require
 from shroom.problems import printable
 from shroom.report.marks import scale
 from shroom.report.plots import KINDS, star
-from shroom.report.templating import rendered, require
+from shroom.report.templating import rendered
 from shroom.report.text import confidence, kind
 from shroom.version import __version__
 
@@ -48,7 +49,7 @@ def page(report: Report, command: str) -> str:
     ShroomError
         Where jinja2 or matplotlib is missing.
     """
-    require("jinja2", "matplotlib")
+    require("report", "jinja2", "matplotlib")
     splits = list(dict.fromkeys(track.split for track in report.tracks if track.split))
     golds = list(dict.fromkeys(track.gold for track in report.tracks))
     how = report.how

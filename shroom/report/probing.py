@@ -154,9 +154,10 @@ def page(saved: SavedProbe) -> str:
     ShroomError
         Where jinja2 or matplotlib is missing.
     """
-    from shroom.report.templating import rendered, require
+    from shroom.extras import require
+    from shroom.report.templating import rendered
 
-    require("jinja2", "matplotlib")
+    require("report", "jinja2", "matplotlib")
     from markupsafe import Markup
 
     from shroom.report.figures import inline

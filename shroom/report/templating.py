@@ -6,7 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.problems import ShroomError, printable
+from shroom.extras import require
+from shroom.problems import printable
 from shroom.report.marks import whisker
 from shroom.report.stars import starred
 from shroom.report.style import document
@@ -18,24 +19,12 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent / "templates"
 
 
-def require(*modules: str) -> None:
-    """Raise :class:`ShroomError` if a package of the extra is missing."""
-    import importlib.util
-
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
-    if missing:
-        raise ShroomError(
-            f"this needs {' and '.join(missing)}, which the core of the kit does without: "
-            "pip install 'shroom-kit[report]'"
-        )
-
-
 def rendered(template: str, title: str, **values: Any) -> str:
     """Return a page made from a template, with the stylesheet and the script of the large pages.
 
     Every value is escaped; what a template is not given is an error.
     """
-    require("jinja2")
+    require("report", "jinja2")
     body = _environment().get_template(template).render(**values)
     # A file that comes from a checkout with other line ends must hash as the page has it.
     style, script = (

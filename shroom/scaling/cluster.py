@@ -12,6 +12,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from shroom.extras import install_hint
 from shroom.inference import RUN
 from shroom.problems import ShroomError
 from shroom.scaling.worker import Outcome, Worker
@@ -108,7 +109,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
         import ray
         import ray.data
     except ImportError as error:
-        raise ShroomError("--engine ray needs Ray: pip install 'shroom-kit[ray]'") from error
+        raise ShroomError(f"--engine ray needs Ray: {install_hint('ray')}") from error
     here: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
     joined = ray.is_initialized()
     try:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.extras import install_hint
 from shroom.growing import opened
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
@@ -173,7 +174,7 @@ def _opened(where: str) -> tuple[Any, str]:
         from pyarrow import fs
     except ImportError as error:
         raise ShroomError(
-            f"{where}: to read it, pyarrow is needed: pip install 'shroom-kit[ray]'"
+            f"{where}: to read it, pyarrow is needed: {install_hint('ray')}"
         ) from error
     if "://" not in where:
         return fs.LocalFileSystem(), where

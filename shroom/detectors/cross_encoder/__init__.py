@@ -30,6 +30,7 @@ from shroom.detectors.cross_encoder.files import (
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.training_items import UNREADABLE, FittedDetector, TrainingItems
 from shroom.detectors.windowed import Windowed, Windows, parts_of
+from shroom.extras import install_hint
 from shroom.inference import over
 from shroom.problems import ShroomError
 
@@ -181,8 +182,7 @@ class CrossEncoder(FittedDetector):
             from shroom.detectors.cross_encoder.fitting import STAGES, Fitting
         except ImportError as error:
             raise ShroomError(
-                "fitting the cross-encoder needs torch and transformers: "
-                "pip install 'shroom-kit[models]'"
+                f"fitting the cross-encoder needs torch and transformers: {install_hint('models')}"
             ) from error
         if not self.recipe["encoder"]:
             raise ShroomError(

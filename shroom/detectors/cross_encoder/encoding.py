@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.extras import install_hint
 from shroom.problems import ShroomError
 from shroom.tokens import plain
 
@@ -47,7 +48,7 @@ class Encoding:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise ShroomError(
-                "the cross-encoder needs tokenizers and onnxruntime: pip install 'shroom-kit[onnx]'"
+                f"the cross-encoder needs tokenizers and onnxruntime: {install_hint('onnx')}"
             ) from error
         self._tokenizer: Any = Tokenizer.from_file(str(path))
         self._tokenizer.no_truncation()
