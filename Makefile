@@ -1,14 +1,18 @@
 # Everything a newcomer or CI needs; `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup models baseline table train test lint bench bundle docs clean
+.PHONY: help setup baseline table train test lint bench bundle docs constraints dist clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 # Real data where there are any, else the sample that ships with the kit.
 SHROOM_DATA ?= $(wildcard ../shared/data)
-# What `make baseline` runs, and the recipes that need neither torch nor a download.
+# What `make baseline` runs, and the extra that each recipe needs; most need torch.
 RECIPE ?= cross-encoder
-LIGHT := cross-encoder lexical
+EXTRA_cross-encoder := onnx
+EXTRA_lexical := lexical
+EXTRA_selfcheck-ngram := onnx
+EXTRA_judge-openai := onnx
+EXTRA_stack-similarity := models,stack
 # What `make train` begins from, and the labelled data that it ends with.
 ENCODER ?= .venv/encoders/all-mpnet-base-v2
 LABELLED := trial-v1.json val.model-agnostic.json val.model-aware.v2.json
@@ -22,22 +26,19 @@ export SHROOM_DATA
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
 
-setup: .venv/ready  ## make .venv with everything that is pinned in constraints.txt
-
-.venv/ready: setup.cfg pyproject.toml constraints.txt
+$(BIN)/pip:
 	$(PYTHON) -m venv .venv
+
+# Each target installs the extra that it needs, in the versions of constraints.txt.
+.venv/with-%: setup.cfg pyproject.toml constraints.txt | $(BIN)/pip
 	@# setuptools warns of every editable install; there is nothing in it to act on
-	PYTHONWARNINGS=ignore $(INSTALL) -e '.[dev,docs]'
+	PYTHONWARNINGS=ignore $(INSTALL) -e '.[$*]'
 	$(BIN)/python -m compileall -q shroom  # so that the first command starts as fast as the next
 	@touch $@
 
-models: .venv/models  ## add torch and transformers, which the shipped model does without
+setup: .venv/with-test .venv/with-lint .venv/with-docs  ## install into .venv what test, lint and docs need
 
-.venv/models: .venv/ready
-	PYTHONWARNINGS=ignore $(INSTALL) -e '.[models]'
-	@touch $@
-
-baseline: $(if $(filter $(LIGHT),$(RECIPE)),setup,models)  ## run RECIPE: write submissions/RECIPE, check it, score it
+baseline: .venv/with-$(or $(EXTRA_$(RECIPE)),models)  ## run RECIPE: write submissions/RECIPE, check it, score it
 	@rm -rf submissions/$(RECIPE)
 	@case $(DATA) in shroom/sample) echo "no real data found: this is the sample, for trying the tools only";; esac
 	@# its record tells the time that it takes, so nothing may come out of the cache
@@ -45,37 +46,47 @@ baseline: $(if $(filter $(LIGHT),$(RECIPE)),setup,models)  ## run RECIPE: write 
 	$(BIN)/shroom check submissions/$(RECIPE) --data $(DATA)
 	$(BIN)/shroom score submissions/$(RECIPE) $(DATA)
 
-table: setup  ## write the records of all runs into the table of baselines/README.md
+table: .venv/with-onnx  ## write the records of all runs into the table of baselines/README.md
 	$(BIN)/python baselines/table.py
 
-train: models  ## make the shipped model again (hours on a CPU; needs the real data)
+train: .venv/with-models  ## make the shipped model again (hours on a CPU; needs the real data)
 	$(BIN)/python baselines/training/encoder.py $(ENCODER)
 	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(ENCODER) \
 		--folds 5 -o shroom/models/cross-encoder
 
-test: models  ## run every test (ARGS='-m models': those that compute with a model)
+test: .venv/with-test  ## run every test (ARGS='-m models': those that compute with a model)
 	$(BIN)/python -m pytest $(ARGS)
 
-lint: setup  ## check style, format and types
+lint: .venv/with-lint  ## check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 bench: export SHROOM_NO_CACHE = 1
-bench: models  ## measure speed and memory beside peers, write docs/benchmarks.md (ONLY=NAME: one of them)
-	$(INSTALL) -e '.[bench]'
+bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/benchmarks.md (ONLY=NAME: one of them)
 	@failed=; for name in $(or $(ONLY),$(BENCHES)); do \
 		echo "== $$name"; \
 		$(BIN)/python benchmarks/$$name.py --json benchmarks/results/$$name.json || failed="$$failed $$name"; \
 	done; \
 	$(BIN)/python benchmarks/page.py && test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
-bundle: setup  ## build the competition bundle into bundle/
+bundle: .venv/with-onnx  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))
 
-docs: setup  ## build the documentation into site/
+docs: .venv/with-docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict -q
 
+constraints: .venv/with-release  ## add to constraints.txt what setup.cfg asks for (delete a line first to renew it)
+	$(BIN)/uv pip compile -q --universal --python-version 3.9 --all-extras --no-annotate \
+		--custom-compile-command "make constraints" setup.cfg -o constraints.txt
+	@# torch's build for a GPU names these itself, and its build for a CPU needs none
+	sed -i.old -E '/^(nvidia|cuda)-|^triton=/d' constraints.txt && rm constraints.txt.old
+
+dist: .venv/with-release  ## build the sdist and the wheel into dist/, and check both
+	rm -rf build dist
+	$(BIN)/python -m build -q
+	$(BIN)/twine check --strict dist/*
+
 clean:  ## remove what the other targets made
-	rm -rf .venv build bundle site submissions/*/ *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build bundle dist site submissions/*/ *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -29,6 +29,8 @@ HEAVY = (
     "IPython",
     "matplotlib",
     "pandas",
+    "pooch",
+    "requests",
     "rich",
     "sacrebleu",
     "scipy",
@@ -40,6 +42,8 @@ LIGHT_COMMANDS = [
     ["-m", "shroom.score", str(SAMPLE), str(SAMPLE)],
     ["-m", "shroom", "score", str(SAMPLE), str(SAMPLE), "--format", "json"],
     ["-m", "shroom", "check", str(SAMPLE), "--gold", str(SAMPLE)],
+    ["-m", "shroom", "compare", str(SAMPLE), str(SAMPLE), str(SAMPLE), "--resamples", "20"],
+    ["-m", "shroom", "predict", str(SAMPLE), "-o", "{tmp}/p.zip"],
     ["-m", "shroom", "--help"],
     ["scorer/scoring_program/score.py", "{tmp}", "{tmp}/out"],
 ]

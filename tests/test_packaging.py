@@ -1,0 +1,88 @@
+"""What is installed: requirements and their pins, the extras of recipes and of messages."""
+
+import configparser
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT
+from packaging.requirements import Requirement
+
+from shroom.detectors.base import REGISTRY
+from shroom.extras import require
+from shroom.problems import ShroomError
+
+CONFIG = configparser.ConfigParser()
+CONFIG.read(ROOT / "setup.cfg")
+EXTRAS = CONFIG["options.extras_require"]
+#: Versions of Python for which constraints.txt has pins.
+PYTHONS = ("3.9.18", "3.10.13", "3.11.7", "3.12.1", "3.13.0", "3.14.0")
+
+
+def requirements(text):
+    return [Requirement(line) for line in text.split("\n") if line]
+
+
+def all_extras(names):
+    """Return extras with all that they include."""
+    found = set()
+    for name in names:
+        found.add(name)
+        for each in requirements(EXTRAS[name]):
+            if each.name == "shroom-kit":
+                found |= all_extras(each.extras)
+    return found
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_all_that_is_installed_is_pinned_once_for_each_python(python):
+    here = {"python_version": python.rpartition(".")[0], "python_full_version": python}
+    here.update(sys_platform="linux", platform_machine="x86_64")
+    pins = {}
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            pin = Requirement(line)
+            if pin.marker is None or pin.marker.evaluate(here):
+                assert pin.name not in pins, line
+                pins[pin.name] = str(pin.specifier).removeprefix("==")
+    asked = [CONFIG["options"]["install_requires"], *EXTRAS.values()]
+    for each in [one for text in asked for one in requirements(text)]:
+        if each.name != "shroom-kit" and (each.marker is None or each.marker.evaluate(here)):
+            name = re.sub("[-_.]+", "-", each.name).lower()
+            assert pins.get(name, "no pin") in each.specifier, f"{each} on Python {python}"
+
+
+@pytest.mark.parametrize(
+    "recipe", sorted((ROOT / "baselines").glob("*.toml")), ids=lambda p: p.stem
+)
+def test_make_installs_what_a_recipe_needs(recipe):
+    command = ["make", "-n", "-C", ROOT, "baseline", f"RECIPE={recipe.stem}"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    installed = re.search(r"with-(\S+)$", shown, re.MULTILINE)[1].split(",")
+    packages = {one.name for name in all_extras(installed) for one in requirements(EXTRAS[name])}
+    entry = REGISTRY[re.search(r'^detector = "(.+)"', recipe.read_text(), re.MULTILINE)[1]]
+    needed = requirements(EXTRAS[entry.extra]) if entry.extra else []
+    assert {each.name for each in needed} <= packages
+
+
+def test_every_extra_that_a_message_names_exists():
+    source = {path: path.read_text() for path in (ROOT / "shroom").rglob("*.py")}
+    named = re.compile(r"\b(?:install_hint|require)\(['\"](\w+)['\"]")
+    found = {name for text in source.values() for name in named.findall(text)}
+    assert {"annotate", "hf", "lexical", "models", "onnx", "ray", "report", "stack"} <= found
+    assert found <= set(EXTRAS)
+    assert not [path for path, text in source.items() if "pip install 'shroom-kit" in text]
+
+
+def test_what_is_missing_is_named_at_once():
+    with pytest.raises(ShroomError) as caught:
+        require("report", "click", "no-such-package", "nor-this-one")
+    assert str(caught.value) == (
+        "this needs no-such-package and nor-this-one: "
+        "run pip install '.[report]' in the folder of the kit's clone"
+    )
+
+
+def test_the_core_requires_no_more_than_check_score_and_compare_use():
+    names = {each.name for each in requirements(CONFIG["options"]["install_requires"])}
+    assert names == {"click", "msgspec", "numpy", "rich", "tomli"}
