@@ -84,7 +84,7 @@ constraints: .venv/with-release  ## add to constraints.txt what setup.cfg asks f
 
 dist: .venv/with-release  ## build the sdist and the wheel into dist/, and check both
 	rm -rf build dist
-	$(BIN)/python -m build -q
+	$(BIN)/python -m build -q --no-isolation
 	$(BIN)/twine check --strict dist/*
 
 clean:  ## remove what the other targets made

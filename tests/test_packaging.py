@@ -2,7 +2,10 @@
 
 import configparser
 import re
+import runpy
 import subprocess
+import sys
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -86,3 +89,13 @@ def test_what_is_missing_is_named_at_once():
 def test_the_core_requires_no_more_than_check_score_and_compare_use():
     names = {each.name for each in requirements(CONFIG["options"]["install_requires"])}
     assert names == {"click", "msgspec", "numpy", "rich", "tomli"}
+
+
+def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch):
+    given = {}
+    monkeypatch.setitem(sys.modules, "setuptools", SimpleNamespace(setup=given.update))
+    runpy.run_path(str(ROOT / "setup.py"))
+    description = given["long_description"]
+    assert all(url.startswith("https://") for url in re.findall(r"\]\(([^)]*)\)", description))
+    assert "the format, every problem, scores," in description
+    assert "shroom score submission.zip gold/" in description
