@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -118,6 +119,7 @@ def over(
     address: Callable[[], str | None] | None = None,
     workers: int = 1,
     precision: str | Callable[[], str] = "float32",
+    bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> NDArray[np.float64]:
     """Return what ``work`` says of each item, each distinct item being computed once.
 
@@ -143,6 +145,9 @@ def over(
         has a core to itself. Neither the batches nor the order of what is written depend on it.
     precision : str or callable
         What ``work`` computes in, for the run's record. A callable is asked for each batch.
+    bounds : (float, float)
+        What values are always within, such as 0 and 1: others in the journal are damaged, and
+        computed anew.
 
     Returns
     -------
@@ -171,7 +176,7 @@ def over(
     said = scope if callable(scope) else lambda: scope
     sizes = [length[item] for item in distinct]
     used = precision if callable(precision) else lambda: precision
-    rows = _computed(distinct, sizes, work, said, run, address, workers, used)
+    rows = _computed(distinct, sizes, work, said, run, address, workers, used, bounds)
     return rows[[place[item] for item in items]]
 
 
@@ -184,15 +189,15 @@ def _computed(
     address: Callable[[], str | None] | None,
     workers: int,
     precision: Callable[[], str],
+    bounds: tuple[float, float],
 ) -> NDArray[np.float64]:
     """Return the values of distinct items, the longest of which are first: shape [items, k]."""
     rows, cache = _Rows(len(items)), _Recall(run.cache, address)
 
     def recall() -> set[int]:
         """Take what an earlier run has computed; return the rows that are from the cache."""
-        known, told = (run.journal.known, scope()) if run.journal else ({}, "")
-        for row in np.flatnonzero(~rows.known).tolist() if known else ():
-            rows.put([row], known.get(_key(told, items[row])))
+        if run.journal and run.journal.known:
+            _take_up(rows, items, scope(), run.journal, bounds, run.note)
         return cache.fill(rows, items)
 
     def changed(again: Again) -> None:
@@ -232,6 +237,28 @@ def _computed(
         where = place.path if place else "a run"
         raise ShroomError(f"{where}: holds what no run wrote; go on without {option}")
     return rows.values
+
+
+def _take_up(
+    rows: _Rows,
+    items: list[Item],
+    scope: str,
+    journal: Journal,
+    bounds: tuple[float, float],
+    note: Callable[[str], None],
+) -> None:
+    """Take what the journal knows into the rows that have no values."""
+    least, most = bounds
+    beyond = 0
+    for row in np.flatnonzero(~rows.known).tolist():
+        found = journal.known.get(_key(scope, items[row]))
+        if found is None or all(least <= value <= most for value in found):
+            rows.put([row], found)
+        else:
+            beyond += 1
+    if beyond:
+        said = f"{beyond} results are not from {least:g} to {most:g}"
+        note(f"{journal.path}: {said}; they are computed anew")
 
 
 class _Rows:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.growing import append, opened, remove, unwritable
-from shroom.problems import ShroomError
+from shroom.kept import line_of, read, refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-#: How each line begins.
-_FIRST = b'[["'
 #: How the name of an unfinished run's file ends.
 PARTIAL = ".partial"
 
 
 class Journal:
-    """What a run has computed so far: one line of json for each batch, with its keys and values.
+    """What a run has computed so far: one line for each batch, with its keys, values and checksum.
 
     A batch is there whole or not at all, so that a run which goes on forms the batches that it
     would have formed without a stop: what a model says of an item may depend, in the last digits,
@@ -43,6 +40,8 @@ class Journal:
         What an earlier run had computed: values by key.
     kept : int
         How many results the file has now.
+    damaged : int
+        How many lines are not what a run has written; they do not count.
 
     Raises
     ------
@@ -61,14 +60,11 @@ class Journal:
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path = Path(path)
         self.known: dict[str, list[float]] = {}
+        self.damaged = 0
         if self.path.is_file():
-            if not _is_of_a_run(self.path):
-                raise ShroomError(
-                    f"{path}: is no record of an interrupted run, and would be overwritten; move "
-                    "it away, or name another output"
-                )
+            refuse_foreign(self.path, _batch)
             if resume:
-                self.known = dict(self._entries())
+                self._read()
             else:
                 os.truncate(self.path, 0)  # not removed, as it may be locked by this very run
         self.kept = len(self.known)
@@ -108,7 +104,7 @@ class Journal:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab", buffering=0) as stream:
-                append(stream, (json.dumps(entries) + "\n").encode())
+                append(stream, line_of(entries))
         except OSError as error:
             raise unwritable(self.path, error) from error
         self.kept += len(entries)
@@ -117,34 +113,18 @@ class Journal:
         """Forget everything: the run has ended well."""
         remove(self.path)
 
-    def _entries(self) -> Iterator[tuple[str, list[float]]]:
-        """Yield the entries that are whole, and cut off what a killed run left half written."""
-        whole = 0
-        with self.path.open("rb") as stream:
-            for line in stream:
-                if line.endswith(b"\n"):
-                    whole += len(line)
-                    yield from _batch(line)
-        os.truncate(self.path, whole)
+    def _read(self) -> None:
+        """Take the batches that are whole, and cut off what a killed run left half written."""
+        found = read(self.path, _batch)
+        for batch in found.records:
+            self.known.update(batch)
+        self.damaged = found.damaged
+        os.truncate(self.path, found.whole)
 
 
-def _is_of_a_run(path: Path) -> bool:
-    """Return whether a file is empty, was begun as a journal, or has a sound line of one."""
-    with path.open("rb") as stream:
-        for line in stream:
-            if not line.endswith(b"\n"):  # a run was killed while it wrote this
-                rest = line.lstrip(b"\0")  # as a file system may leave it after a power cut
-                return rest.startswith(_FIRST) or _FIRST.startswith(rest)
-            if line.startswith(_FIRST) and _batch(line):
-                return True
-        return not stream.tell()
-
-
-def _batch(line: bytes) -> list[tuple[str, list[float]]]:
-    """Return the keys and values of a line, or none where one of them is not sound."""
-    try:
-        entries = [(str(key), list(map(float, values))) for key, values in json.loads(line)]
-    except (ValueError, TypeError, OverflowError):
-        return []
-    sound = all(np.isfinite(values).all() for _, values in entries)
-    return entries if sound else []
+def _batch(record: Any) -> list[tuple[str, list[float]]]:
+    """Return the keys and values of a batch."""
+    entries = [(str(key), list(map(float, values))) for key, values in record]
+    if not entries or not all(np.isfinite(values).all() for _, values in entries):
+        raise ValueError("expected finite values")
+    return entries

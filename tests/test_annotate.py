@@ -30,6 +30,7 @@ from shroom.annotate.running import score, waiting
 from shroom.datasets import dreamcatcher
 from shroom.datasets.dreamcatcher_records import Generation, Question
 from shroom.intervals import NO_INTERVALS, Intervals
+from shroom.kept import line_of
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.registry import Entry
 
@@ -345,11 +346,13 @@ def test_half_a_line_is_cut_off(tmp_path, cut):
 def test_a_log_is_not_begun_anew_unasked_and_nonsense_is_refused(tmp_path):
     path = tmp_path / "log"
     path.write_text("nonsense\n")
+    for resume in (False, True):
+        with pytest.raises(ShroomError, match="is no record of an interrupted run"):
+            Log(path, resume=resume)
+        assert path.read_text() == "nonsense\n"
+    path.write_bytes(line_of(["a", {"rm_score": 1}]))
     with pytest.raises(ShroomError, match="--resume"):
         Log(path)
-    with pytest.raises(ShroomError, match="line 1: is not what a run has written"):
-        Log(path, resume=True)
-    assert path.read_text() == "nonsense\n"
 
 
 # the command
@@ -571,7 +574,7 @@ def test_what_another_run_has_added_meanwhile_is_known(tmp_path):
 
 def test_looking_at_a_log_changes_nothing(tmp_path):
     path = tmp_path / "log"
-    path.write_bytes(b'["a", {"rm_score": 1}]\n["b", {"rm_')
+    path.write_bytes(line_of(["a", {"rm_score": 1}]) + line_of(["b", {"rm_score": 1}])[:20])
     before = path.read_bytes()
     assert list(Log(path, resume=True).known) == ["a"]
     assert path.read_bytes() == before

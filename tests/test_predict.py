@@ -19,6 +19,7 @@ from shroom.cli import shroom as command
 from shroom.detectors.base import DEFAULT, REGISTRY, Entry
 from shroom.extras import install_hint
 from shroom.inference import over
+from shroom.journal import Journal
 from shroom.problems import ShroomError
 from shroom.recipe import Recipe
 
@@ -540,8 +541,32 @@ def test_kept_results_that_cannot_be_are_not_believed(values, slow, data, out, s
     journal = out / "p.json.partial"
     journal.write_text(re.sub(r"\[0\.\d+\]", values, journal.read_text(), count=1))
     code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
-    assert err
-    assert (code, listing(out)) in [(0, ["p.json"]), (1, ["p.json.partial"])]
+    assert (code, listing(out), len(slow.asked)) == (0, ["p.json"], 8)
+    assert f"note: {journal}: 1 line is damaged; what it held is computed anew\n" in err
+
+
+def test_no_changed_bit_of_what_is_kept_changes_a_prediction(slow, data, out, shroom):
+    args = ("predict", "slow", data, "--batch-tokens", 4, "-o")
+    assert shroom(*args, out / "whole.json")[0] == 0
+    slow.asked.clear()
+    interrupted(slow, shroom, data, out / "p.json")
+    journal = out / "p.json.partial"
+    kept = journal.read_bytes()
+    for place in range(0, len(kept), 17):
+        changed = bytes([kept[place] ^ 1 << place % 8])
+        journal.write_bytes(kept[:place] + changed + kept[place + 1 :])
+        assert shroom(*args, out / "p.json", "--resume")[0] == 0
+        assert (out / "p.json").read_bytes() == (out / "whole.json").read_bytes()
+
+
+def test_where_kept_results_do_not_pass_the_check_the_way_out_is_named(slow, data, out, shroom):
+    """The checksum is right, as where a detector that was wrong has been mended since."""
+    interrupted(slow, shroom, data, out / "p.json")
+    journal = Journal(out / "p.json.partial", resume=True)
+    journal.add([(key, [7.5]) for key in journal.known])
+    code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
+    assert (code, listing(out)) == (1, ["p.json.partial"])
+    assert f"{journal.path}: 8 results are taken from it; run again without --resume" in err
 
 
 def test_without_resume_everything_is_computed_anew(slow, data, out, shroom):
@@ -658,7 +683,7 @@ def test_a_file_of_the_users_is_no_journal(slow, data, out, shroom, text):
         assert mine.read_text() == text
 
 
-@pytest.mark.parametrize("half", ["", "[", '[["abc', "\0\0"])
+@pytest.mark.parametrize("half", ["", "[", '["0f5', '["0f53a2b1", [["abc', "\0\0"])
 def test_what_a_killed_run_has_left_is_a_journal(slow, data, out, shroom, half):
     (out / "p.json.partial").write_text(half)
     assert shroom("predict", "slow", data, "-o", out / "p.json", "--resume")[0] == 0

@@ -18,6 +18,7 @@ from rouge_score import rouge_scorer, tokenizers
 
 from shroom.datasets import queries
 from shroom.endpoint.client import Endpoint
+from shroom.kept import line_of, record_of
 from shroom.metrics.rouge import References, words
 from shroom.problems import Problems, ShroomError
 from shroom.querying.describing import describe
@@ -94,8 +95,8 @@ def made(path):
 
 
 def logged(path):
-    text = path.with_name(path.name + ".log").read_text()
-    return [json.loads(line) for line in text.splitlines()]
+    text = path.with_name(path.name + ".log").read_bytes()
+    return [record_of(line) for line in text.splitlines(keepends=True)]
 
 
 # ROUGE-L
@@ -536,40 +537,41 @@ def test_other_seeds_do_not_go_on(serve, make, seeds):
 
 
 @pytest.mark.parametrize(
-    ("place", "line"),
-    [
-        (0, b"{}"),
-        (0, b"[]"),
-        (0, b'{"settings": 3}'),
-        (0, b'{"settings": []}'),
-        (2, b"not json"),
-        (2, b"\xff"),
-        (2, b"7"),
-        (2, b"{}"),
-        (2, b'{"call": 7, "answer": "x"}'),
-        (2, b'{"call": 1, "answer": null}'),
-    ],
+    "line",
+    [b"not json\n", b"{}\n", line_of(7), line_of({}), line_of({"call": 1, "answer": None})],
 )
-def test_a_log_that_is_none(serve, make, out, place, line):
+def test_a_call_whose_line_is_damaged_is_asked_again(serve, make, out, line):
     server = serve(model)
     make(server.url)
     log = out.with_name("new.jsonl.log")
-    lines = log.read_bytes().split(b"\n")
-    lines[place] = line
-    log.write_bytes(b"\n".join(lines))
+    lines = log.read_bytes().splitlines(keepends=True)
+    lines[2] = line
+    log.write_bytes(b"".join(lines))
+    code, _, stderr = make(server.url, "--resume")
+    assert code == 0
+    assert "new.jsonl.log: 1 line is damaged; what it held is computed anew" in stderr
+    assert [body["seed"] for body in server.bodies] == [*range(9), 1]
+    assert made(out) == usable(9)
+
+
+def test_without_its_settings_a_log_is_refused(serve, make, out):
+    server = serve(model)
+    make(server.url)
+    log = out.with_name("new.jsonl.log")
+    damaged = log.read_bytes().replace(b"0.7", b"0.8", 1)
+    log.write_bytes(damaged)
     code, _, stderr = make(server.url, "--resume")
     assert code == 1
-    assert f"new.jsonl.log: line {place + 1}: expected " in stderr
-    assert log.read_bytes() == b"\n".join(lines)
-    assert len(server.bodies) == 9
+    assert "new.jsonl.log: its first line, which has the settings of the run, is damaged" in stderr
+    assert (log.read_bytes(), len(server.bodies)) == (damaged, 9)
 
 
-@pytest.mark.parametrize("content", [b"my notes", b"my notes\n", b'{"settin', b"\n"])
+@pytest.mark.parametrize("content", [b"my notes", b"my notes\n", b'["a1b2', b"\n"])
 def test_the_file_of_someone_else_is_not_touched(serve, make, out, content):
     log = out.with_name("new.jsonl.log")
     log.write_bytes(content)
     server = serve(model)
-    ours = b'{"settings": '.startswith(content)
+    ours = content == b'["a1b2'
     assert make(server.url, "--resume")[0] == (0 if ours else 1)
     if not ours:
         assert (log.read_bytes(), server.bodies) == (content, [])

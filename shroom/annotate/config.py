@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.annotate.base import RANKERS, SCORERS, Ranker, Scorer
+from shroom.journal import PARTIAL
 from shroom.problems import ShroomError, nearest, printable, show
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class Config:
     output: Path
     ranked: Path | None = None
     pairs: Path | None = None
+
+    @property
+    def log(self) -> Path:
+        """Where the scores are kept until the run has ended well."""
+        return self.output.with_name(self.output.name + PARTIAL)
 
     @property
     def outputs(self) -> list[Path]:
@@ -235,6 +241,11 @@ class _File:
         resolved = [path.resolve() for path in config.outputs]
         if len(set(resolved)) < len(resolved):
             raise self.error((), "two of output, ranked and pairs are one file")
+        for key in ("output", "ranked", "pairs"):
+            path = self.path_at(key)
+            if path is not None and path.resolve() == config.log.resolve():
+                said = f"{key}: {path} is where a run keeps its scores until it ends"
+                raise self.error((key,), f"{said}; name another file")
 
 
 def _is_text(value: str) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.growing import append, opened, remove
+from shroom.kept import Kept, line_of, read, refuse_foreign
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """A file of JSON Lines, one for each generation and scorer: a key and the fields.
+    """A file with one line for each generation and scorer: a key, the fields and a checksum.
 
     Parameters
     ----------
@@ -28,10 +29,18 @@ class Log:
     resume : bool
         Whether what is in the file counts.
 
+    Attributes
+    ----------
+    known : dict
+        The fields by key.
+    damaged : int
+        How many lines are not what a run has written; they do not count.
+
     Raises
     ------
     ShroomError
-        Where the file is there and it is not to be resumed, since that would lose it.
+        Where the file is not one of a run, or it is and is not to be resumed, since that would
+        lose it.
 
     Examples
     --------
@@ -46,10 +55,12 @@ class Log:
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path, self._resume = Path(path), resume
         self.known: dict[str, Mapping[str, Any]] = {}
+        self.damaged = 0
         if self._length():
+            refuse_foreign(self.path, _entry)
             if not resume:
                 raise self._interrupted()
-            self.known, _ = self._read()
+            self._read()
 
     @contextmanager
     def open(self) -> Iterator[Log]:
@@ -64,13 +75,13 @@ class Log:
         with opened(self.path, way_out) as self._stream:
             if self._length() and not self._resume:  # begun and interrupted just now
                 raise self._interrupted()
-            self.known, whole = self._read()
-            os.truncate(self.path, whole)  # what a killed run has left half written
+            refuse_foreign(self.path, _entry)
+            os.truncate(self.path, self._read().whole)  # what a killed run has left half written
             yield self
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:
         """Keep the fields of a generation; they are safe from a kill once this has returned."""
-        append(self._stream, (json.dumps([key, fields]) + "\n").encode())
+        append(self._stream, line_of([key, fields]))
         self.known[key] = fields
 
     def remove(self) -> None:
@@ -86,24 +97,19 @@ class Log:
             "remove it to begin anew"
         )
 
-    def _read(self) -> tuple[dict[str, Mapping[str, Any]], int]:
-        """Return what the whole lines say, and how many bytes these are."""
-        found: dict[str, Mapping[str, Any]] = {}
-        whole = 0
-        with self.path.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                if not line.endswith(b"\n"):
-                    break
-                whole += len(line)
-                try:
-                    key, fields = json.loads(line)
-                    found[str(key)] = dict(fields)
-                except (ValueError, TypeError) as error:
-                    raise ShroomError(
-                        f"{self.path}: line {number}: is not what a run has written; remove the "
-                        "line, or the file to begin anew"
-                    ) from error
-        return found, whole
+    def _read(self) -> Kept[tuple[str, dict[str, Any]]]:
+        """Take what the file has, and return it."""
+        found = read(self.path, _entry)
+        self.known, self.damaged = dict(found.records), found.damaged
+        return found
+
+
+def _entry(record: Any) -> tuple[str, dict[str, Any]]:
+    """Return the key and the fields of a line."""
+    key, fields = record
+    if not isinstance(fields, dict):
+        raise TypeError("expected fields")
+    return str(key), fields
 
 
 def key_of(identity: str, question: Question, place: int) -> str:

@@ -18,6 +18,7 @@ from shroom.annotate.running import score, uses_precision, waiting
 from shroom.cli.options import INPUT, format_option, say
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
+from shroom.kept import computed_anew
 from shroom.problems import Problems
 from shroom.writing import refuse_overwriting, refuse_unwritable, write_atomically
 
@@ -75,14 +76,13 @@ def command(
     """
     plan = Config.read(config)
     inputs = [config, *plan.data, against]
-    log_path = plan.output.with_name(plan.output.name + ".partial")
-    refuse_overwriting([*plan.outputs, log_path], inputs)
-    refuse_unwritable([*plan.outputs, log_path])  # before hours of scoring
+    refuse_overwriting([*plan.outputs, plan.log], inputs)
+    refuse_unwritable([*plan.outputs, plan.log])  # before hours of scoring
     problems = Problems()
     questions = read(*plan.data, problems=problems)
     say(problems)
     if dry_run:
-        log = Log(log_path, resume=True)
+        log = Log(plan.log, resume=True)
         click.echo(_rehearsal(plan.scorers, questions, log, run, form), nl=False)
         return 0
     judgements = None
@@ -92,7 +92,9 @@ def command(
 
         judgements = people.read(against)
         judged(questions, judgements)  # before hours of scoring
-    log = Log(log_path, resume=resume)
+    log = Log(plan.log, resume=resume)
+    if log.damaged:
+        say([f"note: {computed_anew(plan.log, log.damaged)}"])
     scored = _scored(plan.scorers, questions, log, run)
     ranked = plan.ranker.rank(scored.questions) if plan.ranker else None
     made = output_texts(ranked.questions if ranked else scored.questions)

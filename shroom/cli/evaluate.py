@@ -113,7 +113,7 @@ def command(
     @contextmanager
     def watch(label: str) -> Iterator[Run]:
         with shown_progress(label) as report:
-            yield replace(run, report=report)
+            yield replace(run, report=report, note=lambda text: say([f"note: {text}"]))
 
     try:
         matrix = evaluate(

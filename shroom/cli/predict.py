@@ -22,6 +22,7 @@ from shroom.detectors.base import DEFAULT, REGISTRY
 from shroom.documents import RUN_RECORD
 from shroom.growing import Unwritable
 from shroom.journal import PARTIAL, Journal
+from shroom.kept import computed_anew
 from shroom.predictions import (
     check_data,
     check_made,
@@ -141,7 +142,7 @@ def command(
             _note(text)
         made = dict(zip(names, _made(chosen, files, how)))
         seconds = time.monotonic() - began
-        check_made(made)
+        _check(made, journal)
         write_files(output, made, inputs)
     if record:
         record.unlink(missing_ok=True)  # that of another run
@@ -182,9 +183,22 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
         way_out = "wait for its end, or name another output"
         try:
             journal = stack.enter_context(Journal.alone(path, way_out, resume=resume))
+            if journal.damaged:
+                _note(computed_anew(journal.path, journal.damaged))
         except Unwritable as error:
             _note(f"{error}, so that nothing is kept for --resume")
         yield journal
+
+
+def _check(made: dict[str, str], journal: Journal | None) -> None:
+    """Check what is to be written; where it fails, what an earlier run has kept may be why."""
+    try:
+        check_made(made)
+    except InvalidInput:
+        if journal and journal.known:
+            said = f"{len(journal.known)} results are taken from it; run again without --resume"
+            say([f"note: {journal.path}: {said}"])
+        raise
 
 
 def _made(chosen: Detector, files: list[DataFile], run: Run) -> list[str]:

@@ -13,6 +13,8 @@ import click
 from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, interval_options, say
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
+from shroom.journal import PARTIAL
+from shroom.kept import computed_anew
 from shroom.probing.frame import MODES, POSITIONS
 from shroom.probing.sites import KINDS
 from shroom.problems import Problems, ShroomError, nearest, printable
@@ -171,7 +173,9 @@ def _score(
 
     if output == "-":
         raise click.BadParameter("the questions go to a file", param_hint="--output")
-    log = Log(f"{output}.partial", resume=resume)
+    log = Log(f"{output}{PARTIAL}", resume=resume)
+    if log.damaged:
+        say([f"note: {computed_anew(log.path, log.damaged)}"])
     refuse_overwriting([output, log.path], [*questions, probe])
     scorer = Probe(probe, model)
     given = _read(questions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count as count_from
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 from shroom.cli.options import INPUT, OUTPUT, Number, format_option, refuse_two_pipes, say
 from shroom.cli.progress import shown_progress
 from shroom.datasets import queries
+from shroom.kept import computed_anew
 from shroom.problems import Problems, ShroomError
 from shroom.querying.describing import describe
 from shroom.querying.generating import Settings, generate
@@ -161,9 +163,10 @@ def _texts(paths: list[str]) -> list[str]:
 def _rehearse(count: int, prompts: Prompts, threshold: float, log: Log) -> None:
     """Print the next prompt, and how many calls there will be at least."""
     screen = Screen(prompts.seeds, threshold=threshold)
-    kept = sum(screen.judge(answer).why is None for answer in log.answers)
+    kept = sum(screen.judge(answer).why is None for _, answer in sorted(log.answers.items()))
     known = len(log.answers)
-    click.echo(f"{prompts.of(known)}\n")
+    following = next(call for call in count_from(0) if call not in log.answers)
+    click.echo(f"{prompts.of(following)}\n")
     logged = f", beside {known} that the log has" if known else ""
     least = max(0, count - kept)
     click.echo(f"at least {least} calls{logged}: one for each query, and for each that is dropped")
@@ -178,6 +181,8 @@ def _run(
     patience: int,
 ) -> Generation:
     with log.open(), shown_progress("queries") as report:
+        if log.damaged:
+            say([f"note: {computed_anew(log.path, log.damaged)}"])
         try:
             found = generate(
                 count,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import numpy as np
 from shroom.evaluating.subjects import digest_of
 from shroom.inference import RUN
 from shroom.journal import PARTIAL, Journal
+from shroom.kept import computed_anew, line_of, record_of
 from shroom.problems import ShroomError
 from shroom.writing import write_atomically
 
@@ -77,10 +77,12 @@ class Store:
             key = f"{key}-{run.precision}"
         path = self.folder / f"{key}.json"
         again = not self._fresh or key in self._made
-        known = _read(path, len(datapoints)) if again else None
-        if known is not None:
-            self.kept += 1
-            return known
+        if again and path.exists():
+            known = _read(path, len(datapoints))
+            if known is not None:
+                self.kept += 1
+                return known
+            run.note(computed_anew(path, 1))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -88,6 +90,8 @@ class Store:
         notes: dict[str, None] = {}
         way_out = "wait for its end, or name another folder with --runs"
         with Journal.alone(self.folder / f"{key}{PARTIAL}", way_out, resume=again) as journal:
+            if journal.damaged:
+                run.note(computed_anew(journal.path, journal.damaged))
             resumed = bool(journal.known)
             began = time.perf_counter()
             how = replace(run, journal=journal, note=notes.setdefault)
@@ -95,7 +99,7 @@ class Store:
             seconds = None if resumed else time.perf_counter() - began
             found = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
             content = {"detector": contender.name, **vars(found), "p": found.p.tolist()}
-            write_atomically(path, json.dumps(content) + "\n")
+            write_atomically(path, line_of(content))
         self._made.add(key)
         return found
 
@@ -108,9 +112,9 @@ def _checked(p: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 
 
 def _read(path: Path, n: int) -> Cell | None:
-    """Return a cell from its file; ``None`` where there is none, or something else."""
+    """Return a cell from its file; ``None`` where that is damaged, or something else."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = record_of(path.read_bytes())
         seconds = content["seconds"]
         return Cell(
             _checked(content["p"], n),

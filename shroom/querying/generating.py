@@ -110,7 +110,7 @@ def generate(
     dropped = Counter(dict.fromkeys(REASONS, 0))
     call = barren = 0
     while len(queries) < n and barren < patience:
-        known = call < len(log.answers)
+        known = call in log.answers
         prompt = prompts.of(call)
         answer = log.answers[call] if known else _ask(call, prompt, settings, endpoint, log)
         verdict = screen.judge(answer)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.growing import append, opened
+from shroom.kept import line_of, read, refuse_foreign
 from shroom.problems import ShroomError, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from io import FileIO
 
-#: How every log begins.
-_HEAD = b'{"settings": '
-
 
 class Log:
-    """A file of JSON Lines: the settings of the run, then one line for each call.
+    """A file with the settings of the run, then one line for each call, each with a checksum.
 
     It is only ever added to, but for a last line that a killed run has left half written. A log
     without any answer counts as none, so that one may mend what was wrong and begin again.
@@ -34,6 +31,13 @@ class Log:
     resume : bool
         Whether answers may be there already.
 
+    Attributes
+    ----------
+    answers : dict
+        The answer to each call, by its number.
+    damaged : int
+        How many lines are not what a run has written; their calls are asked again.
+
     Examples
     --------
     >>> import tempfile
@@ -41,14 +45,15 @@ class Log:
     >>> with Log(path, {"seed": 0}).open() as log:
     ...     log.add({"call": 0, "answer": "Should cats vote?"})
     >>> Log(path, {"seed": 0}, resume=True).read().answers
-    ['Should cats vote?']
+    {0: 'Should cats vote?'}
     """
 
     def __init__(
         self, path: str | Path, settings: Mapping[str, Any], *, resume: bool = False
     ) -> None:
         self.path, self.settings, self.resume = Path(path), dict(settings), resume
-        self.answers: list[str] = []
+        self.answers: dict[int, str] = {}
+        self.damaged = 0
         self._stream: FileIO | None = None
 
     def read(self) -> Log:
@@ -57,8 +62,8 @@ class Log:
         Raises
         ------
         ShroomError
-            Where there are answers and none may be, the run had other settings, or a line is none
-            of such a log.
+            Where there are answers and none may be, the run had other settings, or the file is not
+            such a log.
         """
         self._read()
         return self
@@ -83,53 +88,26 @@ class Log:
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line, which is safe from a kill once this has returned."""
         assert self._stream is not None  # noqa: S101 - open comes first
-        append(self._stream, json.dumps(line).encode() + b"\n")
+        append(self._stream, line_of(line))
         if "answer" in line:
-            self.answers.append(line["answer"])
+            self.answers[line["call"]] = line["answer"]
 
     def _read(self) -> int:
         """Read the whole lines, and return how many bytes of them count."""
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
-            return 0
-        except OSError as error:
-            raise ShroomError(f"{self.path}: cannot be read: {error.strerror or error}") from error
-        *lines, half = content.split(b"\n")
-        if not lines and not (half.startswith(_HEAD) or _HEAD.startswith(half)):
-            raise self._no_log(1, half)  # a file of someone else's, of which nothing is cut off
-        self.answers = []
-        for number, text in enumerate(lines, start=1):
-            self._take(number, text)
-        if not self.answers:
+        refuse_foreign(self.path, _entry)
+        found = read(self.path, _entry)
+        self.damaged = found.damaged
+        self.answers = dict(entry for entry in found.records if isinstance(entry, tuple))
+        if not self.answers and not self.damaged:
             return 0  # a run that never got anywhere is begun anew
-        self._check_run(json.loads(lines[0])["settings"])
-        return len(content) - len(half)
-
-    def _take(self, number: int, text: bytes) -> None:
-        """Take one line: the settings first, then calls in order, of which failed ones are not."""
-        try:
-            line = json.loads(text)
-            if number == 1:
-                sound = isinstance(line["settings"], dict)
-            elif "error" in line:
-                return
-            else:
-                sound = line["call"] == len(self.answers) and isinstance(line["answer"], str)
-        except (ValueError, TypeError, LookupError):
-            sound = False
-        if not sound:
-            raise self._no_log(number, text)
-        if number > 1:
-            self.answers.append(line["answer"])
-
-    def _no_log(self, number: int, text: bytes) -> ShroomError:
-        expected = "the settings" if number == 1 else f"call {len(self.answers)}"
-        found = show(text[:80].decode("utf-8", "replace"))
-        return ShroomError(
-            f"{self.path}: line {number}: expected {expected} of a run of shroom queries generate, "
-            f"got {found}; mend the line, or name another output"
-        )
+        before = next((entry for entry in found.records if isinstance(entry, dict)), None)
+        if before is None:
+            raise ShroomError(
+                f"{self.path}: its first line, which has the settings of the run, is damaged; name "
+                "another output"
+            )
+        self._check_run(before)
+        return found.whole
 
     def _check_run(self, before: dict[str, Any]) -> None:
         """Refuse to go on from a run that this one does not continue."""
@@ -146,3 +124,15 @@ class Log:
                 f"{self.path}: is of a run with other settings: {told}; give the same, or name "
                 "another output"
             )
+
+
+def _entry(record: Any) -> dict[str, Any] | tuple[int, str] | None:
+    """Return the settings, or the number and the answer of a call; nothing of a failed call."""
+    if "settings" in record:
+        return dict(record["settings"])
+    if "error" in record:
+        return None
+    call, answer = record["call"], record["answer"]
+    if not isinstance(call, int) or not isinstance(answer, str):
+        raise TypeError("expected a call and its answer")
+    return call, answer

@@ -135,6 +135,7 @@ class CrossEncoder(FittedDetector):
             address=lambda: self._address(floats=floats),
             workers=threads() if self._trained is None else 1,
             precision="float32" if floats else "int8",
+            bounds=(0, 1),
         )
         return pairs.best(self.windows.folded(p[:, 0], read))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shroom.detectors.judge.answers import Reply, reply_of
 from shroom.detectors.judge.budget import Estimate, tokens_in
+from shroom.kept import computed_anew
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def answered(
         waiting = deque(q for key, q in distinct.items() if key not in cache.known)
         yield from [(key, cache.known[key]) for key in distinct if key in cache.known]
         if waiting:
+            if cache.path and cache.damaged:
+                run.note(computed_anew(cache.path, cache.damaged))
             rounds = _Rounds(endpoint, cache, budget, waiting, len(distinct), run, read)
             yield from rounds.go(concurrency)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import Reply, Step
+from shroom.kept import line_of, read
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def key_of(*about: Any) -> str:
 
 
 class Cache:
-    """The answers of one endpoint and model, one line of json each, on disk as they come.
+    """The answers of one endpoint and model, one line with a checksum each, on disk as they come.
 
     No prompt and no key is written, only digests of requests and what was answered.
 
@@ -56,6 +57,13 @@ class Cache:
         Where the file lies; with ``None`` nothing is kept beyond the process.
     scope : str
         What tells the file from others: endpoint and model.
+
+    Attributes
+    ----------
+    known : dict of Reply
+        The answers by key.
+    damaged : int
+        How many lines are not what a run has written; they do not count.
 
     Examples
     --------
@@ -71,12 +79,15 @@ class Cache:
     def __init__(self, folder: Path | None, scope: str) -> None:
         self.path = folder and folder / f"{key_of(scope)[:16]}.jsonl"
         self.known: dict[str, Reply] = {}
+        self.damaged = 0
         self._stream: Any = None
 
     def read(self) -> Cache:
         """Read what is there, without touching anything."""
         if self.path is not None and self.path.is_file():
-            self.known.update(self._entries())
+            found = read(self.path, _entry)
+            self.known.update(found.records)
+            self.damaged = found.damaged
         return self
 
     @contextmanager
@@ -108,9 +119,8 @@ class Cache:
         """Keep an answer."""
         self.known[key] = reply
         if self._stream is not None:
-            line = json.dumps([key, _written(reply)]) + "\n"
             # One write of one line: another process may be adding to the same file.
-            self._stream.write(line.encode())
+            self._stream.write(line_of([key, _written(reply)]))
             self._stream.flush()
 
     def _end_the_last_line(self) -> None:
@@ -120,14 +130,6 @@ class Cache:
             if self._stream.read(1) != b"\n":
                 self._stream.write(b"\n")
 
-    def _entries(self) -> Iterator[tuple[str, Reply]]:
-        """Yield the entries; a line that was cut does not count."""
-        assert self.path is not None  # noqa: S101 - read asks for it
-        for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
-            with suppress(ValueError, TypeError, LookupError):
-                key, written = json.loads(line)
-                yield str(key), _reply(written)
-
 
 def _written(reply: Reply) -> dict[str, Any]:
     found = {"text": reply.text, "tokens": reply.tokens}
@@ -135,7 +137,9 @@ def _written(reply: Reply) -> dict[str, Any]:
     return {**found, **{name: [s.token, s.logprob, s.top] for name, s in steps.items() if s}}
 
 
-def _reply(written: dict[str, Any]) -> Reply:
+def _entry(record: Any) -> tuple[str, Reply]:
+    """Return the key and the reply of a line."""
+    key, written = record
     steps = {
         name: Step(str(token), float(logprob), tuple((str(t), float(v)) for t, v in top))
         for name in ("first", "verdict")
@@ -143,4 +147,4 @@ def _reply(written: dict[str, Any]) -> Reply:
         for token, logprob, top in [written[name]]
     }
     tokens = written["tokens"]
-    return Reply(str(written["text"]), tokens=tokens and (tokens[0], tokens[1]), **steps)
+    return key, Reply(str(written["text"]), tokens=tokens and (tokens[0], tokens[1]), **steps)
