@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import sqlite3
 import time
 import zlib
@@ -136,7 +137,8 @@ class Cache:
                     values = _unpacked(key, packed)
                     if values is not None:
                         found[key] = values
-                        stale += [key] if now - used >= _HOUR else []
+                        fresh = isinstance(used, int) and now - used < _HOUR
+                        stale += [] if fresh else [key]
             if stale:
                 with database:
                     touched = ((now, key) for key in stale)
@@ -167,10 +169,11 @@ class Cache:
             return CacheInfo(str(self.path), 0, 0, self.most, None, None)
         try:
             database = self._opened()
-            n, oldest, newest = database.execute(
-                "SELECT count(*), min(used), max(used) FROM entries"
-            ).fetchone()
-            used = [None if at is None else at // 1000 for at in (oldest, newest)]
+            (n,) = database.execute("SELECT count(*) FROM entries").fetchone()
+            # Other times are damaged.
+            between = "SELECT min(used), max(used) FROM entries WHERE used BETWEEN 0 AND ?"
+            times = database.execute(between, (_now(),)).fetchone()
+            used = [None if at is None else int(at) // 1000 for at in times]
             return CacheInfo(str(self.path), n, _size(database), self.most, *used)
         except (sqlite3.Error, OSError) as error:
             raise ShroomError(
@@ -180,7 +183,7 @@ class Cache:
     def clear(self, down_to: int = 0) -> None:
         """Remove the oldest-used entries until the rest takes at most so many bytes.
 
-        A file that is no cache any more is removed.
+        A file that is damaged, or no cache at all, is removed, with a note.
 
         Raises
         ------
@@ -193,12 +196,22 @@ class Cache:
             database = self._opened()
             _shrink(database, down_to)
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.OperationalError as error:  # in use, or not to be written to
-            raise ShroomError(f"{self.path}: cannot be cleared ({error})") from error
-        except sqlite3.DatabaseError:
-            self.close()
+        except (sqlite3.Error, OSError) as error:
+            with suppress(sqlite3.Error):
+                self.close()
+            self._remove(error)
+
+    def _remove(self, damage: sqlite3.Error | OSError) -> None:
+        """Remove the file, unless it is in use or not to be written to."""
+        cannot = ShroomError(f"{self.path}: cannot be cleared ({damage})")
+        if "locked" in str(damage) or not os.access(self.path, os.W_OK):
+            raise cannot from damage
+        try:
             for end in ("", "-wal", "-shm"):
                 Path(f"{self.path}{end}").unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot from error
+        self._note(f"{self.path}: was damaged ({damage}) and is begun anew")
 
     def close(self) -> None:
         """Let go of the file; it is opened again where it is needed."""
@@ -221,7 +234,11 @@ class Cache:
             self._given_up = True
             with suppress(sqlite3.Error):
                 self.close()
-            self._note(f"the cache {self.path} is not used ({error}); see 'shroom cache info'")
+            passing = isinstance(error, (sqlite3.OperationalError, OSError))
+            way_out = (
+                "see 'shroom cache info'" if passing else "to begin it anew: shroom cache clear"
+            )
+            self._note(f"the cache {self.path} is not used ({error}); {way_out}")
 
 
 def key_of(address: str, item: tuple[Any, ...]) -> bytes:
@@ -308,10 +325,12 @@ def _shrink(database: sqlite3.Connection, down_to: int) -> None:
             if n == 0:
                 break
             surplus = math.ceil(n * (1 - down_to / _size(database)))
-            database.execute(
+            removed = database.execute(
                 "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used LIMIT ?)",
                 (surplus,),
-            )
+            ).rowcount
+            if removed <= 0:  # the index has keys that the table has not, and would have for ever
+                raise sqlite3.DatabaseError("its index does not fit its entries")
     database.executescript("PRAGMA incremental_vacuum")  # execute would free a single page
 
 

@@ -298,6 +298,53 @@ def test_a_file_of_which_a_part_is_lost(path):
     assert all(found[one].tobytes() == expected[one].tobytes() for one in found)
 
 
+@pytest.fixture(params=["table", "index"])
+def changed_key(path, request):
+    """A cache of which one bit of a key has changed, in the table or in the index by use."""
+    cache = Cache(path)
+    cache.add(some(400))
+    cache.clear(10**9)  # what is in the log goes into the file
+    cache.close()
+    content = path.read_bytes()
+    places = content.index(key(7)), content.rindex(key(7))
+    place = places[request.param == "index"]
+    assert places[0] < places[1]
+    path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+    return path
+
+
+def test_an_index_that_does_not_fit_is_begun_anew(changed_key):
+    notes = []
+    cache = Cache(changed_key, note=notes.append)
+    cache.clear()
+    (note,) = notes
+    assert note.startswith(f"{changed_key}: was damaged (")
+    assert note.endswith(") and is begun anew")
+    cache.add(some(3))
+    assert cache.info().entries == 3
+
+
+def test_a_run_at_the_limit_goes_on_without_such_a_cache(changed_key):
+    notes = []
+    cache = Cache(changed_key, most=0, note=notes.append)
+    cache.add(some(3))
+    (note,) = notes
+    assert note.startswith(f"the cache {changed_key} is not used (")
+    assert note.endswith("; to begin it anew: shroom cache clear")
+
+
+@pytest.mark.parametrize("used", ["text", b"bytes", -1, 1 << 62, 1.5])
+def test_a_time_that_cannot_be_does_not_count(at_home, shroom, used):
+    cache = Cache(at_home)
+    cache.add(some(2))
+    with cache._database as database:
+        database.execute("UPDATE entries SET used = ? WHERE key = ?", (used, key(1)))
+    code, text, err = shroom("cache", "info")
+    assert (code, err) == (0, "")
+    assert "pairs    2\n" in text
+    assert len(cache.get([key(0), key(1)])) == 2
+
+
 @pytest.mark.parametrize(
     "packed", [b"", b"x" * 7, b"x" * 20, "text", 7, np.array([0.5]).tobytes() + b"\0\0\0\0"]
 )

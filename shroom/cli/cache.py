@@ -103,7 +103,7 @@ def info(*, form: str) -> None:
 )
 def clear(*, down_to: int) -> None:
     """Remove what is in the cache, or what was not used for longest."""
-    cache = opened()
+    cache = opened(lambda text: say([f"note: {text}"]))
     cache.clear(down_to)
     say([f"{cache.path}: {cache.info().entries} pairs are left"])
 
