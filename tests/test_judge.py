@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import tiny_models
 from chat_server import chat
 from conftest import DATA, ROOT, write_json
 
+from shroom.annotate.scorers import verdicts
 from shroom.datapoint import Datapoint, Label, Reference, Task
 from shroom.datasets.semeval2024 import read
 from shroom.detectors.base import detector
@@ -148,11 +150,38 @@ def test_the_share_of_no_among_samples():
         {"choices": [None]},
         {"choices": [{"logprobs": 3}]},
         {"choices": [{"text": "a", "logprobs": {"content": [{"token": "a", "logprob": "x"}]}}]},
+        completion(logprobs=[-(10**401)]),
+        completion(logprobs=[math.inf]),
+        completion(tokens=[None]),
+        completion(top=[{"no": 10**401}]),
+        *(chat("Yes", [("Yes", YES), (token, NO)]) for token in (7, None, [], {}, True)),
     ],
 )
 def test_what_is_no_answer_is_told(response):
     with pytest.raises(ShroomError, match="no answer"):
         answers.reply_of(response)
+    with pytest.raises(ShroomError, match="no answer"):
+        verdicts.reply_of(response)
+
+
+@pytest.mark.parametrize("count", [10**401, math.inf, -1, None, [], "many", 10**10])
+def test_tokens_that_cannot_be_counted_so_are_not(count):
+    for usage in ({"prompt_tokens": count}, count):
+        assert answers.reply_of({**chat("Yes"), "usage": usage}).tokens is None
+
+
+@pytest.mark.parametrize("said", ["1e400", "-1e400", "1" + "0" * 401])
+@pytest.mark.parametrize("place", ["logprob", "prompt_tokens"])
+def test_numbers_of_an_endpoint_that_no_float_is_end_in_no_traceback(serve, judge, said, place):
+    whole = chat("Yes", [("Yes", YES), ("No", NO)], usage={"prompt_tokens": 5})
+    text = re.sub(rf'("{place}": )[-.0-9]+', rf"\g<1>{said}", json.dumps(whole))
+    server = serve(lambda *_: (200, {}, text.encode()))
+    made = judge(server.url, price_in=1, price_out=1, max_cost=1)
+    if place == "logprob" and said != "-1e400":
+        with pytest.raises(ShroomError, match="no answer"):
+            made.predict([point()])
+    else:
+        assert 0 <= made.predict([point()])[0] <= 1
 
 
 @pytest.mark.parametrize("form", ["content", "lists", "lists without alternatives"])
@@ -360,7 +389,8 @@ def test_ones_own_templates(tmp_path):
         ({"shots": 1.5}, "shots: expected a whole number of at least 0, got 1.5"),
         ({"shots": 2}, "shots wants labelled data"),
         ({"shots": 2, "examples": "x", "template": "official"}, "no place for {examples}"),
-        ({"samples": -1}, "samples: expected a whole number of at least 0"),
+        ({"samples": -1}, "samples: expected a whole number from 0 to 100"),
+        ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
         ({"samples": 3, "temperature": 0}, "all alike"),
         ({"samples": 3, "endpoint": None}, "samples is for endpoints"),
         ({"samples": 3, "scoring": "official"}, "does not sample"),
@@ -664,14 +694,17 @@ def test_the_official_baseline_needs_log_probabilities(serve, judge):
         ((429, {}, b"slow down"), [0.5, 1.0]),
         ((429, {"Retry-After": "soon"}, b""), [0.5, 1.0]),
         ((429, {"Retry-After": "-5"}, b""), [0.5, 1.0]),
+        ((429, {"Retry-After": "Mon, 01 Jan 99999 00:00:00 GMT"}, b""), [0.5, 1.0]),
+        ((429, {"Retry-After": "Mon, 01 Jan 2024 00:00:00 +99999999999999"}, b""), [0.5, 1.0]),
         ((503, {"Retry-After": formatdate(0, usegmt=True)}, b""), [0.5, 1.0]),
         ((500, {}, {"error": "loading"}), [0.5, 1.0]),
         ((502, {}, b"<html>"), [0.5, 1.0]),
         (b"{not json", [0.5, 1.0]),
         (b"", [0.5, 1.0]),
+        (b"[" * 100_000, [0.5, 1.0]),
         (ConnectionAbortedError(), [0.5, 1.0]),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60],
 )
 def test_what_may_pass_is_tried_again(serve, judge, failure, waits):
     def answer(_, number):

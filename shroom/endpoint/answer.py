@@ -12,6 +12,8 @@ BLANKS = "Ġ▁Ċĉ"
 #: What a reasoning model writes before its answer, with its end; and how it begins.
 THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
 OPEN = re.compile(rf"[\s{BLANKS}]*<think(?:ing)?>")
+#: What reading a response as one of another form may raise.
+UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 def text_of(response: Any) -> str:
@@ -32,7 +34,7 @@ def text_of(response: Any) -> str:
     try:
         choice = response["choices"][0]
         return str((choice.get("message") or {}).get("content", choice.get("text")) or "")
-    except (LookupError, TypeError, AttributeError) as error:
+    except UNREADABLE as error:
         raise no_answer(response) from error
 
 

@@ -156,7 +156,7 @@ class Endpoint:
             raise self._unreached(error) from error
         try:
             return json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:  # the latter of brackets within each other
             found = show(content[:200].decode("utf-8", "replace"))
             raise _MayPass(f"sent something that is no JSON: {found}") from error
 
@@ -285,7 +285,7 @@ def _message(content: bytes) -> str:
             if isinstance(found, dict) and key in found:
                 found = found[key]
         text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     return text if len(text) <= 300 else text[:300] + "…"
 
@@ -300,5 +300,5 @@ def _retry_after(value: str | None) -> float | None:
         pass
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # no date, or an absurd year or zone
         return None

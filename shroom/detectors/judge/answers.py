@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from shroom.endpoint.answer import BLANKS, OPEN, THOUGHT, no_answer, text_of, without_thought
+from shroom.endpoint.answer import (
+    BLANKS,
+    OPEN,
+    THOUGHT,
+    UNREADABLE,
+    no_answer,
+    text_of,
+    without_thought,
+)
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -16,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The least share of the first token's probability that yes and no must have to be an answer.
 LEAST_MASS = 0.001
+#: More tokens than any request has; a server that counts more, or fewer than none, miscounts.
+_MOST_TOKENS = 10**9
 _ANSWER = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
@@ -216,7 +226,7 @@ def steps_of(response: Any) -> list[Step]:
         choice = response["choices"][0]
         steps = _after_thought(_steps(choice.get("logprobs") or {}))
         return [] if not text_of(response).strip() and _thinks_apart(choice) else steps
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except UNREADABLE as error:
         raise no_answer(response) from error
 
 
@@ -240,9 +250,12 @@ def _steps(logprobs: dict[str, Any]) -> list[Step]:
     if content:
         return [
             Step(
-                step["token"],
+                _token(step["token"]),
                 _logprob(step["logprob"]),
-                tuple((t["token"], _logprob(t["logprob"])) for t in step.get("top_logprobs") or ()),
+                tuple(
+                    (_token(t["token"]), _logprob(t["logprob"]))
+                    for t in step.get("top_logprobs") or ()
+                ),
             )
             for step in content
         ]
@@ -251,15 +264,23 @@ def _steps(logprobs: dict[str, Any]) -> list[Step]:
     tokens, values = logprobs["tokens"], logprobs["token_logprobs"]
     tops = logprobs.get("top_logprobs") or [None] * len(tokens)
     return [
-        Step(token, _logprob(value), tuple((t, _logprob(v)) for t, v in (top or {}).items()))
+        Step(
+            _token(token), _logprob(value), tuple((t, _logprob(v)) for t, v in (top or {}).items())
+        )
         for token, value, top in zip(tokens, values, tops)
     ]
 
 
+def _token(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("expected a token")
+    return value
+
+
 def _logprob(value: Any) -> float:
     number = float(value)
-    if math.isnan(number):
-        raise ValueError(value)
+    if math.isnan(number) or number == math.inf:
+        raise ValueError("expected a log-probability")
     return max(number, -1e4)  # servers write minus infinity in several ways, of which json has none
 
 
@@ -267,6 +288,7 @@ def usage_of(response: dict[str, Any]) -> tuple[int, int] | None:
     """Return how many tokens went in and came out, where the server counts them."""
     usage = response.get("usage") or {}
     try:
-        return int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
-    except (LookupError, TypeError, ValueError):
+        into, out = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
+    except UNREADABLE:
         return None
+    return (into, out) if min(into, out) >= 0 and max(into, out) <= _MOST_TOKENS else None

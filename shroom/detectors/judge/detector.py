@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SCORINGS = ("probability", "official")
 MODES = ("chat", "completion")
+#: The most answers that are sampled of one prompt.
+MOST_SAMPLES = 100
 
 
 class Judge:
@@ -62,7 +64,7 @@ class Judge:
         Of the draw of examples, of samples, and of the labels that the official baseline gives
         by chance.
     samples : int
-        With n > 0, p comes from n sampled answers.
+        With n > 0, p comes from n sampled answers; at most 100.
     temperature : float, optional
         0 by default, and 0.7 for samples.
     max_tokens : int, optional
@@ -171,7 +173,7 @@ class Judge:
         self._shots, self._examples = settings.whole("shots", shots), examples
         self._check_shots(template)
         revision = None if revision is None else settings.text("revision", revision)
-        samples = settings.whole("samples", samples)
+        samples = settings.whole("samples", samples, 0, MOST_SAMPLES)
         self.budget = Budget.of(price_in, price_out, max_cost)
         self._check_together(endpoint, samples, rule)
         self._asked: Local | Remote
