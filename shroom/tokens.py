@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.problems import ShroomError
+from shroom.problems import ShroomError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +35,38 @@ def plain(text: str) -> str:
     'café ?'
     """
     return text.encode("utf-8", "replace").decode()
+
+
+def in_chat(
+    tokenizer: Any, name: str, turns: Sequence[tuple[str, str]], *, asks: bool, way_out: str
+) -> str:
+    """Return a conversation as the tokenizer's chat template writes it.
+
+    Parameters
+    ----------
+    tokenizer : tokenizer of transformers
+        One with a chat template.
+    name : str
+        The model's, for messages.
+    turns : sequence of (str, str)
+        Each turn's role and text.
+    asks : bool
+        Whether the model's turn is opened at the end.
+    way_out : str
+        What to give where the template fails.
+
+    Raises
+    ------
+    ShroomError
+        Where the template fails: it is a program, and can raise anything.
+    """
+    messages = [{"role": role, "content": text} for role, text in turns]
+    more = {"add_generation_prompt": True} if asks else {}
+    try:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, **more))
+    except Exception as error:
+        said = printable(str(error).partition("\n")[0])
+        raise ShroomError(f"{name}: its chat template fails ({said}); {way_out}") from error
 
 
 def longest(tokenizer: Any, config: Any) -> int:

@@ -499,6 +499,11 @@ WRONG = {
     ),
     "data: " + "[" * 50 + "]" * 50 + "\n": "20 within each other",
     "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
+    "data: in.jsonl\noutput: a\0b\n": "line 2: is not YAML: the character U+0000 is not allowed",
+    "data: in\x1b.jsonl\n": "line 1: is not YAML: the character U+001B is not allowed",
+    "data: in.jsonl\noutput: o\nscorers: [counting]\nranker: length\npairs: o.partial\n": (
+        "o.partial is where a run keeps its scores until it ends; name another file"
+    ),
 }
 
 
@@ -511,6 +516,36 @@ def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text
     assert WRONG[text] in err
     assert "Traceback" not in err
     assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_a_file_that_no_run_has_written_is_not_removed(shroom, tmp_path, config):
+    path = config(scorers=["counting"])
+    mine = tmp_path / "out.jsonl.partial"
+    mine.write_text("mine\n")
+    for more in ([], ["--resume"]):
+        code, _, err = shroom("annotate", path, *more)
+        assert (code, "is no record of an interrupted run" in err) == (1, True)
+        assert mine.read_text() == "mine\n"
+
+
+def test_damaged_scores_are_made_anew_and_counted(shroom, tmp_path, config):
+    path = config(scorers=[{"counting": {"fail": "not"}}])
+    assert shroom("annotate", path)[0] == 1
+    log = tmp_path / "out.jsonl.partial"
+    log.write_bytes(log.read_bytes().replace(b"rm_score", b"rm_scare", 1))
+    config(scorers=["counting"])
+    code, out, err = shroom("annotate", path, "--resume")
+    assert (code, out) == (0, "counting: 3 scored, 1 known before\n")
+    assert f"note: {log}: 1 line is damaged; what it held is computed anew\n" in err
+
+
+def test_a_number_that_no_float_holds_is_read_as_none(shroom, tmp_path):
+    said = [{"text": "A", "rm_score": 10**400}, {"text": "B", "gpt_judgement_score": 0}]
+    rows = [{"question": "Q?", "answer": "A", "generation": [*said, {"text": "C"}]}]
+    rows[0]["generation"][2]["gpt_judgement_score"] = 1
+    given = lines(tmp_path / "in.jsonl", rows)
+    code, _, err = shroom("rank", given, "-o", tmp_path / "o.jsonl", "--ranker", "length")
+    assert (code, "rm_score: expected a finite number (read as none)" in err) == (0, True)
 
 
 def test_paths_in_lists_are_beside_the_config_as_well(config):

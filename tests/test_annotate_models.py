@@ -4,6 +4,7 @@ import json
 import math
 import random
 import re
+import shutil
 from collections import Counter
 from statistics import mean
 
@@ -235,6 +236,13 @@ def test_a_model_that_is_no_reward_model_is_told(nli_folder, rewards):
         made_of(random_questions(1), Reward(str(rewards["pair"]), template="chat"))
     with pytest.raises(ShroomError, match="there is no such folder"):
         made_of(random_questions(1), Reward("./nowhere"))
+
+
+def test_a_chat_template_that_fails_is_told(rewards, tmp_path):
+    broken = shutil.copytree(rewards["chat"], tmp_path / "broken")
+    (broken / "chat_template.jinja").write_text("{% if %}", encoding="utf-8")
+    with pytest.raises(ShroomError, match=r'its chat template fails \(.+\); give template: "pair"'):
+        made_of(random_questions(1), Reward(str(broken)))
 
 
 def test_what_a_score_depends_on(rewards, nli_folder):

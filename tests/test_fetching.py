@@ -1,5 +1,6 @@
 """Fetching data sets from real servers on the loopback, and from none."""
 
+import errno
 import gzip
 import hashlib
 import io
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 
 from shroom.cli import run
 from shroom.cli.datasets_fetch import command
-from shroom.datasets import archives, sources, transfer
+from shroom.datasets import archives, part, sources, transfer
 from shroom.datasets.cache import cache_folder, cached
 from shroom.datasets.fetching import fetch
 from shroom.datasets.registry import DATA_SETS, data_set
@@ -307,6 +308,7 @@ def test_progress_is_told_in_bytes(start, publish):
         (cut(CONTENT, 1000), f"broke off after 1000 of {len(CONTENT)} bytes"),
         ((206, {}, CONTENT), "sent a part without saying which"),
         ((206, {"Content-Range": "bytes 7-9/10"}, b"abc"), "sent what follows byte 7"),
+        ((206, {"Content-Range": f"bytes {'9' * 5000}-"}, b"abc"), "sent a part without saying"),
         ((302, {"Location": "file:///etc/passwd"}, b""), "said 302"),
         ((302, {"Location": "/x"}, b""), "said 302 The HTTP server returned a redirect error"),
         ((200, {"Content-Encoding": "gzip"}, CONTENT), "sent it packed (gzip)"),
@@ -451,6 +453,17 @@ def test_the_next_run_goes_on_from_the_part(start, publish):
     assert server.ranges == [f"bytes={HALF}-"]
     assert (folder / "all.jsonl").read_bytes() == CONTENT
     assert files_of(folder) == ["all.jsonl"]
+
+
+def test_a_length_that_no_file_has_does_not_count(start, publish):
+    def answer(_, asked):
+        return (416, {"Content-Range": f"bytes */{'9' * 5000}"}, b"") if asked else CONTENT
+
+    folder = publish(start(answer).url)
+    folder.mkdir(parents=True)
+    (folder / "all.jsonl.part").write_bytes(CONTENT[:HALF])
+    fetch("felm")
+    assert (folder / "all.jsonl").read_bytes() == CONTENT
 
 
 def test_a_server_without_ranges_starts_anew(start, publish):
@@ -645,14 +658,31 @@ def test_a_folder_in_the_place_of_the_part(start, publish, call):
     assert "all.jsonl.part: cannot be written: Is a directory" in err
 
 
-def test_a_full_disk(start, publish, call):
+def test_a_full_disk(start, publish, call, monkeypatch):
+    def write(self, _):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     folder = publish(start(CONTENT).url)
-    folder.mkdir(parents=True)
-    (folder / "all.jsonl.part").symlink_to("/dev/full")
+    full = type("Full", (io.FileIO,), {"write": write})
+    monkeypatch.setattr(
+        part, "open", lambda *_, **__: full(folder / "all.jsonl.part", "w+"), raising=False
+    )
     code, _, err = call("felm")
     assert code == 1
     assert "all.jsonl.part: cannot be written: No space left on device" in err
     assert files_of(folder) == []
+
+
+def test_a_link_in_the_place_of_the_part_is_not_followed(start, publish, call, tmp_path):
+    folder = publish(start(CONTENT).url)
+    folder.mkdir(parents=True)
+    mine = tmp_path / "mine"
+    mine.write_bytes(b"precious")
+    (folder / "all.jsonl.part").symlink_to(mine)
+    code, _, err = call("felm")
+    assert code == 1
+    assert "all.jsonl.part: is a link, and what it leads to would be overwritten; remove" in err
+    assert mine.read_bytes() == b"precious"
 
 
 def test_a_disk_that_fills_up_on_the_way_keeps_what_has_come(start, publish):

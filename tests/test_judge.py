@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -1237,6 +1238,16 @@ def test_a_local_model_without_a_chat_template(plain):
     assert p == pytest.approx(1 / (1 + math.exp(logprobs[yes] - logprobs[no])), abs=1e-4)
     with pytest.raises(ShroomError, match="has no chat template"):
         Judge(model=str(plain), mode="chat").predict([point()])
+
+
+@pytest.mark.parametrize(
+    "template", ["{{ raise_exception('no\nway') }}", "{% if %}", "{{ 1 / 0 }}"]
+)
+def test_a_chat_template_that_fails_is_told(folder, tmp_path, template):
+    broken = shutil.copytree(folder, tmp_path / "broken")
+    (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
+    with pytest.raises(ShroomError, match=r"its chat template fails \(.+\); give mode = "):
+        Judge(model=str(broken)).predict([point()])
 
 
 def test_all_tokens_that_mean_yes_count(plain, tmp_path):

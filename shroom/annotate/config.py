@@ -128,7 +128,12 @@ class _File:
     def _parsed(self, text: str) -> Any:
         import yaml
 
-        loader = yaml.SafeLoader(text)
+        try:
+            loader = yaml.SafeLoader(text)
+        except yaml.reader.ReaderError as error:
+            number = text.count("\n", 0, error.position) + 1
+            said = f"the character U+{ord(text[error.position]):04X} is not allowed; take it out"
+            raise ShroomError(f"{self.path}: line {number}: is not YAML: {said}") from error
         try:
             node = loader.get_single_node()
             if node is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 from shroom.datasets.dreamcatcher_records import (
@@ -191,7 +191,8 @@ def _objects(value: Any) -> TypeGuard[list[dict[str, Any]]]:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    return type(value) is int or (type(value) is float and math.isfinite(value))
+    # No float holds a greater whole number.
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def _stood_as(generation: Generation, row: Mapping[str, Any]) -> bool:

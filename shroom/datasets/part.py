@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shroom.growing import lock, unwritable
+from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,9 @@ def opened(path: Path) -> Iterator[FileIO]:
         # Unbuffered, so that what has come is there when the run is killed.
         stream = open(place, "r+b", buffering=0, opener=_opener)  # noqa: SIM115
     except OSError as error:
+        if place.is_symlink():
+            said = "is a link, and what it leads to would be overwritten; remove the link"
+            raise ShroomError(f"{place}: {said}") from error
         raise unwritable(place, error) from error
     with stream:
         lock(stream, place, "another process is fetching this file", "wait for it")
@@ -75,4 +79,5 @@ def part_of(path: Path) -> Path:
 
 
 def _opener(place: str, flags: int) -> int:
-    return os.open(place, flags | os.O_CREAT, 0o666)
+    # Where the system has no flag against links, as Windows, it takes a privilege to make one.
+    return os.open(place, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)

@@ -128,8 +128,8 @@ def _continue(url: str, part: FileIO, size: int | None, timeout: float, report: 
             parts.empty(part)
             have = 0
         part.seek(have)
-        length = response.headers.get("Content-Length") or ""
-        total = have + int(length) if length.isdecimal() else size
+        length = _whole(response.headers.get("Content-Length") or "")
+        total = size if length is None else have + length
         most = MOST_BYTES if size is None else size
         while True:
             report(have, max(total or 0, have), url)
@@ -162,7 +162,7 @@ def _open(url: str, have: int, timeout: float) -> Any:
                 reason = str(error.reason).partition("\n")[0]
                 raise NotBrought(printable(f"said {error.code} {reason}".strip())) from None
             given = re.fullmatch(r"bytes \*/(\d+)", error.headers.get("Content-Range") or "")
-        return None if given and int(given[1]) == have else _open(url, 0, timeout)
+        return None if given and _whole(given[1]) == have else _open(url, 0, timeout)
     except urllib.error.URLError as error:
         raise _unreached(error.reason, timeout) from error
     except (OSError, http.client.HTTPException) as error:
@@ -174,9 +174,15 @@ def _start(response: Any) -> int:
     if response.status != http.client.PARTIAL_CONTENT:
         return 0
     given = re.match(r"bytes (\d+)-", response.headers.get("Content-Range") or "")
-    if not given:
+    start = _whole(given[1]) if given else None
+    if start is None:
         raise NotBrought("sent a part without saying which")
-    return int(given[1])
+    return start
+
+
+def _whole(digits: str) -> int | None:
+    """Return a number of bytes; ``None`` of what is none, or has more digits than any file."""
+    return int(digits) if re.fullmatch(r"[0-9]{1,18}", digits) else None
 
 
 def _received(response: Any, have: int, total: int | None, timeout: float) -> bytes:

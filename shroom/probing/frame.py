@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom.problems import ShroomError, show
+from shroom.tokens import in_chat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,16 +110,8 @@ def frame(
 
 
 def _templated(tokenizer: Any, name: str, text: str) -> str:
-    messages = [{"role": "user", "content": text}]
-    try:
-        found = str(
-            tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        )
-    except Exception as error:
-        # A template is a program, and can raise anything.
-        raise ShroomError(
-            f"{name}: its chat template fails ({error}); give --mode completion"
-        ) from error
+    way_out = "give --mode completion"
+    found = in_chat(tokenizer, name, [("user", text)], asks=True, way_out=way_out)
     if found.count(_MARK) != 1:
         raise ShroomError(
             f"{name}: its chat template shows the question {found.count(_MARK)} times rather than "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.annotate.base import normal, value_of
-from shroom.problems import ShroomError
+from shroom.problems import ShroomError, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,10 +53,11 @@ class Scaled:
             values = [value for value in values if value is not None]
             odd = [value for value in values if isinstance(value, (str, list, dict))]
             if odd:
-                raise ShroomError(f"{name}: expected numbers, got {odd[0]!r}; name other scores")
+                said = f"expected numbers, got {show(odd[0])}"
+                raise ShroomError(f"{name}: {said}; name other scores")
             great = [value for value in values if not abs(value) <= _MOST]
             if great:
-                said = f"expected numbers of at most {_MOST:g}, got {great[0]!r}"
+                said = f"expected numbers of at most {_MOST:g}, got {show(great[0])}"
                 raise ShroomError(f"{name}: {said}; mend it, or name other scores")
             found[name] = np.array(values, np.float64)
         absent = tuple(name for name, column in found.items() if not len(column))

@@ -11,7 +11,7 @@ from shroom.detectors import settings
 from shroom.detectors.judge.prompts import Template
 from shroom.problems import ShroomError
 from shroom.sequence_classifier import SequenceClassifier
-from shroom.tokens import PairReader, plain
+from shroom.tokens import PairReader, in_chat, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -137,7 +137,7 @@ def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairR
     own = None
     if template not in (None, CHAT):
         own = Template.parse(str(template), "template", _PLACES, _PLACES)
-    return _TextReader(tokenizer, room, own)
+    return _TextReader(name, tokenizer, room, own)
 
 
 class _TextReader:
@@ -145,6 +145,8 @@ class _TextReader:
 
     Parameters
     ----------
+    name : str
+        The model's, for messages.
     tokenizer : tokenizer of transformers
         Whose chat template serves where there is no other.
     room : int
@@ -153,7 +155,8 @@ class _TextReader:
         The user's own, before which the tokenizer's marks of a start stand.
     """
 
-    def __init__(self, tokenizer: Any, room: int, template: Template | None) -> None:
+    def __init__(self, name: str, tokenizer: Any, room: int, template: Template | None) -> None:
+        self._name = name
         self._tokenizer, self._room, self._template = tokenizer, room, template
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
@@ -171,8 +174,8 @@ class _TextReader:
             text = self._template.fill(question=question, generation=generation)
         else:
             turns = [("user", question), ("assistant", generation)]
-            messages = [{"role": role, "content": content} for role, content in turns]
-            text = self._tokenizer.apply_chat_template(messages, tokenize=False)
+            way_out = 'give template: "pair", or a text of your own'
+            text = in_chat(self._tokenizer, self._name, turns, asks=False, way_out=way_out)
         # A chat template writes the mark of the start itself.
         marks = self._template is not None
         ids: list[int] = self._tokenizer(text, add_special_tokens=marks, verbose=False)["input_ids"]

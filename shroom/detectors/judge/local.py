@@ -12,7 +12,7 @@ from shroom.detectors.judge.answers import Verdict, from_one, meaning, official_
 from shroom.detectors.judge.budget import Estimate, tokens_in
 from shroom.inference import over
 from shroom.problems import ShroomError
-from shroom.tokens import padded
+from shroom.tokens import in_chat, padded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,11 +141,8 @@ class Local:
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
             return prompt
-        messages = [{"role": "user", "content": prompt}]
-        framed = self._tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True
-        )
-        return str(framed)
+        way_out = 'give mode = "completion"'
+        return in_chat(self._tokenizer, self.name, [("user", prompt)], asks=True, way_out=way_out)
 
     def _ids(self, prompt: str) -> list[int]:
         # A chat template writes the mark of the start itself.
