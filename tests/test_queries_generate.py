@@ -270,6 +270,13 @@ def test_every_call_is_logged(serve, make, out):
     assert all("Write one more question" in call["prompt"] for call in calls)
 
 
+def test_a_seed_need_not_be_what_would_be_kept(serve, make, seeds):
+    with seeds.open("a") as stream:
+        stream.write('{"query": "Should there be one without its mark"}\n')
+    code, _, stderr = make(serve(model).url)
+    assert (code, "warning" in stderr) == (0, False)
+
+
 def test_settings_are_sent_and_keys_are_not_kept(serve, make, out, monkeypatch):
     monkeypatch.setenv("MY_KEY", "sk-secret")
     server = serve(lambda body, _: chat(question(body["seed"])))

@@ -142,7 +142,7 @@ def _generate(
     endpoint = Endpoint(
         url, key_env=api_key_env, timeout=timeout, retries=retries, shorter="lower --examples"
     )
-    prompts = Prompts(_texts([seeds]), examples=settings.examples, seed=settings.seed)
+    prompts = Prompts(_texts([seeds], seeds=True), examples=settings.examples, seed=settings.seed)
     log = Log(path, {**settings.to_dict(), "seeds": prompts.digest}, resume=resume)
     if dry_run:
         _rehearse(count, prompts, settings.threshold, log.read() if resume else log)
@@ -151,9 +151,9 @@ def _generate(
     _tell(found, count, output, path, patience)
 
 
-def _texts(paths: list[str]) -> list[str]:
+def _texts(paths: list[str], *, seeds: bool = False) -> list[str]:
     problems = Problems()
-    found = queries.read(*paths, problems=problems)
+    found = queries.read(*paths, problems=problems, seeds=seeds)
     say(problems)
     if not found.records:
         raise ShroomError(f"{', '.join(paths)}: has no query; each row needs query or prompt_text")
@@ -226,7 +226,7 @@ def _tell(found: Generation, count: int, output: str, log: str, patience: int) -
 def _describe(*, paths: tuple[str, ...], seeds: str | None, threshold: float, form: str) -> None:
     """Count queries, debate questions, and near-duplicates among them and of the seeds."""
     refuse_two_pipes(*paths, seeds)
-    found = describe(_texts(list(paths)), _texts([seeds]) if seeds else None, threshold)
+    found = describe(_texts(list(paths)), _texts([seeds], seeds=True) if seeds else None, threshold)
     click.echo(json.dumps(found.to_dict(), indent=2) if form == "json" else _table(found))
 
 

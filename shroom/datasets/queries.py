@@ -81,7 +81,9 @@ def is_debate_question(text: str) -> bool:
     return text.endswith("?") and "should" in text.lower() and len(text) > _SHORTEST
 
 
-def read(*paths: Source, problems: Problems | None = None) -> Collection[Query]:
+def read(
+    *paths: Source, problems: Problems | None = None, seeds: bool = False
+) -> Collection[Query]:
     """Return the queries in files, folders or zips.
 
     Parameters
@@ -91,6 +93,8 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Query]:
     problems : Problems, optional
         Gets the warnings, each with its place: rows that cannot be used, rows that were there
         before (whatever their case and blanks), debate queries that the generator would not keep.
+    seeds : bool
+        Whether they are examples for a generator, which need not be what it would keep.
 
     Raises
     ------
@@ -115,7 +119,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Query]:
             if query is None:
                 dropped += 1
                 continue
-            _check(query, index, document.file, problems, first)
+            _check(query, index, document.file, problems, first, seeds=seeds)
             records.append(query)
         sizes.append(len(records) - sum(sizes))
     if problems.errors:
@@ -149,12 +153,14 @@ def _query(item: Any, index: int, file: str, problems: Problems) -> Query | None
     return replace(query, other=unwritten(item, query.to_dict()))
 
 
-def _check(query: Query, index: int, file: str, problems: Problems, first: dict[str, str]) -> None:
+def _check(
+    query: Query, index: int, file: str, problems: Problems, first: dict[str, str], *, seeds: bool
+) -> None:
     place = f"item {index} of {file}"
     earlier = first.setdefault(folded(query.text), place)
     if earlier is not place:
         problems.add("row-doubled", file, "another query", f"that of {earlier}", index=index)
-    if not query.is_exam and not is_debate_question(query.text):
+    if not seeds and not query.is_exam and not is_debate_question(query.text):
         expected = f'a question with "should", over {_SHORTEST} characters, that ends in "?"'
         problems.add("row-odd", file, expected, show(query.text), index=index, key="query")
 

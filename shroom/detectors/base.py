@@ -68,7 +68,7 @@ REGISTRY = Registry(
         ),
         "unigram": Entry(
             "shroom.detectors.scored:Unigram",
-            "how many of the reference's words the hypothesis has; a floor",
+            "how many of the reference's words the hypothesis has; a floor (Chinese needs jieba)",
         ),
         "reward": Entry(
             "shroom.detectors.scored:Reward",
