@@ -38,6 +38,8 @@ def opened(path: Path, way_out: str) -> Iterator[FileIO]:
     ShroomError
         Where another run is at it.
     """
+    if path.is_fifo():  # which would be waited for
+        raise Unwritable(f"{path}: cannot be written: it is a pipe")
     try:
         made = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)

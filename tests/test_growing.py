@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import os
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -139,6 +140,13 @@ def test_so_it_does_where_the_system_has_none_and_keeps_what_is_open(path, monke
         with opened(path, ""):
             pass
     assert path.read_bytes() == b""  # another process has opened it
+
+
+def test_a_pipe_is_not_waited_for(path):
+    path.parent.mkdir()
+    os.mkfifo(path)
+    with pytest.raises(Unwritable, match="file: cannot be written: it is a pipe"):
+        opened(path, "").__enter__()
 
 
 def test_where_nothing_can_be_written_that_is_told(tmp_path):

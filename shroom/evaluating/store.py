@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -115,10 +116,10 @@ def _read(path: Path, n: int) -> Cell | None:
     """Return a cell from its file; ``None`` where that is damaged, or something else."""
     try:
         content = record_of(path.read_bytes())
-        seconds = content["seconds"]
+        seconds = None if content["seconds"] is None else float(content["seconds"])
         return Cell(
             _checked(content["p"], n),
-            None if seconds is None else float(seconds),
+            seconds if seconds is None or math.isfinite(seconds) else None,
             tuple(map(str, content["notes"])),
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError, ShroomError):
