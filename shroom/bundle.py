@@ -30,6 +30,7 @@ MODULES = (
     "__init__.py",
     "align.py",
     "check.py",
+    "codes.py",
     "columns.py",
     "datapoint.py",
     "datasets/__init__.py",

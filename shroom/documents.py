@@ -145,6 +145,26 @@ def is_pipe(source: Source) -> bool:
     return os.fspath(source) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
+def shown_path(path: Source) -> str:
+    """Return a path relative to the working directory, unless the absolute path is shorter.
+
+    Examples
+    --------
+    >>> shown_path(Path("data/val.json").absolute())
+    'data/val.json'
+    >>> shown_path("/data/val.json"), shown_path("val.json")
+    ('/data/val.json', 'val.json')
+    """
+    given = os.fspath(path)
+    if not Path(given).is_absolute() or os.pardir in Path(given).parts:
+        return given
+    try:
+        relative = os.path.relpath(given)
+    except (OSError, ValueError):  # no working directory, or another drive
+        return given
+    return relative if len(relative) <= len(given) else given
+
+
 def documents(
     source: Source, problems: Problems, *, junk: bool = False, endings: tuple[str, ...] = JSON
 ) -> list[Document]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shroom.check import check
+from shroom.codes import ERROR
 from shroom.contest import refuse_piped_gold, system_name
-from shroom.problems import ERROR, InvalidInput, Problems, ShroomError
+from shroom.problems import InvalidInput, Problems, ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

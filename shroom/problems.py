@@ -1,15 +1,18 @@
-"""What can be wrong with a submission: the codes, one problem, and the collection of them.
+"""What is wrong with a submission: one problem, and the collection of them.
 
-Every problem has a stable code from :data:`CODES`. A problem says where it is, what was expected,
-what was found and how to mend it; the collection keeps the first few of each code and counts the
-rest, so that a file with a million wrong lines costs no more than one with twenty.
+Every problem has a stable code from :data:`~shroom.codes.CODES`. A problem says where it is, what
+was expected, what was found and how to mend it; the collection keeps the first few of each code and
+counts the rest, so that a file with a million wrong lines costs no more than one with twenty.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shroom.codes import CODES, ERROR, WARNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -17,103 +20,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ERROR = "error"
-WARNING = "warning"
+#: The codes under which there are several kinds of anomaly; what was expected tells them apart.
+_OF_SEVERAL_KINDS = {"row-dropped", "row-odd"}
 
 
-class Code(NamedTuple):
-    """What a code stands for: how grave it is, and how to mend it."""
-
-    severity: str
-    mend: str
-
-
-#: Every code that the kit can give, in the order in which the documentation lists them.
-CODES: dict[str, Code] = {
-    # the container
-    "file-unreadable": Code(ERROR, "check the path and its permissions"),
-    "zip-broken": Code(ERROR, "make the zip again and compare its size after the upload"),
-    "zip-encrypted": Code(ERROR, "make the zip again without a password"),
-    "zip-method": Code(ERROR, "make the zip again with the ordinary method (deflate)"),
-    "zip-nested": Code(ERROR, "zip the .json files themselves, not a zip of them"),
-    "zip-members": Code(ERROR, "zip the prediction files only"),
-    "too-large": Code(ERROR, "hand in the prediction files only, without the texts"),
-    "absurd-ratio": Code(ERROR, "zip the prediction files only; this looks like a zip bomb"),
-    "gzip-broken": Code(ERROR, "compress the file again, or hand it in uncompressed"),
-    "no-file": Code(
-        ERROR, "put the files into it; SHROOM's are {val,test}.model-{agnostic,aware}.json"
-    ),
-    "file-name": Code(ERROR, "rename it to {val,test}.model-{agnostic,aware}.json"),
-    "file-twice": Code(ERROR, "keep one file for each track"),
-    "file-ignored": Code(WARNING, "leave it out, or name it by itself"),
-    "no-gold": Code(ERROR, "name the gold that has this split and track"),
-    "run-record": Code(WARNING, "leave it out, or run shroom predict again"),
-    # the bytes
-    "not-utf8": Code(ERROR, "save the file as UTF-8"),
-    "not-json": Code(ERROR, "write the file with a JSON library (json.dump)"),
-    "not-csv": Code(ERROR, "write the file with a CSV library (csv.writer)"),
-    "not-a-list": Code(ERROR, "write one JSON list with an object for each datapoint"),
-    "empty": Code(ERROR, "write one object for each datapoint"),
-    "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
-    # the items
-    "item-object": Code(ERROR, "write one JSON object for each item"),
-    "key-missing": Code(ERROR, "give every item the key, in CSV the column"),
-    "key-unknown": Code(WARNING, "leave the key out (in SHROOM's form, check --fix does it)"),
-    "key-doubled": Code(
-        WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"
-    ),
-    "label-value": Code(
-        ERROR, "write the label exactly so (in SHROOM's form, check --fix mends its case)"
-    ),
-    "span-value": Code(ERROR, "write each span in whole characters of the text"),
-    "p-number": Code(
-        ERROR, "write p as a JSON number (in SHROOM's form, check --fix mends strings)"
-    ),
-    "p-finite": Code(ERROR, "write a number between 0 and 1"),
-    "p-range": Code(ERROR, "scale p into [0, 1]"),
-    "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
-    "id-integer": Code(ERROR, "copy the id as the data file has it"),
-    "id-string": Code(WARNING, "write the id as a number, without quotes (--fix does it)"),
-    "id-doubled": Code(ERROR, "give each id once"),
-    "value-finite": Code(WARNING, "write an empty string or leave the key out"),
-    "text-string": Code(ERROR, "write the text as a JSON string"),
-    "task-value": Code(ERROR, "write one of DM, MT, PG and TS"),
-    "premise-missing": Code(ERROR, "give src or tgt a text, or leave the datapoint out"),
-    "ref-value": Code(ERROR, "write src, tgt or either, or leave the key out"),
-    # the items together
-    "count": Code(ERROR, "predict each once, and nothing else"),
-    "ids-missing": Code(ERROR, "predict every datapoint of the data file"),
-    "id-unknown": Code(
-        ERROR, "check that the file belongs to these data: split, track or language"
-    ),
-    "label-p": Code(
-        WARNING, "check the threshold, and that p is that of Hallucination, or of being wrong"
-    ),
-    "label-constant": Code(WARNING, "check the threshold"),
-    "p-constant": Code(WARNING, "give each item its own p: a constant has no rank correlation"),
-    "p-inverted": Code(
-        WARNING, "check that p is that of Hallucination, or of being wrong; else turn it (1 - p)"
-    ),
-    "in-sample": Code(WARNING, "score it on other items, or with predictions out of fold"),
-    "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),
-    # the native forms of other data sets
-    "row-dropped": Code(WARNING, "leave the row out, or mend it in the source"),
-    "row-odd": Code(WARNING, "look at the row; it is used all the same"),
-    "row-doubled": Code(WARNING, "keep one of the rows; both are used"),
-    # the gold
-    "swapped": Code(WARNING, "name the submission first and the gold last, unless they are"),
-    "gold-unlabelled": Code(
-        ERROR, "name a file whose items have labels: in SHROOM's form, label and p(Hallucination)"
-    ),
-    "label-votes": Code(WARNING, "see which is right in the gold; scores go by its label"),
-    "p-votes": Code(WARNING, "see which is right in the gold; scores go by its p"),
-    "gold-skipped": Code(WARNING, "to score it as well, name labelled gold for it"),
-    # the organisers' 2024 program
-    "official": Code(ERROR, "see the organisers' rules of 2024"),
-    "splits-mixed": Code(ERROR, "name the gold of one split, or hand in one split"),
-    "rho-undefined": Code(WARNING, "see p-constant; on the platforms rho is written as 0"),
-    "track-missing": Code(WARNING, "hand in both tracks to be ranked on both"),
-}
+def _kind(code: str, expected: str) -> str:
+    """Return which kind of anomaly it is among those of its code."""
+    return re.sub(r'"[^"]*"|\d+', "…", expected) if code in _OF_SEVERAL_KINDS else ""
 
 
 @dataclass(frozen=True)
@@ -138,6 +51,11 @@ class Problem:
         return CODES[self.code].severity
 
     @property
+    def kind(self) -> str:
+        """Which kind of anomaly it is among those of its code."""
+        return _kind(self.code, self.expected)
+
+    @property
     def mend(self) -> str:
         """How to mend it."""
         return CODES[self.code].mend
@@ -149,6 +67,9 @@ class Problem:
     @property
     def sentence(self) -> str:
         """All of it in one line, whatever its severity."""
+        return self._sentence("")
+
+    def _sentence(self, count: str) -> str:
         place = self.file
         if self.index is not None:
             place += f": item {self.index}"
@@ -156,10 +77,17 @@ class Problem:
                 place += f" (id {self.id})"
         if self.key is not None:
             place += f": {self.key}"
-        return printable(f"{place}: expected {self.expected}, got {self.found} [{self.code}]")
+        found = f"{self.found}{count}"
+        return printable(f"{place}: expected {self.expected}, got {found} [{self.code}]")
+
+    def line(self, count: int = 1, files: int = 1) -> str:
+        """Return it as it is printed where it stands for so many problems in so many files."""
+        of = f" (the first of {count}{f', in {files} files' if files > 1 else ''})"
+        warning = "warning: " if self.severity == WARNING else ""
+        return warning + self._sentence(of if count > 1 else "")
 
     def __str__(self) -> str:
-        return f"{'warning: ' if self.severity == WARNING else ''}{self.sentence}"
+        return self.line()
 
 
 class ShroomError(Exception):
@@ -178,6 +106,9 @@ class InvalidInput(ShroomError):  # noqa: N818 - it names what is the matter
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
 
+    Of warnings, the first of each kind is kept and printed; all of them where ``all_warnings`` is
+    set, which the option ``--all-warnings`` does for the whole process.
+
     Examples
     --------
     >>> problems = Problems(limit=1)
@@ -193,14 +124,29 @@ class Problems:
 
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
-    _count: dict[tuple[str, str], int] = field(default_factory=dict)
+    _count: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    all_warnings: ClassVar[bool] = False
 
     def add(self, code: str, file: str, expected: str, found: str, **place: Any) -> None:
         """Add one problem; ``place`` may give ``index``, ``id`` and ``key``."""
-        kept = self._kept.setdefault(code, [])
-        self._count[code, file] = self._count.get((code, file), 0) + 1
-        if self.limit is None or len(kept) < self.limit:
-            kept.append(Problem(code, file, expected, found, **place))
+        kind = _kind(code, expected)
+        before = self._count.get((code, file, kind), 0)
+        self._count[code, file, kind] = before + 1
+        if self._has_room(code, None if before else kind):
+            self._kept[code].append(Problem(code, file, expected, found, **place))
+
+    def _most(self, code: str) -> int | None:
+        """Return how many problems of a code are kept."""
+        every = self.all_warnings and CODES[code].severity == WARNING
+        return None if every else self.limit
+
+    def _has_room(self, code: str, kind: str | None) -> bool:
+        """Return whether another problem of a code is kept; ``kind``, if it may be a new one."""
+        kept, most = self._kept.setdefault(code, []), self._most(code)
+        if most is None or len(kept) < most:
+            return True
+        known = (each.kind == kind for each in kept)
+        return kind is not None and len(kept) < 2 * most and not any(known)
 
     def add_rows(
         self,
@@ -210,18 +156,20 @@ class Problems:
         problem: Callable[[int], dict[str, Any]],
     ) -> None:
         """Add a problem for each of ``rows``, asking ``problem`` only for those that are kept."""
-        shown = rows if self.limit is None else rows[: self.limit]
+        shown = rows[: self._most(code)]
         for row in shown.tolist():
             self.add(code, file, index=row, **problem(row))
-        if len(rows):
-            self._count[code, file] += len(rows) - len(shown)
+        if len(rows) > len(shown):
+            kind = _kind(code, problem(int(rows[0]))["expected"])
+            self._count[code, file, kind] += len(rows) - len(shown)
 
     def extend(self, other: Problems) -> None:
         """Add the problems of another check; what concerns a file that both have read, once."""
         for code, problems in other._kept.items():
             kept = self._kept.setdefault(code, [])
-            fresh = [problem for problem in problems if problem not in kept]
-            kept += fresh if self.limit is None else fresh[: max(0, self.limit - len(kept))]
+            for problem in problems:
+                if problem not in kept and self._has_room(code, problem.kind):
+                    kept.append(problem)
         for place, count in other._count.items():
             self._count[place] = max(count, self._count.get(place, 0))
 
@@ -229,7 +177,7 @@ class Problems:
         """Return how many problems have this code, in one file or in all."""
         return sum(
             count
-            for (name, place), count in self._count.items()
+            for (name, place, _), count in self._count.items()
             if name == code and file in (None, place)
         )
 
@@ -249,7 +197,7 @@ class Problems:
         return self._total(WARNING)
 
     def _total(self, severity: str) -> int:
-        return sum(n for (code, _), n in self._count.items() if CODES[code].severity == severity)
+        return sum(n for (code, *_), n in self._count.items() if CODES[code].severity == severity)
 
     def __iter__(self) -> Iterator[Problem]:
         for code in self._ordered():
@@ -260,17 +208,41 @@ class Problems:
         return sorted(self._kept, key=lambda code: CODES[code].severity)
 
     def lines(self) -> Iterator[str]:
-        """Yield the problems as lines, each code with the count of its rest and its mend."""
+        """Yield the problems as lines, each code with the count of its rest and how to fix it.
+
+        Warnings are one line for each kind, with the first place and how many there are.
+        """
         for code in self._ordered():
-            kept = self._kept[code]
-            yield from map(str, kept)
-            rest = self.count(code) - len(kept)
+            shown = self._shown(code)
+            for problem, counts in shown:
+                yield problem.line(sum(counts), len(counts))
+            rest = self.count(code) - sum(sum(counts) for _, counts in shown)
             if rest:
-                files = [file for name, file in self._count if name == code]
-                where = printable(files[0]) if len(files) == 1 else f"{len(files)} files"
+                files = {file for name, file, _ in self._count if name == code}
+                where = printable(*files) if len(files) == 1 else f"{len(files)} files"
                 warning = "warning: " if CODES[code].severity == WARNING else ""
                 yield f"{warning}{where}: and {rest} more [{code}]"
             yield f"  to mend [{code}]: {CODES[code].mend}"
+
+    def _shown(self, code: str) -> list[tuple[Problem, list[int]]]:
+        """Return the problems of a code that are printed, with how many there are in each file."""
+        kept = self._kept[code]
+        if self.all_warnings or CODES[code].severity == ERROR:
+            return [(problem, [1]) for problem in kept]
+        first: dict[str, Problem] = {}
+        for problem in kept:
+            first.setdefault(problem.kind, problem)
+        counts: dict[str, list[int]] = {kind: [] for kind in first}
+        for (name, _, kind), count in self._count.items():
+            if name == code and kind in first:
+                counts[kind].append(count)
+        return [(problem, counts[kind]) for kind, problem in first.items()]
+
+    @property
+    def unshown(self) -> int:
+        """How many warnings :meth:`lines` counts without printing them."""
+        codes = [code for code in self._kept if CODES[code].severity == WARNING]
+        return sum(self.count(code) - len(self._shown(code)) for code in codes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict, the counts and the problems that were kept, for json."""

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from shroom.cli import main
+from shroom.cli import main, with_all_warnings
 from shroom.cli.score import command
 from shroom.scoring import Score, score
 
@@ -22,6 +22,6 @@ class _Callable(ModuleType):
 
 
 if __name__ == "__main__":
-    main(command, "python -m shroom.score")
+    main(with_all_warnings(command), "python -m shroom.score")
 else:
     sys.modules[__name__].__class__ = _Callable

@@ -20,9 +20,10 @@ import pytest
 import shroom.cli
 import shroom.documents
 from shroom.check import Checked, check
+from shroom.codes import CODES, WARNING
 from shroom.intervals import Intervals
 from shroom.mend import mend, write
-from shroom.problems import CODES, WARNING, InvalidInput, Problems
+from shroom.problems import InvalidInput, Problems
 from shroom.scoring import score
 
 FORMATS = Path(__file__).resolve().parent / "formats"
@@ -104,7 +105,7 @@ def files_of(source: Path) -> dict[Path, bytes]:
 
 
 def told(checked: Checked) -> str:
-    return "\n".join(checked.problems.lines())
+    return "\n".join(map(str, checked.problems))
 
 
 def scores(source: Path, gold: Path) -> dict | set[str]:

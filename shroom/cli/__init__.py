@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from shroom.problems import InvalidInput, ShroomError, nearest, printable
+from shroom.problems import InvalidInput, Problems, ShroomError, nearest, printable
 from shroom.starting import EXIT_CODE, INTERRUPTED, raise_when_interrupted
 from shroom.version import __version__
 
@@ -44,6 +44,8 @@ VERBS = {
     "cache": "Show or clear what models have said of texts before.",
     "bundle": "Build the competition bundle for Codabench and CodaLab.",
 }
+#: The verbs that read no data, and so have nothing to warn of.
+_WITHOUT_DATA = ("metrics", "detectors", "cache")
 
 
 class Verb(NamedTuple):
@@ -52,6 +54,31 @@ class Verb(NamedTuple):
     line: str
     module: str
     attribute: str = "command"
+    reads_data: bool = True
+
+
+def show_all_warnings(ctx: click.Context, param: click.Parameter, value: object) -> object:
+    """Have every warning of this run printed, if the value is true, and return it."""
+    del ctx, param
+    Problems.all_warnings |= bool(value)
+    return value
+
+
+_ALL_WARNINGS = click.Option(
+    ["--all-warnings"],
+    is_flag=True,
+    expose_value=False,
+    callback=show_all_warnings,
+    help="Show every warning, not only the first of each kind.",
+)
+
+
+def with_all_warnings(command: click.Command) -> click.Command:
+    """Return a command, or a group, whose verbs have the option ``--all-warnings``."""
+    for verb in getattr(command, "commands", {"": command}).values():
+        if _ALL_WARNINGS not in verb.params:
+            verb.params.append(_ALL_WARNINGS)
+    return command
 
 
 class Verbs(click.Group):
@@ -80,7 +107,7 @@ class Verbs(click.Group):
         verb = self.verbs[cmd_name]
         command = getattr(importlib.import_module(verb.module), verb.attribute)
         assert isinstance(command, click.Command)  # noqa: S101 - what every verb's module has
-        return command
+        return with_all_warnings(command) if verb.reads_data else command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -100,7 +127,10 @@ class Verbs(click.Group):
 
 @click.group(
     cls=Verbs,
-    verbs={name: Verb(line, f"shroom.cli.{name}") for name, line in VERBS.items()},
+    verbs={
+        name: Verb(line, f"shroom.cli.{name}", reads_data=name not in _WITHOUT_DATA)
+        for name, line in VERBS.items()
+    },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="shroom")
@@ -133,6 +163,7 @@ def main(command: click.Command = shroom, name: str = "shroom") -> None:
 
 def run(command: click.Command, args: list[str], name: str) -> int:
     """Return the exit code of a command line, having said what went wrong on stderr."""
+    Problems.all_warnings = False
     try:
         result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
     except InvalidInput as error:
@@ -165,5 +196,6 @@ def run(command: click.Command, args: list[str], name: str) -> int:
 
 def say_problems(error: InvalidInput) -> None:
     """Write the problems of an invalid input to stderr."""
-    for line in error.problems.lines():
-        click.echo(line, err=True)
+    from shroom.cli.options import say
+
+    say(error.problems)

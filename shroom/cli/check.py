@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.check import Checked, check
+from shroom.cli import show_all_warnings
 from shroom.cli.options import (
     DATASET_OPTION,
     INPUT,
@@ -37,7 +38,13 @@ Examples:
 @click.option("--gold", type=INPUT, help="The labelled data: for ids, count, order and direction.")
 @click.option("--data", type=INPUT, help="The unlabelled data: for ids, count and order.")
 @click.option("--fix", "out", type=OUTPUT, help="Write the submission with its mechanics mended.")
-@click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    callback=show_all_warnings,
+    help="Show every problem: each warning, and not 20 errors of a code.",
+)
 @DATASET_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="A line for each problem, or one json object.")

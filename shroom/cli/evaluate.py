@@ -154,7 +154,7 @@ def _notes(subject: Subject) -> Iterator[str]:
         paths, codes = " ".join(subject.paths), ", ".join(sorted(found.codes))
         yield (
             f"{subject.name}: oddities in its files: {found.warnings} [{codes}]; to see them: "
-            f"shroom datasets describe {subject.dataset} {paths}"
+            f"shroom datasets describe {subject.dataset} {paths} --all-warnings"
         )
 
 

@@ -10,14 +10,13 @@ import click
 
 from shroom.documents import is_pipe
 from shroom.intervals import METHODS, Intervals
-from shroom.problems import ShroomError
+from shroom.problems import Problems, ShroomError
 from shroom.slices import MORE_SLICES, SLICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shroom.metrics.base import Metric
-    from shroom.problems import Problems
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -278,7 +277,11 @@ def deliver(text: str, output: str | None) -> None:
 
 
 def say(problems: Problems | Iterable[str]) -> None:
-    """Write problems or other lines to stderr."""
-    lines = problems.lines() if hasattr(problems, "lines") else problems
+    """Write problems or other lines to stderr; of warnings, one line for each kind."""
+    lines = problems.lines() if isinstance(problems, Problems) else problems
     for line in lines:
         click.echo(line, err=True)
+    if isinstance(problems, Problems) and problems.unshown:
+        n = problems.unshown
+        rest = "1 more warning is" if n == 1 else f"{n} more warnings are"
+        click.echo(f"note: {rest} shown with --all-warnings", err=True)

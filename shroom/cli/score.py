@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import show_all_warnings
 from shroom.cli.options import (
     BY_OPTION,
     DATASET_OPTION,
@@ -51,7 +52,13 @@ Examples:
 @BY_OPTION
 @METRICS_OPTION
 @interval_options(1000)
-@click.option("--all", "everything", is_flag=True, help="Show every problem, not 20 of a code.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    callback=show_all_warnings,
+    help="Show every problem: each warning, and not 20 errors of a code.",
+)
 @DATASET_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' 2024 program did.")
 def command(

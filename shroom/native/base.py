@@ -8,8 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+from shroom.codes import ERROR
 from shroom.intervals import estimates
-from shroom.problems import ERROR, InvalidInput, Problems
+from shroom.problems import InvalidInput, Problems
 from shroom.scoring import flat
 from shroom.signature import joined
 from shroom.version import __version__

@@ -1,0 +1,115 @@
+"""How problems are printed: one line for each kind of warning, errors one by one."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import DATA, ROOT, SAMPLE
+
+from shroom.problems import Problems
+
+DESCRIBED = [
+    "semeval2024",
+    "mushroom2025",
+    "felm",
+    "verifiability",
+    "factual_consistency",
+    "dreamcatcher",
+    "queries",
+]
+
+
+def shroom(*arguments, cwd=ROOT, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "shroom", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )
+
+
+def odd_rows(limit=20):
+    problems = Problems(limit)
+    for index in range(50):
+        expected = f"as many as {index}"
+        problems.add("row-odd", f"{index % 2}.jsonl", expected, "none", index=index)
+    problems.add("row-odd", "1.jsonl", "a list", "null", index=7)
+    problems.add("row-doubled", "1.jsonl", "another query", "that of item 1", index=8)
+    return problems
+
+
+@pytest.mark.parametrize("limit", [20, 3, None])
+def test_warnings_are_printed_once_a_kind_with_the_first_place_and_the_count(limit):
+    lines = [line for line in odd_rows(limit).lines() if line.startswith("warning: ")]
+    assert [line[len("warning: ") :] for line in lines] == [
+        "0.jsonl: item 0: expected as many as 0, got none (the first of 50, in 2 files) [row-odd]",
+        "1.jsonl: item 7: expected a list, got null [row-odd]",
+        "1.jsonl: item 8: expected another query, got that of item 1 [row-doubled]",
+    ]
+
+
+def test_errors_are_printed_one_by_one():
+    problems = Problems(limit=3)
+    for index in range(5):
+        problems.add("p-range", "a.json", "a number in [0, 1]", "2", index=index)
+    lines = list(problems.lines())
+    assert [line.startswith("a.json: item ") for line in lines] == [True, True, True, False, False]
+    assert lines[3] == "a.json: and 2 more [p-range]"
+
+
+def test_problems_of_two_checks_are_counted_by_kind():
+    both = Problems()
+    both.extend(odd_rows())
+    both.extend(odd_rows())  # of the same files, so that each was found twice
+    assert list(both.lines()) == list(odd_rows().lines())
+
+
+@pytest.fixture
+def odd_submission(tmp_path):
+    """A submission of 60 rows, each of which has a key too many and an id in quotes."""
+    rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
+    kept = [
+        {"label": row["label"], "p(Hallucination)": row["p(Hallucination)"], "id": str(place)}
+        for place, row in enumerate(rows)
+    ]
+    (tmp_path / "val.model-aware.json").write_text(json.dumps(kept), encoding="utf-8")
+    return tmp_path / "val.model-aware.json"
+
+
+@pytest.mark.parametrize("verb", [["check"], ["check", "--all"], ["score", "--no-ci"]])
+def test_all_warnings_are_shown_on_request(odd_submission, verb):
+    gold = ["--gold"] if verb[0] == "check" else []
+    line = [verb[0], odd_submission, *gold, SAMPLE / "val.model-aware.json", *verb[1:]]
+    few, all_of_them = shroom(*line), shroom(*line, "--all-warnings")
+    assert few.returncode == all_of_them.returncode == 0, few.stderr
+    assert all_of_them.stderr.count("[id-string]\n") == 60
+    if "--all" in verb:
+        assert few.stderr == all_of_them.stderr
+    else:
+        assert few.stderr.count("(the first of 60) [id-string]\n") == 1
+        assert "note: 59 more warnings are shown with --all-warnings\n" in few.stderr
+
+
+def test_verbs_that_read_no_data_have_no_such_option():
+    assert "--all-warnings" in shroom("datasets", "describe", "--help").stdout
+    assert "--all-warnings" not in shroom("metrics", "--help").stdout
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+@pytest.mark.real
+def test_official_data_sets_are_described_without_a_flood(name):
+    done = shroom("datasets", "describe", name, "--no-ci", SHROOM_DATA=str(DATA))
+    assert done.returncode == 0, done.stderr
+    assert len(done.stderr.splitlines()) <= 12, done.stderr
+
+
+def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission):
+    rows = json.loads(odd_submission.read_text(encoding="utf-8"))
+    rows[0]["label"] = "maybe"
+    odd_submission.write_text(json.dumps(rows), encoding="utf-8")
+    done = shroom("score", odd_submission, SAMPLE / "val.model-aware.json", "--all-warnings")
+    assert done.returncode == 1
+    assert done.stderr.count("[id-string]\n") == 60
