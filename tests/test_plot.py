@@ -156,6 +156,51 @@ def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
     assert "rho, model-agnostic: left out: rho: flat: undefined: p is constant" in err
 
 
+@pytest.fixture
+def threshold_axes(tmp_path):
+    """The threshold plot of a system whose best threshold, 0.498, is very near to 0.5."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib.figure import Figure
+
+    truth = gold(24)
+    said = [0.499 if row["p(Hallucination)"] > 0.5 else 0.497 for row in truth]
+    rows = [{"label": "Not Hallucination", "p(Hallucination)": p} for p in said]
+    paths = [write_json(tmp_path / "a.json", rows), write_json(tmp_path / "gold.json", truth)]
+    found = report(paths[:1], paths[1], intervals=Intervals(0), items=0)
+    axes = Figure().subplots()
+    plots.panels("threshold", found)[0].draw(axes)
+    return axes, found.tracks[0].systems[0].thresholds
+
+
+def test_the_legend_names_the_best_threshold_with_the_digits_that_it_takes(threshold_axes):
+    axes, curve = threshold_axes
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    (best,) = (text for text in texts if text.startswith("best, "))
+    place, score = best.removeprefix("best, ").split(": ")
+    assert curve.at(float(place)) == 1.0
+    assert score == "1.000"
+    assert f"0.5: {curve.at(0.5):.3f}" in texts
+
+
+def test_no_words_lie_on_the_curve(threshold_axes):
+    axes, _ = threshold_axes
+    assert not axes.texts
+    assert any("majority label" in text.get_text() for text in axes.get_legend().get_texts())
+
+
+@pytest.mark.parametrize("kind", ["reliability", "threshold", "scatter"])
+def test_markers_at_the_edge_are_drawn_whole(found, kind):
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    plots.panels(kind, found)[0].draw(axes)
+    marked = [line for line in axes.lines if line.get_marker() != "None"]
+    assert marked
+    assert not any(line.get_clip_on() for line in marked)
+
+
 def test_a_long_name_keeps_its_ends():
     assert shortened("a" * 50 + "b" * 50, 21) == "a" * 10 + "…" + "b" * 10
     assert shortened("\x1b[31m") == "\\u001b[31m"

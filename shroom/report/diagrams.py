@@ -14,6 +14,7 @@ from shroom.report.text import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from shroom.metrics.thresholds import AccuracyByThreshold
     from shroom.portrait import SystemReport
     from shroom.reporting import TrackReport
 
@@ -64,6 +65,7 @@ def _reliability(system: SystemReport, track: TrackReport) -> Panel:
             color=_SECOND,
             linewidth=0.8,
             label="by proportion",
+            clip_on=False,
         )
         axes.plot(
             by_label.mean_p[filled],
@@ -73,6 +75,7 @@ def _reliability(system: SystemReport, track: TrackReport) -> Panel:
             color=_ACCENT,
             linewidth=1.2,
             label="by majority label",
+            clip_on=False,
         )
         _legend(axes)
 
@@ -87,10 +90,11 @@ def threshold(track: TrackReport) -> list[Panel]:
 def _threshold(system: SystemReport, track: TrackReport) -> Panel:
     curve = system.thresholds
     at_half, best = curve.at(0.5), curve.best_threshold
+    named = _named(best, curve)
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
     about = (
         f"Accuracy of {system.name} where p above a threshold counts as Hallucination: "
-        f"{number(at_half)} at 0.5; the most, {number(curve.at(best))}, at {best:.3g}, which was "
+        f"{number(at_half)} at 0.5; the most, {number(curve.at(best))}, at {named}, which was "
         f"chosen on these very items; the majority label alone has {number(floor)}."
     )
     places, values = curve.thresholds, curve.accuracies
@@ -105,9 +109,9 @@ def _threshold(system: SystemReport, track: TrackReport) -> Panel:
         axes.set_ylim(max(-0.05, low - 0.05), min(1.02, float(values.max()) + 0.03))
         axes.set_xlabel("threshold")
         axes.set_ylabel("accuracy")
-        axes.axhline(floor, color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
         axes.plot(places, values, drawstyle="steps-post", color=_ACCENT, linewidth=1.2)
-        axes.plot(0.5, at_half, "o", color=_ACCENT, markersize=5, label=f"0.5: {number(at_half)}")
+        label = f"0.5: {number(at_half)}"
+        axes.plot(0.5, at_half, "o", color=_ACCENT, markersize=5, label=label, clip_on=False)
         axes.plot(
             best,
             curve.at(best),
@@ -115,12 +119,20 @@ def _threshold(system: SystemReport, track: TrackReport) -> Panel:
             markerfacecolor="none",
             color=_SECOND,
             markersize=7,
-            label=f"best, {best:.2g}: {number(curve.at(best))}",
+            label=f"best, {named}: {number(curve.at(best))}",
+            clip_on=False,
         )
-        axes.text(0, floor, "majority label", va="top", fontsize=7.5, color=_MUTED)
+        label = f"majority label: {number(floor)}"
+        axes.axhline(floor, color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)), label=label)
         _legend(axes)
 
     return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+
+
+def _named(best: float, curve: AccuracyByThreshold) -> str:
+    """Return the best threshold with as few digits as have its accuracy, and two or more."""
+    texts = (f"{best:.{digits}g}" for digits in range(2, 18))
+    return next(text for text in texts if curve.at(float(text)) == curve.at(best))
 
 
 def confusion(track: TrackReport) -> list[Panel]:
@@ -199,6 +211,7 @@ def _scatter(system: SystemReport, track: TrackReport) -> Panel:
                 markeredgewidth=0,
                 color=_ACCENT,
                 alpha=0.45,
+                clip_on=False,
             )
         axes.plot(
             spread.shares,
@@ -209,6 +222,7 @@ def _scatter(system: SystemReport, track: TrackReport) -> Panel:
             color=_SECOND,
             linewidth=1,
             label="mean p",
+            clip_on=False,
         )
         _legend(axes)
 
@@ -223,11 +237,12 @@ def _unit_square(axes: Axes, across: str, up: str) -> None:
 
 
 def _legend(axes: Axes) -> None:
-    """Write the legend above the axes, where it hides nothing."""
+    """Write the legend above the axes, where it hides nothing; at most two lines side by side."""
+    lines = len(axes.get_legend_handles_labels()[1])
     axes.legend(
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
-        ncols=2,
+        ncols=2 if lines == 2 else 1,
         frameon=False,
         handlelength=1.4,
         columnspacing=1.2,

@@ -116,7 +116,7 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
             title = shortened(panel.title, round(10 * inches / columns))
             title += f"\n{panel.track}" if several else ""
             _draw(axes, panel)
-            pad = 18 if axes.get_legend() else 4
+            pad = 4 + 14 * _legend_rows(axes)
             axes.set_title(title, fontsize=9, loc="left", color=LIGHT["ink"], pad=pad)
         for axes in grid[len(drawn) :]:
             axes.set_axis_off()
@@ -132,6 +132,13 @@ def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
         f"{panel.star} ({panel.track})" if several else panel.star for panel in drawn if panel.star
     )
     return [line for note in notes for line in textwrap.wrap(note, letters)]
+
+
+def _legend_rows(axes: Axes) -> int:
+    """Return how many rows the legend above the axes has; two lines stand side by side."""
+    legend = axes.get_legend()
+    lines = len(legend.get_texts()) if legend else 0
+    return 1 if lines == 2 else lines
 
 
 @contextmanager
