@@ -113,3 +113,50 @@ def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission):
     done = shroom("score", odd_submission, SAMPLE / "val.model-aware.json", "--all-warnings")
     assert done.returncode == 1
     assert done.stderr.count("[id-string]\n") == 60
+
+
+def test_paths_are_shown_relative_to_the_working_directory(tmp_path):
+    """Whatever was given, absolute or not, and where SHROOM_DATA is absolute."""
+    data, pred = tmp_path / "data" / "semeval2024", tmp_path / "preds" / "val.model-aware.json"
+    data.mkdir(parents=True)
+    pred.parent.mkdir()
+    rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
+    next(row for row in rows if row["tgt"])["src"] = float("nan")
+    (data / "val.model-aware.json").write_text(json.dumps(rows), encoding="utf-8")
+    pred.write_text(json.dumps([{**row, "note": ""} for row in rows]), encoding="utf-8")
+    for line in (
+        ["check", pred, "--gold", data],
+        ["datasets", "describe", "semeval2024", "--no-ci"],
+        ["datasets", "list"],
+        ["leaderboard", tmp_path / "preds", data, "--no-ci"],
+        ["evaluate", "lexical", "--on", "semeval2024", "--no-ci", "--runs", tmp_path / "runs"],
+        ["explain", "lexical", data, "--index", "3"],
+        ["predict", "lexical", data, "-o", tmp_path / "out.zip"],
+    ):
+        done = shroom(*line, cwd=tmp_path, SHROOM_DATA=str(tmp_path / "data"))
+        assert done.returncode == 0, done.stderr
+        assert str(tmp_path) not in done.stdout + done.stderr
+    missing = shroom("check", pred, "--gold", tmp_path / "preds", "--official", cwd=tmp_path)
+    assert str(tmp_path) not in missing.stdout + missing.stderr
+
+
+def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path):
+    """A page is passed on, and its reader has other folders."""
+    preds, gold = tmp_path / "preds & more", tmp_path / "gold.json"
+    for name, key in (("a", "note"), ("b", "label")):
+        (preds / name).mkdir(parents=True)
+        rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
+        text = json.dumps([{**row, key: ""} for row in rows])
+        (preds / name / "val.model-aware.json").write_text(text, encoding="utf-8")
+    gold.write_text((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"), "utf-8")
+    good, page = preds / "a" / "val.model-aware.json", tmp_path / "page.html"
+    for line in (
+        ["report", good, gold, "-o", page, "--resamples", 20, "--trials", 20, "--all-warnings"],
+        ["leaderboard", preds, gold, "--html", page, "--resamples", 20],
+        ["evaluate", "lexical", "--on", gold, "--no-ci", "--html", page, "--runs", tmp_path / "r"],
+    ):
+        done = shroom(*line)
+        assert done.returncode == 0, done.stderr
+        text = page.read_text(encoding="utf-8")
+        assert str(tmp_path) not in text
+        assert ("val.model-aware.json: item 0" in text) == (line[0] != "evaluate")

@@ -15,7 +15,7 @@ from shroom.annotate.log import Log
 from shroom.annotate.rankers.ranking import output_texts
 from shroom.annotate.reading import read
 from shroom.annotate.running import score, uses_precision, waiting
-from shroom.cli.options import INPUT, format_option, say
+from shroom.cli.options import FILE, INPUT, format_option, say
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
 from shroom.kept import computed_anew
@@ -51,7 +51,7 @@ A config:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("config", type=click.Path(exists=True, dir_okay=False))
+@click.argument("config", type=FILE)
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run ended.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
 @click.option(

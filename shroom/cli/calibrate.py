@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from shroom.calibrators import METHODS
-from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, refuse_two_pipes, say
+from shroom.cli.options import FILE, INPUT, OUTPUT, deliver, format_option, refuse_two_pipes, say
 from shroom.problems import ShroomError, printable
 from shroom.writing import prepare, refuse_overwriting, write_files
 
@@ -42,7 +42,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @click.option(
     "--apply",
     "calibrator",
-    type=click.Path(exists=True, dir_okay=False),
+    type=FILE,
     metavar="CALIBRATOR",
     help="Apply this calibrator, instead of fitting one.",
 )
@@ -118,10 +118,9 @@ def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[
     if len(arguments) not in wanted:
         expected = "SUBMISSION and GOLD" if fitting else "SUBMISSION, and perhaps GOLD"
         raise click.UsageError(f"expected {expected}, got {len(arguments)} arguments")
-    for path in arguments:
-        INPUT.convert(path, None, None)
-    refuse_two_pipes(*arguments)
-    return arguments[0], arguments[1] if len(arguments) == 2 else None
+    first, *rest = (INPUT.convert(path, None, None) for path in arguments)
+    refuse_two_pipes(first, *rest)
+    return first, rest[0] if rest else None
 
 
 def _fit(submission: str, gold: str, output: str, how: How, form: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shroom.align import Track, align
 from shroom.check import read_table
-from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.cli.options import INPUT, OUTPUT, PATH, say
 from shroom.columns import check_doubled
 from shroom.datasets import nli_outputs
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
@@ -50,7 +50,7 @@ def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("kind", callback=kind_given, metavar="nli")
-@click.argument("csv", type=click.Path(exists=True))
+@click.argument("csv", type=PATH)
 @click.argument("data", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="A .json file, .zip, or folder.")
 @click.option(

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import OUTPUT, deliver, format_option, interval_options, say
+from shroom.cli.options import (
+    OUTPUT,
+    ShownPath,
+    deliver,
+    deliver_page,
+    format_option,
+    interval_options,
+    say,
+)
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
 from shroom.evaluating.contenders import contenders
@@ -67,7 +75,7 @@ Examples:
 @click.option("--corrupt", is_flag=True, help="Tell also how often p rises on corrupted items.")
 @click.option(
     "--runs",
-    type=click.Path(file_okay=False),
+    type=ShownPath(file_okay=False),
     metavar="FOLDER",
     help="Where p are kept, to go on from.  [default: OUTPUT.runs, or the user's cache]",
 )
@@ -133,7 +141,7 @@ def command(
     if html:
         from shroom.report.matrix_page import page
 
-        deliver(page(matrix), html)
+        deliver_page(page(matrix), html, [*named, *models])
     deliver(render(matrix, form), output)
 
 

@@ -10,6 +10,7 @@ import click
 from shroom.cli.options import (
     INPUT,
     OUTPUT,
+    PATH,
     TRACK_OPTION,
     deliver,
     format_option,
@@ -47,9 +48,7 @@ Examples:
     "--top", type=click.IntRange(1), default=20, show_default=True, help="How many of a track."
 )
 @TRACK_OPTION
-@click.option(
-    "--data", type=click.Path(exists=True), help="Where the texts are, if the gold has none."
-)
+@click.option("--data", type=PATH, help="Where the texts are, if the gold has none.")
 @format_option(
     "text", "json", "csv", about="For people, one json object, or a row for each item and system."
 )

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, interval_options, say
+from shroom.cli.options import (
+    FOLDER,
+    INPUT,
+    OUTPUT,
+    deliver,
+    deliver_page,
+    format_option,
+    interval_options,
+    say,
+)
 from shroom.problems import ShroomError, printable
 from shroom.writing import refuse_overwriting, refuse_unwritable
 
@@ -26,7 +35,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=FOLDER)
 @click.argument("gold", type=INPUT)
 @format_option("text", "json", "csv", "markdown", about="How to show it.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
@@ -78,7 +87,7 @@ def command(
     if html:
         from shroom.report.leaderboard_page import page
 
-        deliver(page(board), html)
+        deliver_page(page(board), html, [folder, gold])
     deliver(render(board, form), output)
     say(f"shroom: {printable(str(path))}: is no submission, and is left out" for path in others)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
-from shroom.documents import is_pipe
+from shroom.documents import is_pipe, shown_path
 from shroom.intervals import METHODS, Intervals
 from shroom.problems import Problems, ShroomError
 from shroom.slices import MORE_SLICES, SLICES
@@ -20,11 +23,24 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class ShownPath(click.Path):
+    """A path, named from here on as messages show it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path relative to the working directory, unless that is longer."""
+        return shown_path(os.fsdecode(super().convert(value, param, ctx)))
+
+
 #: A file, a folder, a zip, or ``-`` for a pipe.
-INPUT = click.Path(exists=True, allow_dash=True)
+INPUT = ShownPath(exists=True, allow_dash=True)
+#: A file, a folder or a zip, but no pipe.
+PATH = ShownPath(exists=True)
+FILE = ShownPath(exists=True, dir_okay=False)
+FOLDER = ShownPath(exists=True, file_okay=False)
 
 
-class _Output(click.Path):
+class _Output(ShownPath):
     """A place to write to; no name is none, as of a variable that is not set."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -274,6 +290,21 @@ def deliver(text: str, output: str | None) -> None:
     from shroom.writing import write_atomically
 
     write_atomically(output, text)
+
+
+def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
+    """Write a page to stdout, or whole to a file; ``paths`` that are absolute are named in it only.
+
+    A page is passed on, and where its maker keeps files says nothing to its readers.
+    """
+    from markupsafe import escape
+
+    for path in sorted(paths, key=len, reverse=True):
+        name = Path(path).name
+        if Path(path).is_absolute() and name:
+            whole = rf"(?<![<\w]){re.escape(escape(path))}(?!\w)"  # not the end of a tag
+            page = re.sub(whole, str(escape(name)).replace("\\", r"\\"), page)
+    deliver(page, output)
 
 
 def say(problems: Problems | Iterable[str]) -> None:

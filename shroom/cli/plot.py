@@ -11,6 +11,7 @@ from shroom.cli.options import (
     INPUT,
     METRICS_OPTION,
     OUTPUT,
+    PATH,
     TRACK_OPTION,
     TRIALS_OPTION,
     interval_options,
@@ -36,7 +37,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
-@click.argument("gold", type=click.Path(exists=True))
+@click.argument("gold", type=PATH)
 @click.option(
     "-o", "--output", type=OUTPUT, required=True, help="The figure: a .svg, .pdf or .png file."
 )

@@ -228,7 +228,7 @@ def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> 
     if not named and data in REGISTRY:
         raise click.UsageError(f"{data} is a detector; which DATA shall it judge?")
     if not anywhere or "://" not in data:
-        INPUT.convert(data, None, None)
+        data = INPUT.convert(data, None, None)
     return (named[0] if named else DEFAULT), data
 
 

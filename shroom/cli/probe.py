@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, interval_options, say
+from shroom.cli.options import FOLDER, INPUT, OUTPUT, deliver, format_option, interval_options, say
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
 from shroom.journal import PARTIAL
@@ -151,7 +151,7 @@ def _train(
 
 @command.command("score", epilog=EXAMPLES)
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
-@click.option("--probe", required=True, type=click.Path(exists=True, file_okay=False))
+@click.option("--probe", required=True, type=FOLDER)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="The questions with probe_score.")
 @click.option("--model", help="The language model, where it no longer is where it was.")
 @run_options(precision=False)
@@ -195,7 +195,7 @@ def _score(
 
 
 @command.command("report", epilog=EXAMPLES)
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=FOLDER)
 @format_option("text", "json", about="A table, or one json object.")
 @click.option("--html", type=OUTPUT, help="A page as well.")
 @click.option("-o", "--output", type=OUTPUT, help="A figure as well: a .svg, .pdf or .png file.")

@@ -13,9 +13,10 @@ from shroom.cli.options import (
     INPUT,
     METRICS_OPTION,
     OUTPUT,
+    PATH,
     TRACK_OPTION,
     TRIALS_OPTION,
-    deliver,
+    deliver_page,
     interval_options,
     say,
 )
@@ -36,7 +37,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
-@click.argument("gold", type=click.Path(exists=True))
+@click.argument("gold", type=PATH)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="The page; - for stdout.")
 @BY_OPTION
 @METRICS_OPTION
@@ -84,7 +85,7 @@ def command(
         items=items,
         track=track,
     )
-    deliver(page(found, command_line(ctx)), output)
+    deliver_page(page(found, command_line(ctx)), output, [*submissions, gold, output])
     say(found.warnings)
     say(f"shroom: {sentence}" for sentence in found.unsliced)
 
@@ -102,6 +103,8 @@ def command_line(ctx: click.Context) -> str:
     """Return the command line again, with what was given and nothing else."""
     words = ["shroom", ctx.info_name or ""]
     for param in ctx.command.params:
+        if param.name not in ctx.params:  # it has no bearing on the page
+            continue
         if ctx.get_parameter_source(param.name or "") != click.core.ParameterSource.COMMANDLINE:
             continue
         value = ctx.params[param.name or ""]

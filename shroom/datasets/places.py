@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.datasets.registry import data_set
+from shroom.documents import shown_path
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shroom.datasets.collection import Collection
     from shroom.problems import Problems
 
@@ -28,7 +28,7 @@ def place_of(name: str) -> Path | None:
 
     for folder in (name, _FOLDERS.get(name, name)):
         if (data_folder() / folder).is_dir():
-            return data_folder() / folder
+            return Path(shown_path(data_folder() / folder))
     return cached(name)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shroom.datasets.forms import DATA_SETS
 from shroom.datasets.registry import data_set, guess, refuse_another
-from shroom.documents import is_pipe
+from shroom.documents import is_pipe, shown_path
 from shroom.problems import ShroomError, nearest, printable
 from shroom.recipe import data_folder
 
@@ -84,14 +84,14 @@ def named(text: str) -> Named:
         raise ShroomError(
             f"{said}: is neither a file nor a data set;{near} write NAME=PATH, with one of {known}"
         )
-    path = _found(name)
-    return _viewed(name, view or None, str(path), f"{text}: taken from {path}")
+    path = shown_path(_found(name))
+    return _viewed(name, view or None, path, f"{text}: taken from {path}")
 
 
 def _viewed(name: str, view: str | None, path: str, note: str = "") -> Named:
     found = data_set(name)
     found.view(view)  # so that an unknown one is told
-    return Named(name, view or next(iter(found.views)), path, note)
+    return Named(name, view or next(iter(found.views)), shown_path(path), note)
 
 
 def _found(name: str) -> Path:
