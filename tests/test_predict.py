@@ -1055,13 +1055,13 @@ def test_every_recipe_is_told_of():
 def test_the_makefiles_recipes_exist():
     text = (ROOT / "Makefile").read_text()
     (default,) = re.findall(r"^RECIPE \?= (\S+)$", text, re.MULTILINE)
-    (light,) = re.findall(r"^LIGHT := (.+)$", text, re.MULTILINE)
     assert Recipe.of(str(BASELINES / f"{default}.toml")).detector == DEFAULT
-    assert default in light.split()
-    for name in light.split():
+    extras = dict(re.findall(r"^EXTRA_(\S+) := (\S+)$", text, re.MULTILINE))
+    assert default in extras
+    for name, extra in extras.items():
         assert (BASELINES / f"{name}.toml").is_file()
         needs = REGISTRY[Recipe.of(str(BASELINES / f"{name}.toml")).detector].needs
-        assert "torch" not in needs
+        assert "torch" not in needs or "models" in extra.split(",")
 
 
 # --- the table of results

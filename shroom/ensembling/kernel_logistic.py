@@ -4,9 +4,6 @@ Log odds are f(x) = b + w·z + (b_task + w_task·z) + g(z, task), where z are th
 columns. All but b are drawn towards 0 by one L2 penalty; g lives in the space of a Gaussian kernel
 (Zhu & Hastie 2005, "Kernel logistic regression and the import vector machine"), spanned by a few
 landmarks (Williams & Seeger 2001, "Using the Nyström method to speed up kernel machines").
-
-Two such models are fitted, one with g and one without, and the mean of their log odds is what the
-fitted model predicts.
 """
 
 from __future__ import annotations
@@ -96,13 +93,8 @@ class KernelLogistic:
         design = made.design(values, tasks)
         penalty = np.full(design.shape[1], 1 / c)
         penalty[0] = 1e-9  # the common intercept is free
-        gold = np.clip(p, _SURE, 1 - _SURE)
-        weights = logistic_weights(design, gold, penalty)
-        linear = slice(0, design.shape[1] - root.shape[1])
-        straight = np.zeros_like(weights)
-        straight[linear] = logistic_weights(design[:, linear], gold, penalty[linear])
-        # Log odds are linear in the weights, so the mean of the weights gives the mean log odds.
-        return cls(bare.mean, scale, bare.tasks, landmarks, root, (weights + straight) / 2)
+        weights = logistic_weights(design, np.clip(p, _SURE, 1 - _SURE), penalty)
+        return cls(bare.mean, scale, bare.tasks, landmarks, root, weights)
 
     def p(self, values: Values, tasks: Words) -> Values:
         """Return p(Hallucination) of each row: shape [n]."""
