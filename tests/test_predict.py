@@ -117,6 +117,7 @@ def test_the_default_recipe_leaves_a_record(tmp_path, out, shroom):
     assert (record["recipe"], record["detector"]) == (DEFAULT, DEFAULT)
     assert record["datapoints"] == {"val.model-aware.json": 1}
     assert re.search("[0-9a-f]{8}", record["weights"])
+    assert record["precision"] == "float32"
     assert {"onnxruntime", "tokenizers", "numpy", "python", "shroom-kit"} <= set(record["versions"])
     (scored,) = record["scores"]
     assert (scored["track"], scored["n"], scored["rho"]) == ("model-aware", 1, None)
