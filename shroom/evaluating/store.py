@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shroom.detectors.training_items import out_of_fold_items
 from shroom.evaluating.subjects import digest_of
 from shroom.inference import RUN
 from shroom.journal import PARTIAL, Journal
@@ -96,6 +97,12 @@ class Store:
             resumed = bool(journal.known)
             began = time.perf_counter()
             how = replace(run, journal=journal, note=notes.setdefault)
+            known = int(out_of_fold_items(contender.detector, datapoints, how).sum())
+            if known:
+                how.note(
+                    f"it was fitted on {known} of these {len(datapoints)} items; their p are out "
+                    "of fold, and were looked up"
+                )
             p = contender.detector.predict(datapoints, how)
             seconds = None if resumed else time.perf_counter() - began
             found = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
