@@ -36,6 +36,7 @@ MODULES = (
     "datasets/__init__.py",
     "datasets/forms.py",
     "decode.py",
+    "delimited.py",
     "documents.py",
     "in_sample.py",
     "intervals.py",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shroom import decode
 from shroom.align import Track, align, check_direction
 from shroom.columns import check_columns, check_has_ids, check_votes
 from shroom.datasets.forms import refuse_another
@@ -235,13 +234,19 @@ def read_table(
     data = document.read(problems)
     if data is None or refuse_another(document, data, problems):
         return None
-    lines = document.is_lines(data)
-    if fast is not None:
-        table: Table | None = fast.table(data, role, document.file, lines=lines, texts=texts)
-        if table is not None:
-            return table
-    items = decode.items(bytes(data), document.file, problems, lines=lines)
-    return None if items is None else tabulate(items, role, document.file, problems)
+    table: Table | None = None
+    of_cells = document.is_table(data)
+    if fast is not None and not of_cells:
+        lines = document.is_lines(data)
+        table = fast.table(data, role, document.file, lines=lines, texts=texts)
+    if table is not None:
+        return table
+    items = document.items(data, problems)
+    if items is None:
+        return None
+    if fast is not None and of_cells:
+        table = fast.from_items(items, role, document.file, texts=texts)
+    return table or tabulate(items, role, document.file, problems)
 
 
 def track_of(table: Table) -> str:

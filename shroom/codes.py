@@ -38,13 +38,15 @@ CODES: dict[str, Code] = {
     # the bytes
     "not-utf8": Code(ERROR, "save the file as UTF-8"),
     "not-json": Code(ERROR, "write the file with a JSON library (json.dump)"),
-    "not-csv": Code(ERROR, "write the file with a CSV library (csv.writer)"),
+    "not-csv": Code(ERROR, "write the file with a CSV library (csv.writer), a header first"),
+    "encoding": Code(WARNING, "save the file as UTF-8; other encodings are guessed"),
+    "column-name": Code(WARNING, "name the columns as expected, or name yours with --columns"),
     "not-a-list": Code(ERROR, "write one JSON list with an object for each datapoint"),
     "empty": Code(ERROR, "write one object for each datapoint"),
     "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
     # the items
     "item-object": Code(ERROR, "write one JSON object for each item"),
-    "key-missing": Code(ERROR, "give every item the key, in CSV the column"),
+    "key-missing": Code(ERROR, "give every item the key, in CSV the column (--columns names it)"),
     "key-unknown": Code(WARNING, "leave the key out (in SHROOM's form, check --fix does it)"),
     "key-doubled": Code(
         WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"

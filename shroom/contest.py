@@ -211,7 +211,7 @@ def _parts(path: Source) -> list[str]:
 
 
 def _without_suffix(file: str) -> str:
-    for suffix in (".gz", ".json", ".jsonl", ".zip"):
+    for suffix in (".gz", ".json", ".jsonl", ".csv", ".tsv", ".zip"):
         file = file.removesuffix(suffix)
     return file
 

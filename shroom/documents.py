@@ -10,14 +10,16 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Union
+from typing import IO, TYPE_CHECKING, Any, Union
 
-from shroom import unpacking
+from shroom import decode, delimited, unpacking
 from shroom.decode import is_json
 from shroom.problems import Problems
+from shroom.submission import Name
+from shroom.table import P
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Source = Union[str, "os.PathLike[str]"]
 
@@ -31,6 +33,8 @@ PIPE = "<stdin>"
 #: What the names of JSON and of CSV files end in.
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 CSV = (".csv", ".csv.gz")
+#: What the names of tables end in that are read in SHROOM's form.
+TABLES = (*CSV, ".tsv", ".tsv.gz")
 #: What a baseline's run leaves beside its submission; it is no part of it.
 RUN_RECORD = "run.json"
 _JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pycache__"}
@@ -65,6 +69,37 @@ class Document:
         if self.base.lower().endswith(JSON):
             return self.base.lower().endswith((".jsonl", ".jsonl.gz"))
         return _begins_with_an_object(data)
+
+    def is_table(self, data: bytes | memoryview) -> bool:
+        """Return whether it is CSV or TSV: by its name or, if that does not tell, its header."""
+        base = self.base.lower()
+        if base.endswith((*JSON, *TABLES)):
+            return base.endswith(TABLES)
+        head = next(heads(data))
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
+            return False
+        columns = delimited.columns_of(head)
+        return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
+
+    def items(self, data: bytes | memoryview, problems: Problems) -> list[Any] | None:
+        """Return the items in its bytes, be it a JSON list, JSON Lines or a table.
+
+        Parameters
+        ----------
+        data : bytes-like
+            What :meth:`read` returns.
+        problems : Problems
+            Gets what is wrong.
+
+        Returns
+        -------
+        list or None
+            ``None`` where it cannot be read; see :func:`shroom.decode.items` and
+            :func:`shroom.delimited.items`.
+        """
+        if self.is_table(data):
+            return delimited.items(bytes(data), self.file, problems)
+        return decode.items(bytes(data), self.file, problems, lines=self.is_lines(data))
 
     def read(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
@@ -120,10 +155,18 @@ class _Wanted:
 
     junk: bool
     endings: tuple[str, ...]
+    table: Callable[[str], Name | None] = Name.meant
 
     @property
     def expected(self) -> str:
         return f"a {self.endings[0]} file"
+
+    def is_document(self, name: str) -> bool:
+        """Return whether a member is one by its name; a table has to tell its split and track."""
+        low = name.lower()
+        if low.endswith(self.endings):
+            return True
+        return not self.junk and low.endswith(TABLES) and self.table(name) is not None
 
     def passes_over(self, name: str) -> bool:
         """Return whether a member is of no interest, and nothing is said of it."""
@@ -133,7 +176,7 @@ class _Wanted:
         """Return whether a member is one; what is neither one nor junk is reported."""
         if self.passes_over(name):
             return False
-        if self.junk or name.lower().endswith(self.endings):
+        if self.junk or self.is_document(name):
             return True
         problems.add("file-ignored", place, self.expected, "another kind of file")
         return False
@@ -166,7 +209,12 @@ def shown_path(path: Source) -> str:
 
 
 def documents(
-    source: Source, problems: Problems, *, junk: bool = False, endings: tuple[str, ...] = JSON
+    source: Source,
+    problems: Problems,
+    *,
+    junk: bool = False,
+    endings: tuple[str, ...] = JSON,
+    table: Callable[[str], Name | None] = Name.meant,
 ) -> list[Document]:
     """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
 
@@ -181,8 +229,10 @@ def documents(
         the organisers' program does.
     endings : tuple of str
         What the names of members end in. A file that is named directly may have any name.
+    table : function
+        What tells split and track of a CSV or TSV file's name; other tables are no documents.
     """
-    wanted = _Wanted(junk, endings)
+    wanted = _Wanted(junk, endings, table)
     if os.fspath(source) == "-":
         if sys.stdin is None:
             problems.add("file-unreadable", PIPE, "a pipe", "none")
@@ -209,7 +259,7 @@ def documents_among_others(
 ) -> list[Document]:
     """Return the documents of gold or data: what else lies beside them is no matter."""
     found_wrong = Problems()
-    found = documents(source, found_wrong, endings=endings)
+    found = documents(source, found_wrong, endings=endings, table=Name.parse)
     for problem in found_wrong:
         if problem.code != "file-ignored":
             problems.add(problem.code, problem.file, problem.expected, problem.found)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from shroom.check import check
 from shroom.codes import ERROR
 from shroom.contest import refuse_piped_gold, system_name
+from shroom.documents import JSON, TABLES
 from shroom.problems import InvalidInput, Problems, ShroomError
+from shroom.submission import Name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from shroom.documents import Source
     from shroom.problems import Problem
 
-_SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".zip")
+_SUFFIXES = (*JSON, ".zip")
 #: What a system that packs folders leaves beside them.
 _JUNK = "__MACOSX"
 
@@ -61,7 +63,7 @@ def submissions_in(
             others.append(path)
         elif path.is_dir():
             found.setdefault(path.name, []).append(path)
-        elif path.name.lower().endswith(_SUFFIXES) and (path.is_file() or not path.exists()):
+        elif _is_submission(path.name) and (path.is_file() or not path.exists()):
             found.setdefault(system_name(path.name) or path.name, []).append(path)
         else:
             others.append(path)
@@ -70,6 +72,13 @@ def submissions_in(
             f"{folder}: has no submission; put a folder, a zip or a .json file for each into it"
         )
     return found, others
+
+
+def _is_submission(name: str) -> bool:
+    """Return whether a file is one by its name; a table has to tell its split and track."""
+    if name.lower().endswith(TABLES):
+        return Name.guess(name) is not None
+    return name.lower().endswith(_SUFFIXES)
 
 
 def checked_entries(

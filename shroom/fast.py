@@ -91,6 +91,23 @@ def table(
     return parallel.table(data, decode, lines=lines) or decode(data)
 
 
+def from_items(items: list[Any], role: Role, file: str, *, texts: bool = False) -> Table | None:
+    """Return the columns of a file's items in which nothing is wrong, else ``None``.
+
+    Parameters
+    ----------
+    items : list
+        The items, of any type.
+    role, file, texts
+        As for :func:`table`.
+    """
+    try:
+        rows = msgspec.convert(items, list[_row_type(role, texts=texts)])  # type: ignore[misc]
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    return _columns(rows, role, file) if rows else None
+
+
 def _row_type(role: Role, *, texts: bool) -> type[Struct]:
     if role is Role.GOLD:
         return _GoldWithTexts if texts else _Gold

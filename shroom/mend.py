@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shroom import decode
 from shroom.check import Checked, check_documents
 from shroom.datasets.forms import refuse_another
-from shroom.documents import Document, documents
+from shroom.documents import JSON, TABLES, Document, documents
 from shroom.problems import Problems, ShroomError, printable, show
 from shroom.rows import id_in, label_in, number_in
 from shroom.submission import Name, named
@@ -101,8 +101,7 @@ def mend(
         content = document.read(told)
         if content is None or refuse_another(document, content, told):
             continue
-        lines = document.is_lines(content)
-        items = decode.items(bytes(content), document.file, told, lines=lines)
+        items = document.items(content, told)
         if items is None or any(item is decode.BROKEN for item in items):
             continue
         rows = [_mend_item(index, item, document.file, log) for index, item in enumerate(items)]
@@ -249,8 +248,9 @@ def _files(mended: list[Document], checked: Checked) -> dict[str, str]:
 
 def _again(document: Document, rows: list[Any]) -> Document:
     """Return a file of the submission with new rows, as a JSON list."""
-    base = document.base.removesuffix(".gz")
-    base = base.removesuffix(".jsonl").removesuffix(".json") if "." in base else base
+    low = document.base.lower()
+    endings = [end for end in (*JSON, *TABLES, ".gz") if low.endswith(end)]
+    longest = max(endings, key=len, default="")
     text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
-    name = f"{base.strip('<>')}.json"
+    name = f"{document.base[: len(low) - len(longest)].strip('<>')}.json"
     return Document(document.file, name, text.encode(), member=document.member)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shroom.codes import CODES, ERROR, WARNING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Problem:
     """One thing that is wrong, and where.
 
     ``index`` counts the items of a file from 0; ``id`` is the item's own. Both are ``None`` for
-    what concerns a whole file.
+    what concerns a whole file. ``line_number`` is where the item begins in a CSV file, from 1.
     """
 
     code: str
@@ -44,6 +44,7 @@ class Problem:
     index: int | None = None
     id: int | str | None = None
     key: str | None = None
+    line_number: int | None = None
 
     @property
     def severity(self) -> str:
@@ -73,8 +74,9 @@ class Problem:
         place = self.file
         if self.index is not None:
             place += f": item {self.index}"
-            if self.id is not None:
-                place += f" (id {self.id})"
+            more = [f"id {self.id}"] if self.id is not None else []
+            more += [f"line {self.line_number}"] if self.line_number is not None else []
+            place += f" ({', '.join(more)})" if more else ""
         if self.key is not None:
             place += f": {self.key}"
         found = f"{self.found}{count}"
@@ -125,7 +127,12 @@ class Problems:
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
     _count: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    _lines: dict[str, Sequence[int]] = field(default_factory=dict)
     all_warnings: ClassVar[bool] = False
+
+    def number_lines(self, file: str, lines: Sequence[int]) -> None:
+        """Keep on which line of a file each item begins, for its problems."""
+        self._lines[file] = lines
 
     def add(self, code: str, file: str, expected: str, found: str, **place: Any) -> None:
         """Add one problem; ``place`` may give ``index``, ``id`` and ``key``."""
@@ -133,6 +140,9 @@ class Problems:
         before = self._count.get((code, file, kind), 0)
         self._count[code, file, kind] = before + 1
         if self._has_room(code, None if before else kind):
+            index, lines = place.get("index"), self._lines.get(file)
+            if lines is not None and index is not None and index < len(lines):
+                place.setdefault("line_number", lines[index])
             self._kept[code].append(Problem(code, file, expected, found, **place))
 
     def _most(self, code: str) -> int | None:

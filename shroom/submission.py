@@ -18,7 +18,7 @@ TRACKS = ("model-agnostic", "model-aware")
 
 _NAME = re.compile(
     r"(?P<split>train|trial|val|test)\.model-(?P<track>aware|agnostic)(?:\.v(?P<version>\d+))?"
-    r"\.jsonl?(?:\.gz)?"
+    r"\.(?:jsonl?|csv|tsv)(?:\.gz)?"
 )
 
 
@@ -63,6 +63,24 @@ class Name:
                 PurePosixPath(name).name,
             )
         )
+
+    @classmethod
+    def meant(cls, name: str) -> Name | None:
+        """Return what a name can only mean that is spelled otherwise, or ``None``.
+
+        Examples
+        --------
+        >>> Name.meant("Test_Model-Agnostic.JSON"), Name.meant("test_or_val.aware.json")
+        (Name(split='test', track='model-agnostic', version=1), None)
+        """
+        words = re.findall(r"[a-z]+", PurePosixPath(name).name.lower())
+        splits = {word for word in words if word in ("train", "trial", "val", "test")}
+        tracks = {
+            track for track in TRACKS for word in words if word.removeprefix("model") == track[6:]
+        }
+        if len(splits) != 1 or len(tracks) != 1:
+            return None
+        return cls(splits.pop(), tracks.pop())
 
     @classmethod
     def _from(cls, match: re.Match[str] | None) -> Name | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -26,6 +27,28 @@ GROUPS = ("task", "model", "ref")
 TEXTS = ("hyp", "src")
 #: Keys that may tell the language of src, the surer one first.
 LANGS = ("src_lang", "lang")
+#: What stands for p in other spellings, in lower case and without punctuation.
+_P_SPELLED = (
+    *("p", "prob", "probability", "phal", "phall", "probhallucination", "hallucinationprob"),
+    *("probabilityhallucination", "probabilityofhallucination", "hallucinationprobability"),
+)
+_SPELLED = {
+    **{re.sub(r"[\W_]", "", key).lower(): key for key in KEYS},
+    **dict.fromkeys(_P_SPELLED, P),
+}
+
+
+def key_meant(name: str) -> str | None:
+    """Return the key that a name can only mean, in whatever spelling; ``None`` where it is unknown.
+
+    A name like ``score`` may be many things, and is not recognised.
+
+    Examples
+    --------
+    >>> key_meant(" P (hallucination)"), key_meant("prob"), key_meant("ID"), key_meant("score")
+    ('p(Hallucination)', 'p(Hallucination)', 'id', None)
+    """
+    return _SPELLED.get(re.sub(r"[\W_]", "", name).lower()) if len(name) < 100 else None
 
 
 class Role(Enum):

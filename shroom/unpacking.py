@@ -27,12 +27,11 @@ class Wanted(Protocol):
     """Which members are documents."""
 
     @property
-    def endings(self) -> tuple[str, ...]:
-        """What their names end in."""
-
-    @property
     def expected(self) -> str:
         """How messages name one."""
+
+    def is_document(self, name: str) -> bool:
+        """Return whether a member is a document by its name."""
 
     def passes_over(self, name: str) -> bool:
         """Return whether a member is of no interest, and nothing is said of it."""
@@ -121,7 +120,7 @@ def _member(
     elif info.compress_type not in (stored, deflated):
         found = f"method {info.compress_type}"
         problems.add("zip-method", place, "a stored or deflated member", found)
-    elif not place.lower().endswith(wanted.endings):
+    elif not wanted.is_document(place):
         return b""
     else:
         with archive.open(info) as stream:

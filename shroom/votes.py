@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom import decode
 from shroom.check import track_of
 from shroom.columns import check_doubled, check_votes
 from shroom.datapoint import Label
@@ -106,8 +105,7 @@ def _read(document: Document, problems: Problems) -> Voted | None:
     data = document.read(problems)
     if data is None or refuse_another(document, data, problems):
         return None
-    lines = document.is_lines(data)
-    items = decode.items(bytes(data), document.file, problems, lines=lines)
+    items = document.items(data, problems)
     if items is None:
         return None
     votes = _votes(items, document.file, problems)

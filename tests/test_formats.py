@@ -43,7 +43,7 @@ ELSEWHERE = {
         "text-string",
     ),
     *("premise-missing", "swapped"),
-    *("not-csv", "row-doubled", "row-dropped", "row-odd", "span-value"),
+    *("row-doubled", "row-dropped", "row-odd", "span-value"),
     *("official", "rho-undefined", "splits-mixed", "track-missing"),
 }
 #: What --fix mends; of it, nothing may be left.

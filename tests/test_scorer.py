@@ -129,6 +129,18 @@ def test_a_submission_of_both_tracks(worker, tmp_path):
     assert result.signature.split("|")[5] in run.page
 
 
+def test_tables_score_as_their_json(worker, tmp_path):
+    from shroom.scoring import score
+
+    lines = [";".join(map(str, row.values())) for row in predictions(20)]
+    table = "\n".join(["Label;prob", *lines]).encode("utf-16")
+    run = worker().submit({"val.model-aware.csv": table})
+    done = run.run()
+    assert (done.returncode, "[column-name]" in done.stderr) == (0, True)
+    as_json = write_json(tmp_path / "json" / "val.model-aware.json", predictions(20))
+    assert run.scores == score(as_json, tmp_path / "input" / "ref").platform_scores()
+
+
 def test_the_test_split_aligns_by_id(worker):
     rows = predictions(20, first_id=100)
     straight = {"test.model-aware.json": rows}

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, deliver, format_option, interval_options, say
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    INPUT,
+    OUTPUT,
+    deliver,
+    format_option,
+    interval_options,
+    say,
+)
 from shroom.writing import refuse_overwriting
 
 if TYPE_CHECKING:
@@ -23,6 +31,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("gold", type=INPUT)
+@COLUMNS_OPTION
 @format_option("text", "json", about="Tables, or one json object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @interval_options(1000, method=False)

@@ -10,7 +10,16 @@ import click
 from click.core import ParameterSource
 
 from shroom.calibrators import METHODS
-from shroom.cli.options import FILE, INPUT, OUTPUT, deliver, format_option, refuse_two_pipes, say
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    FILE,
+    INPUT,
+    OUTPUT,
+    deliver,
+    format_option,
+    refuse_two_pipes,
+    say,
+)
 from shroom.problems import ShroomError, printable
 from shroom.writing import prepare, refuse_overwriting, write_files
 
@@ -72,6 +81,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
     help="Score on the very gold that was fitted on, also by the detector, and say so.",
 )
 @format_option("text", "json", about="Tables, or one json object.")
+@COLUMNS_OPTION
 @click.pass_context
 def command(
     ctx: click.Context,

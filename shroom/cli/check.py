@@ -10,6 +10,7 @@ import click
 from shroom.check import Checked, check
 from shroom.cli import show_all_warnings
 from shroom.cli.options import (
+    COLUMNS_OPTION,
     DATASET_OPTION,
     INPUT,
     OUTPUT,
@@ -29,6 +30,7 @@ Examples:
   shroom check val.model-agnostic.json
   shroom check submission.zip --data test_folder
   shroom check submission/ --gold gold/ --fix mended.zip
+  shroom check predictions.csv --columns p=score,label=pred --fix predictions.json
   shroom check submission.zip --official
 """
 
@@ -37,7 +39,7 @@ Examples:
 @click.argument("submission", type=INPUT)
 @click.option("--gold", type=INPUT, help="The labelled data: for ids, count, order and direction.")
 @click.option("--data", type=INPUT, help="The unlabelled data: for ids, count and order.")
-@click.option("--fix", "out", type=OUTPUT, help="Write the submission with its mechanics mended.")
+@click.option("--fix", "out", type=OUTPUT, help="Write the fixed submission there; see above.")
 @click.option(
     "--all",
     "everything",
@@ -46,6 +48,7 @@ Examples:
     help="Show every problem: each warning, and not 20 errors of a code.",
 )
 @DATASET_OPTION
+@COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="A line for each problem, or one json object.")
 def command(
@@ -61,8 +64,8 @@ def command(
 ) -> int:
     """Tell everything that is wrong with SUBMISSION, and how to mend it.
 
-    SUBMISSION is a file (.json, .jsonl, .gz), a folder, a zip, or - for a pipe. Problems go to
-    stderr, one a line; the exit code is 1 if any of them is an error.
+    SUBMISSION is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe.
+    Problems go to stderr, one a line; the exit code is 1 if any of them is an error.
     """
     refuse_two_pipes(submission, gold, data)
     if gold and data:

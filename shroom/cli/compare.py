@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.options import (
+    COLUMNS_OPTION,
     INPUT,
     METRICS_OPTION,
     OUTPUT,
@@ -35,6 +36,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
+@COLUMNS_OPTION
 @format_option("text", "json", about="Tables, or one json object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @METRICS_OPTION

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, say
 from shroom.documents import is_pipe
 from shroom.ensemble import FOLDS, METHODS, Training, Weighted, out_of_fold
 from shroom.ensembling.columns import Columns
@@ -54,6 +54,7 @@ Examples:
 )
 @click.option("--train-gold", type=INPUT, help="For logistic: the labelled data to fit on.")
 @click.option("--data", type=INPUT, help="The data that the PREDs are about, labelled or not.")
+@COLUMNS_OPTION
 def command(
     *,
     preds: tuple[str, ...],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import OUTPUT, SETTINGS, format_option, say
+from shroom.cli.options import COLUMNS_OPTION, OUTPUT, SETTINGS, format_option, say
 from shroom.cli.predict import detector_and_data
 from shroom.datasets.semeval2024 import read_files
 from shroom.problems import Problems, ShroomError
@@ -30,6 +30,7 @@ Examples:
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("--id", "number", type=int, help="Which datapoint, by its id.")
 @click.option("--index", type=click.IntRange(0), help="Which datapoint, counted from 0.")
+@COLUMNS_OPTION
 @click.option("--html", type=OUTPUT, help="Write a page of its own there as well.")
 @format_option("text", "json", about="A picture for the terminal, or one json object.")
 @click.option("--model", help="The detector's model: a file, a folder or a name on the hub.")

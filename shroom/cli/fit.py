@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from shroom.cli.options import INPUT, OUTPUT, SETTINGS, refuse_two_pipes, say
+from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, SETTINGS, refuse_two_pipes, say
 from shroom.cli.progress import shown_progress
 from shroom.datapoint import Label
 from shroom.datasets.semeval2024 import DataFile, read_files
@@ -44,6 +44,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("detector")
 @click.argument("data", nargs=-1, required=True, type=INPUT)
+@COLUMNS_OPTION
 @click.option("-o", "--output", type=OUTPUT, required=True, help="Where the model goes.")
 @click.option("--model", help="What to begin from: an encoder's folder, or its name on the hub.")
 @SETTINGS

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.options import (
+    COLUMNS_OPTION,
     INPUT,
     OUTPUT,
     PATH,
@@ -39,6 +40,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
+@COLUMNS_OPTION
 @click.option("--hardest", metavar="SYSTEM", help="Items on which this one is most wrong.")
 @click.option("--unsolved", is_flag=True, help="Items that no system labels right.")
 @click.option(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.options import (
+    COLUMNS_OPTION,
     FOLDER,
     INPUT,
     OUTPUT,
@@ -37,6 +38,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("folder", type=FOLDER)
 @click.argument("gold", type=INPUT)
+@COLUMNS_OPTION
 @format_option("text", "json", "csv", "markdown", about="How to show it.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Write a page of its own as well.")

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
+from shroom.delimited import naming
 from shroom.documents import is_pipe, shown_path
 from shroom.intervals import METHODS, Intervals
 from shroom.problems import Problems, ShroomError
 from shroom.slices import MORE_SLICES, SLICES
+from shroom.table import KEYS, P
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,6 +134,31 @@ METRICS_OPTION = click.option(
     help="Further metrics, such as brier,auroc, or all; 'shroom metrics' lists them.",
 )
 
+
+def columns_given(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Read tables by the columns that ``--columns KEY=COLUMN,KEY=COLUMN`` names."""
+    named: dict[str, str] = {}
+    for text in value.split(",") if value else ():
+        short, equals, column = map(str.strip, text.partition("="))
+        key = P if short == "p" else short
+        if not equals or not column:
+            raise click.BadParameter(f"expected KEY=COLUMN, got '{text}'", param=param)
+        if key not in KEYS:
+            known = ", ".join(("p", *KEYS))
+            raise click.BadParameter(f"'{short}' is not one of {known}", param=param)
+        if column in named or key in named.values():
+            raise click.BadParameter(f"'{text}' names a key or a column again", param=param)
+        named[column] = key
+    ctx.with_resource(naming(named))
+
+
+COLUMNS_OPTION = click.option(
+    "--columns",
+    callback=columns_given,
+    expose_value=False,
+    metavar="KEY=COLUMN,...",
+    help="Columns of CSV and TSV files, such as p=score,label=pred.",
+)
 
 TRACK_OPTION = click.option(
     "--track", type=click.Choice(["model-agnostic", "model-aware"]), help="This one alone."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.cache import NO_CACHE, opened
-from shroom.cli.options import INPUT, OUTPUT, SETTINGS, say
+from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, SETTINGS, say
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
@@ -65,6 +65,7 @@ Examples:
 @click.command(epilog=EXAMPLES, options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("-o", "--output", type=OUTPUT, help="A .json file, a .zip, or a folder.")
+@COLUMNS_OPTION
 @click.option("--model", help="A fitted model, a folder of transformers, or a name on the hub.")
 @SETTINGS
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Hallucination where p is greater.")

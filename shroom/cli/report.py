@@ -10,6 +10,7 @@ import click
 
 from shroom.cli.options import (
     BY_OPTION,
+    COLUMNS_OPTION,
     INPUT,
     METRICS_OPTION,
     OUTPUT,
@@ -49,6 +50,7 @@ Examples:
     help="How many of the hardest items to show of each track.",
 )
 @TRACK_OPTION
+@COLUMNS_OPTION
 @TRIALS_OPTION
 @interval_options(1000)
 @click.pass_context

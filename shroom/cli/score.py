@@ -10,6 +10,7 @@ import click
 from shroom.cli import show_all_warnings
 from shroom.cli.options import (
     BY_OPTION,
+    COLUMNS_OPTION,
     DATASET_OPTION,
     INPUT,
     METRICS_OPTION,
@@ -60,6 +61,7 @@ Examples:
     help="Show every problem: each warning, and not 20 errors of a code.",
 )
 @DATASET_OPTION
+@COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' 2024 program did.")
 def command(
     *,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
 from shroom.datasets.semeval2024 import DataFile, read_files
+from shroom.delimited import columns_of
 from shroom.detectors.thresholds import USUAL
 from shroom.problems import Problems, show
 from shroom.rows import number_in
@@ -68,11 +69,11 @@ def read(source: Source, problems: Problems | None = None) -> list[DataFile]:
 
 
 def _holds_pairs(document: Document) -> bool:
-    """Return whether a file has pairs: it is CSV, or its first item has no ``hyp``."""
-    if _is_csv(document):
-        return True
+    """Return whether a file has pairs: its first item has no ``hyp``, but ``hypothesis``."""
     data = document.read(Problems())
     head = b"" if data is None else bytes(data[:_HEAD])
+    if _is_csv(document):
+        return "hyp" not in columns_of(head)
     return b'"hyp"' not in head and b'"hypothesis"' in head
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from shroom.documents import CSV, heads
+from shroom.delimited import columns_of
+from shroom.documents import heads
 from shroom.table import P
 
 if TYPE_CHECKING:
@@ -135,23 +134,16 @@ def _is_said(value: Any) -> bool:
 def row_at(document: Document, data: bytes | memoryview, place: int) -> Mapping[str, Any]:
     """Return a document's row at a place from 0; an empty one where it cannot be read.
 
-    Every row of a CSV is its columns.
+    Every row of a table is its columns.
     """
-    if document.base.lower().endswith(CSV):
-        return dict.fromkeys(_columns(next(heads(data)).decode("utf-8-sig", "replace")))
+    if document.is_table(data):
+        return dict.fromkeys(columns_of(next(heads(data))))
     for head in heads(data):
         objects = _objects(head.decode("utf-8-sig", "replace"))
         row = next(islice(objects, place, None), None)
         if row is not None:
             return row
     return {}
-
-
-def _columns(text: str) -> list[str]:
-    try:
-        return next(csv.reader(io.StringIO(text, newline="")), [])
-    except csv.Error:  # such as a NUL, before Python 3.11
-        return []
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

@@ -57,7 +57,8 @@ def read(source: Source, problems: Problems | None = None) -> list[Datapoint]:
     Parameters
     ----------
     source : path or "-"
-        A file (``.json``, ``.jsonl``, either of them gzipped), a folder, a zip or a pipe.
+        A file (``.json``, ``.jsonl``, ``.csv`` or ``.tsv``, each of them also gzipped), a folder,
+        a zip or a pipe.
     problems : Problems, optional
         Gets the warnings, such as a bare ``NaN`` for a text, each with its place.
 
@@ -97,7 +98,7 @@ def from_document(document: Document, problems: Problems) -> DataFile | None:
     data = document.read(problems)
     if data is None or refuse_another(document, data, problems):
         return None
-    items = decode.items(bytes(data), document.file, problems, lines=document.is_lines(data))
+    items = document.items(data, problems)
     if items is None:
         return None
     return DataFile(document.base, from_items(items, document.file, problems), document.file)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom import decode
 from shroom.check import check_documents
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.datasets.semeval2024 import read_files
@@ -197,8 +196,7 @@ def _nli(document: Document) -> tuple[Values, Values] | None:
     data = document.read(Problems())
     if data is None or CONTRADICTION.encode() not in bytes(data):
         return None
-    lines = document.is_lines(data)
-    items: list[Any] = decode.items(bytes(data), document.file, Problems(), lines=lines) or []
+    items: list[Any] = document.items(data, Problems()) or []
     columns = []
     for key in (CONTRADICTION, ENTAILMENT):
         column = [item.get(key) for item in items]

@@ -80,6 +80,9 @@ def texts() -> dict[str, bytes]:
     """Return the files whose line ends or encodings an editor would hide."""
     bom = b"\xef\xbb\xbf"
     with_hyp = BASE.decode().replace("{", '{"hyp": "Der Löwe", ', 1)
+    table = (HERE / "valid" / "plain.csv").read_text(encoding="utf-8")
+    tgts = iter(["tgt", *["Der Löwe"] * 6])
+    table_with_tgt = "".join(f"{line},{next(tgts)}\n" for line in table.splitlines())
     return {
         "valid/crlf.json": BASE.replace(b"\n", b"\r\n"),
         "valid/crlf.jsonl": LINES.replace(b"\n", b"\r\n"),
@@ -92,6 +95,11 @@ def texts() -> dict[str, bytes]:
         "invalid/surrogate-raw.json": with_hyp.encode().replace("ö".encode(), b"\xed\xa0\x80"),
         "invalid/bom-twice.json": bom + bom + BASE,
         "invalid/nul.json": BASE + b"\0",
+        "valid/bom.csv": bom + table.encode(),
+        "valid/utf-16.csv": b"\xff\xfe" + table_with_tgt.encode("utf-16-le"),
+        "valid/windows-1252.csv": table_with_tgt.encode("cp1252"),
+        "invalid/broken-utf-8.csv": table_with_tgt.encode() + b"\xff",
+        "invalid/nul.csv": table.encode() + b"\0",
     }
 
 
@@ -101,6 +109,7 @@ def gzips() -> dict[str, bytes]:
     return {
         "valid/plain.json.gz": whole,
         "valid/lines.jsonl.gz": gzipped(LINES),
+        "valid/plain.csv.gz": gzipped((HERE / "valid" / "plain.csv").read_bytes()),
         "valid/gzip-named-json.json": whole,
         "valid/gzip-two-parts.json.gz": gzipped(BASE[:100]) + gzipped(BASE[100:]),
         "invalid/truncated.json.gz": whole[: len(whole) // 2],
