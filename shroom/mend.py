@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom import decode
 from shroom.check import Checked, check_documents
 from shroom.datasets.forms import refuse_another
-from shroom.documents import JSON, TABLES, Document, documents
-from shroom.problems import Problems, ShroomError, printable, show
-from shroom.rows import id_in, label_in, number_in
+from shroom.documents import JSON, TABLES, Document, documents, documents_among_others
+from shroom.fixes import Log, fixed
+from shroom.problems import Problems, ShroomError
+from shroom.rows import id_in
 from shroom.submission import Name, named
-from shroom.table import KEYS, TEXTS, TOLERANCE, P
+from shroom.table import TEXTS
 from shroom.writing import names_a_file, refuse_overwriting, write_files
 
 if TYPE_CHECKING:
@@ -44,28 +43,6 @@ class Mended:
     checked: Checked
 
 
-@dataclass
-class _Log:
-    """The lines of what was done, the first ``limit`` of each kind."""
-
-    limit: int | None
-    lines: list[str] = field(default_factory=list)
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def add(self, kind: str, file: str, text: str) -> None:
-        self.counts[file, kind] += 1
-        if self.limit is None or self.counts[file, kind] <= self.limit:
-            self.lines.append(f"mended: {printable(file)}: {text} [{kind}]")
-
-    def all(self) -> list[str]:
-        rest = [
-            f"mended: {printable(file)}: and {count - self.limit} more [{kind}]"
-            for (file, kind), count in self.counts.items()
-            if self.limit is not None and count > self.limit
-        ]
-        return self.lines + rest
-
-
 def mend(
     submission: Source,
     gold: Source | None = None,
@@ -73,10 +50,11 @@ def mend(
     data: Source | None = None,
     limit: int | None = 20,
 ) -> Mended:
-    """Return a submission with numbers out of their strings, labels in their case, and so on.
+    """Return a submission with what has only one reading put right.
 
-    Mended are: numbers and ids in strings, the case of labels, unknown keys, and the order of
-    the rows where ``gold`` or ``data`` tells it. Nothing is guessed: what is missing stays so.
+    That is: the spelling of keys, labels and file names, numbers and ids in strings, p in percent
+    or with a decimal comma, label and p exchanged, and the order of the rows where ``gold`` or
+    ``data`` tells it (see :func:`shroom.fixes.fixed`). What is missing or ambiguous stays so.
 
     Parameters
     ----------
@@ -91,21 +69,16 @@ def mend(
         Nothing is written; see :func:`write`.
     """
     found = Problems(limit)
-    log = _Log(limit)
+    log = Log(limit)
     held_against = gold if gold is not None else data
     mended = []
-    every = documents(submission, found)
+    every = _renamed(documents(submission, found), held_against, log)
     kept = named(every, found)
     for document in every:
         told = found if document in kept else Problems()  # of the others the name is wrong
-        content = document.read(told)
-        if content is None or refuse_another(document, content, told):
-            continue
-        items = document.items(content, told)
-        if items is None or any(item is decode.BROKEN for item in items):
-            continue
-        rows = [_mend_item(index, item, document.file, log) for index, item in enumerate(items)]
-        mended.append((document, rows))
+        items = _items(document, told, log)
+        if items is not None:
+            mended.append((document, fixed(items, document.file, log)))
     _reorder(mended, held_against, log, labelled=gold is not None)
     again = [_again(document, rows) for document, rows in mended]
     well_named = [new for new, (document, _) in zip(again, mended) if document in kept]
@@ -119,7 +92,7 @@ def write(mended: Mended, out: Source, *inputs: Source | None) -> None:
     Raises
     ------
     ShroomError
-        Where ``out`` would touch one of the ``inputs``, or exists while errors remain.
+        Where errors remain, or ``out`` would touch one of the ``inputs``.
     """
     path = Path(out)
     if os.fspath(out) != "-" and not names_a_file(path) and None in map(Name.parse, mended.files):
@@ -135,51 +108,76 @@ def write(mended: Mended, out: Source, *inputs: Source | None) -> None:
     if not mended.files:
         raise ShroomError(f"{out}: not written, since nothing could be read")
     refuse_overwriting([path], inputs)
-    if path.exists() and not mended.checked.ok:
-        raise ShroomError(f"{out}: exists and is not overwritten, since errors remain")
+    if not mended.checked.ok:
+        raise ShroomError(f"{out}: not written, since errors remain")
+    if os.fspath(out).lower().endswith(TABLES):
+        raise ShroomError(f"{out}: what is fixed is written as JSON; name a .json or .jsonl file")
     write_files(path, mended.files, inputs)
 
 
-def _mend_item(index: int, item: Any, file: str, log: _Log) -> Any:
-    if not isinstance(item, dict):
-        return item
-    new = {}
-    if isinstance(item, decode.Doubled):
-        keys = " and ".join(map(show, item.keys_doubled))
-        log.add("key-doubled", file, f"item {index}: kept the last {keys}")
-    for key, value in item.items():
-        if key not in KEYS:
-            log.add("key-unknown", file, f"item {index}: left out {show(key)}")
+def _items(document: Document, problems: Problems, log: Log) -> list[Any] | None:
+    """Return the items of a file all of which can be read; how a table is read is logged."""
+    own = Problems()
+    content = document.read(own)
+    items = None
+    if content is not None and not refuse_another(document, content, own):
+        items = document.items(content, own)
+    if own.errors:
+        problems.extend(own)
+        return None
+    for problem in own:
+        log.add(problem.code, document.file, problem.found)
+    return items
+
+
+def _renamed(every: list[Document], held_against: Source | None, log: Log) -> list[Document]:
+    """Return the files, those that spell their split and track otherwise under the right names."""
+    against = [] if held_against is None else documents_among_others(held_against, Problems())
+    names = [_name(document, against) for document in every]
+    counts = Counter(None if name is None else name.base for name in names)
+    new = []
+    for document, name in zip(every, names):
+        if name is None or counts[name.base] > 1 or name == _told(document):
+            new.append(document)
             continue
-        better = _mend_value(key, value)
-        if better is not value:
-            kinds = {"id": "id-string", "label": "label-value", P: "p-number"}
-            kind = kinds.get(key, "value-finite")
-            log.add(kind, file, f"item {index}: {key}: {show(value)} became {show(better)}")
-        new[key] = better
+        ending = next(end for end in (*JSON, *TABLES, "") if document.base.lower().endswith(end))
+        base = name.base.removesuffix(".json") + ending
+        log.add("file-name", document.file, f"read as {name.base}")
+        new.append(replace(document, base=base))
     return new
 
 
-def _mend_value(key: str, value: Any) -> Any:
-    if key == "id" and isinstance(value, str):
-        number = id_in(value)
-        return value if number is None else number
-    if key == "label":
-        label = label_in(value)
-        return value if label is None or label.value == value else label.value
-    if isinstance(value, float) and not math.isfinite(value) and key not in ("id", "label", P):
-        return ""
-    if key == P and isinstance(value, str):
-        p = number_in(value)
-        if p is not None and math.isfinite(p) and -TOLERANCE <= p <= 1 + TOLERANCE:
-            return p
-    return value
+def _told(document: Document) -> Name | None:
+    """Return what a file's name tells as it is; one that is named directly may have more words."""
+    return (Name.parse if document.member else Name.guess)(document.base)
+
+
+def _name(document: Document, against: list[Document]) -> Name | None:
+    """Return the split and track of a file: by its name or, if that tells nothing, by its ids."""
+    told = _told(document)
+    if told is not None or (len(against) == 1 and not document.member):
+        return told  # one file serves for one that is named directly, whatever they are called
+    name = Name.meant(document.base)
+    if name is not None:
+        return name
+    own = _ids(document)
+    fitting = [Name.parse(each.base) for each in against if own and _ids(each) == own]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _ids(document: Document) -> set[int | None] | None:
+    """Return the ids of a file's items; ``None`` where not every item has one."""
+    data = document.read(Problems())
+    items = None if data is None else document.items(data, Problems())
+    rows = fixed(items or [], document.file, Log(0))
+    ids = {id_in(row.get("id")) if isinstance(row, dict) else None for row in rows}
+    return None if None in ids else ids
 
 
 def _reorder(
     mended: list[tuple[Document, list[Any]]],
     held_against: Source | None,
-    log: _Log,
+    log: Log,
     *,
     labelled: bool,
 ) -> None:
@@ -249,8 +247,9 @@ def _files(mended: list[Document], checked: Checked) -> dict[str, str]:
 def _again(document: Document, rows: list[Any]) -> Document:
     """Return a file of the submission with new rows, as a JSON list."""
     low = document.base.lower()
-    endings = [end for end in (*JSON, *TABLES, ".gz") if low.endswith(end)]
-    longest = max(endings, key=len, default="")
+    longest = max(
+        (end for end in (*JSON, *TABLES, ".gz") if low.endswith(end)), key=len, default=""
+    )
     text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
     name = f"{document.base[: len(low) - len(longest)].strip('<>')}.json"
     return Document(document.file, name, text.encode(), member=document.member)

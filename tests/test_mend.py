@@ -107,9 +107,9 @@ def test_what_is_not_mechanical_stays_and_is_told(tmp_path, shroom, p):
     code, stdout, err = fixed(shroom, path, out)
     assert code == 1
     assert "not valid" in stdout
-    assert "[p-number]" in err
-    mended = json.loads(out.read_text())
-    assert (mended[0]["p(Hallucination)"], mended[1]["p(Hallucination)"]) == (p, 0.5)
+    assert f"item 0: p(Hallucination): expected a number, got {json.dumps(p)} [p-number]" in err
+    assert 'item 1: p(Hallucination): "0.5" became 0.5' in err
+    assert not out.exists()
 
 
 def test_what_exists_is_not_overwritten_while_errors_remain(tmp_path, shroom):
@@ -121,7 +121,7 @@ def test_what_exists_is_not_overwritten_while_errors_remain(tmp_path, shroom):
     code, stdout, err = fixed(shroom, path, out)
     assert code == 1
     assert out.read_text() == "precious"
-    assert "not overwritten" in err
+    assert "not written, since errors remain" in err
     assert "[key-missing]" in err
     assert stdout == "not valid: 1 error, 0 warnings\n"
 
@@ -166,6 +166,24 @@ def test_mending_a_valid_submission_changes_no_prediction(tmp_path):
     result = mend(path)
     assert result.done == []
     assert json.loads(next(iter(result.files.values()))) == rows
+
+
+def test_each_renaming_is_told_once_with_its_count(tmp_path, shroom):
+    rows = [{**row, "p": row.pop("p(Hallucination)")} for row in predictions(1500)]
+    path, out = write_json(tmp_path / "p.json", rows), tmp_path / "out.json"
+    code, _, err = fixed(shroom, path, out)
+    assert code == 0
+    assert err == (
+        f'mended: {path}: "p" renamed to "p(Hallucination)" in 1500 items [key-unknown]\n'
+    )
+    assert json.loads(out.read_text()) == predictions(1500)
+
+
+def test_a_table_is_no_place_for_what_is_fixed(tmp_path, shroom):
+    path = write_json(tmp_path / "p.json", predictions(3))
+    code, _, err = fixed(shroom, path, tmp_path / "out.csv")
+    assert (code, "name a .json or .jsonl file" in err) == (1, True)
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_nothing_to_read_means_nothing_is_written(tmp_path, shroom):

@@ -66,6 +66,11 @@ def command(
 
     SUBMISSION is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe.
     Problems go to stderr, one a line; the exit code is 1 if any of them is an error.
+
+    --fix writes the submission as JSON with what has only one reading put right, and reports each
+    change: keys, labels and file names in other spellings, numbers in strings, p in percent or with
+    a decimal comma, label and p exchanged, and the order. What is ambiguous stays as it is: while
+    errors remain, nothing is written.
     """
     refuse_two_pipes(submission, gold, data)
     if gold and data:
