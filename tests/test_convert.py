@@ -267,7 +267,7 @@ def test_a_folder_of_several_models(shroom, tmp_path):
 def test_a_data_set_has_another_command(shroom, more):
     code, _, told = shroom("convert", "felm", *more)
     assert code == 2
-    assert "expected nli, got 'felm'; the data sets have a command of their own" in told
+    assert "expected nli or table, got 'felm'; the data sets have a command of their own" in told
     assert "shroom datasets convert" in told
 
 

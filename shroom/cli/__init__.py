@@ -28,7 +28,7 @@ VERBS = {
     "agreement": "Tell how far the annotators agree, and what a human would score.",
     "calibrate": "Fit or apply a calibrator and a threshold.",
     "ensemble": "Make one submission out of several.",
-    "convert": "Make a submission from recorded outputs of other tools.",
+    "convert": "Write recorded outputs of other tools, or a table, as JSON.",
     "metrics": "List the metrics, or describe one.",
     "predict": "Run a detector and write its submission.",
     "fit": "Fit a detector on labelled data.",

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
+from shroom import delimited
 from shroom.align import Track, align
 from shroom.check import read_table
-from shroom.cli.options import INPUT, OUTPUT, PATH, say
+from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, PATH, say
 from shroom.columns import check_doubled
 from shroom.datasets import nli_outputs
+from shroom.datasets.converting import as_json
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.detectors.nli import FORMULAS, p_from
 from shroom.detectors.thresholds import USUAL
-from shroom.documents import documents_among_others
+from shroom.documents import TABLES, documents, documents_among_others
 from shroom.predictions import check_made, name_for, text_of
 from shroom.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.submission import Name, latest
 from shroom.table import Role, Table
-from shroom.writing import prepare, write_files
+from shroom.writing import check_ending, prepare, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,22 +39,24 @@ Examples:
   shroom convert nli nli.val.model-aware.csv val.model-aware.json -o predictions.json
   shroom convert nli nli.test.model-aware.csv data_folder -o submission.zip
   shroom convert nli csv_folder data_folder --model my-mnli -o submissions/my-mnli
+  shroom convert table predictions.csv --columns p=score,label=pred -o predictions.json
 """
 
 
 def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return whose outputs are converted; for a data set there is another command."""
+    """Return what is converted; for a data set there is another command."""
     del ctx
-    if value != "nli":
+    if value not in ("nli", "table"):
         hint = "the data sets have a command of their own: shroom datasets convert"
-        raise click.BadParameter(f"expected nli, got '{printable(value)}'; {hint}", param=param)
+        found = printable(value)
+        raise click.BadParameter(f"expected nli or table, got '{found}'; {hint}", param=param)
     return value
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("kind", callback=kind_given, metavar="nli")
+@click.argument("kind", callback=kind_given, metavar="{nli|table}")
 @click.argument("csv", type=PATH)
-@click.argument("data", type=INPUT)
+@click.argument("data", type=INPUT, required=False)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="A .json file, .zip, or folder.")
 @click.option(
     "--score",
@@ -62,16 +67,27 @@ def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="p(Hallucination) from C(ontradiction) and E(ntailment).",
 )
 @click.option("--model", help="Of a folder with several models' files, whose names begin so.")
+@COLUMNS_OPTION
 def command(
-    *, kind: str, csv: str, data: str, output: str, formula: str, model: str | None
+    *, kind: str, csv: str, data: str | None, output: str, formula: str, model: str | None
 ) -> None:
-    """Make a submission from what another tool has recorded: for now, an NLI model's outputs.
+    """Write what another tool has recorded as JSON: an NLI model's outputs, or any table.
 
-    CSV is a file with the columns p(Contr), perhaps p(Entl), and id where DATA has ids, or a
-    folder with one model's files. DATA is the file that they are about, or a folder or zip from
-    which it is chosen by the split and track in the CSV's name. Without p(Entl), p is p(Contr).
+    table: CSV is a CSV or TSV file of predictions, gold or data, a folder or zip of such files, or
+    - for a pipe; each row becomes an object with all columns. 'shroom check' checks the result.
+
+    nli: a submission is made. CSV is a file with the columns p(Contr), perhaps p(Entl), and id
+    where DATA has ids, or a folder with one model's files. DATA is the file that they are about, or
+    a folder or zip from which it is chosen by the split and track in the CSV's name. Without
+    p(Entl), p is p(Contr).
     """
-    del kind  # there is one
+    if kind == "table":
+        if data is not None:
+            raise click.UsageError("table takes no DATA")
+        _write_tables(csv, output)
+        return
+    if data is None:
+        raise click.UsageError("nli needs DATA, which the outputs are about")
     problems = Problems()
     sources = nli_outputs.files(csv, model)
     found = documents_among_others(data, problems)
@@ -91,6 +107,28 @@ def command(
     write_files(output, made, [csv, data])
     count = sum(one.track.predictions.n for one in converted if one)
     say([f"wrote {count} predictions to {output}"])
+
+
+def _write_tables(source: str, output: str) -> None:
+    """Write tables as JSON, each under its own name."""
+    check_ending(output, ".json", ".jsonl")
+    problems = Problems()
+    made, count = {}, 0
+    for document in documents(source, problems, endings=TABLES):
+        data = document.read(problems)
+        items = None if data is None else delimited.items(bytes(data), document.file, problems)
+        base = PurePath(document.base)
+        name = f"{(base.with_suffix('') if base.suffix.lower() == '.gz' else base).stem}.json"
+        if name in made:
+            raise ShroomError(f"{document.file}: another file would be written as {name}, too")
+        made[name] = as_json(items or [])
+        count += len(items or [])
+    if problems.errors:
+        raise InvalidInput(problems)
+    prepare(output, list(made), [source])
+    say(problems)
+    write_files(output, made, [source])
+    say([f"wrote {count} rows to {output}"])
 
 
 @dataclass(frozen=True, eq=False)
