@@ -97,10 +97,10 @@ class Store:
             resumed = bool(journal.known)
             began = time.perf_counter()
             how = replace(run, journal=journal, note=notes.setdefault)
-            known = int(out_of_fold_items(contender.detector, datapoints, how).sum())
-            if known:
+            unseen = int(out_of_fold_items(contender.detector, datapoints, how).sum())
+            if unseen:
                 how.note(
-                    f"it was fitted on {known} of these {len(datapoints)} items; their p are out "
+                    f"it was fitted on {unseen} of these {len(datapoints)} items; their p are out "
                     "of fold, and were looked up"
                 )
             p = contender.detector.predict(datapoints, how)
