@@ -539,13 +539,13 @@ def test_damaged_scores_are_made_anew_and_counted(shroom, tmp_path, config):
     assert f"note: {log}: 1 line is damaged; what it held is computed anew\n" in err
 
 
-def test_a_number_that_no_float_holds_is_read_as_none(shroom, tmp_path):
+def test_a_number_that_no_float_holds_is_refused(shroom, tmp_path):
     said = [{"text": "A", "rm_score": 10**400}, {"text": "B", "gpt_judgement_score": 0}]
     rows = [{"question": "Q?", "answer": "A", "generation": [*said, {"text": "C"}]}]
     rows[0]["generation"][2]["gpt_judgement_score"] = 1
     given = lines(tmp_path / "in.jsonl", rows)
     code, _, err = shroom("rank", given, "-o", tmp_path / "o.jsonl", "--ranker", "length")
-    assert (code, "rm_score: expected a finite number (read as none)" in err) == (0, True)
+    assert (code, "rm_score: expected numbers of at most 1e+300, got 1000" in err) == (1, True)
 
 
 def test_paths_in_lists_are_beside_the_config_as_well(config):

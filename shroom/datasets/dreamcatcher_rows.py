@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import math
 from typing import TYPE_CHECKING, Any
 
 from shroom.datasets.dreamcatcher_records import (
@@ -191,8 +191,7 @@ def _objects(value: Any) -> TypeGuard[list[dict[str, Any]]]:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    # No float holds a greater whole number.
-    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+    return type(value) is int or (type(value) is float and math.isfinite(value))
 
 
 def _stood_as(generation: Generation, row: Mapping[str, Any]) -> bool:

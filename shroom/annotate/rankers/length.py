@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shroom.annotate.base import Ranked, normal, value_of
 from shroom.annotate.rankers.ranking import notes_on, with_ranking
-from shroom.annotate.rankers.scaled import Scaled
+from shroom.annotate.rankers.scaled import Scaled, refuse_great
 from shroom.detectors import settings
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ class Length:
         Raises
         ------
         ShroomError
-            Where no generation has any of the scores.
+            Where no generation has any of the scores, or one is too great to compute with.
         """
+        refuse_great("rm_score", (each.rm_score or 0 for q in questions for each in q.generation))
         table = Scaled.of(questions, LONG)
         limits = {**table.percentiles(50), **_fixed(table)}
         made = [self._ranked(question, table, limits) for question in questions]

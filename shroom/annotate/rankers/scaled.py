@@ -11,7 +11,7 @@ from shroom.annotate.base import normal, value_of
 from shroom.problems import ShroomError, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 
 #: Far beyond any score; the distance of two greater ones may be more than a float can be.
 _MOST = 1e300
+
+
+def refuse_great(name: str, values: Iterable[float]) -> None:
+    """Refuse numbers that cannot be computed with.
+
+    Raises
+    ------
+    ShroomError
+        With the first of them.
+    """
+    for value in values:
+        if not abs(value) <= _MOST:
+            said = f"expected numbers of at most {_MOST:g}, got {show(value)}"
+            raise ShroomError(f"{name}: {said}; mend it, or name other scores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +69,7 @@ class Scaled:
             if odd:
                 said = f"expected numbers, got {show(odd[0])}"
                 raise ShroomError(f"{name}: {said}; name other scores")
-            great = [value for value in values if not abs(value) <= _MOST]
-            if great:
-                said = f"expected numbers of at most {_MOST:g}, got {show(great[0])}"
-                raise ShroomError(f"{name}: {said}; mend it, or name other scores")
+            refuse_great(name, values)
             found[name] = np.array(values, np.float64)
         absent = tuple(name for name, column in found.items() if not len(column))
         if len(absent) == len(found):
