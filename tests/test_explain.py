@@ -454,3 +454,21 @@ def test_notes_go_to_stderr(explained, tmp_path, monkeypatch):
     assert code == 0
     assert "note: the hypothesis has 1000 words" in err
     assert len(json.loads(out)["words"]) <= MOST
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_it_is_written_to_a_file(explained, data, tmp_path, form):
+    arguments = ("lexical", data, "--id", 33, "--format", form)
+    (_, shown, _), path = explained(*arguments), tmp_path / "words.out"
+    code, out, err = explained(*arguments, "-o", path)
+    assert (code, out) == (0, ""), err
+    assert path.read_text(encoding="utf-8") == shown
+    assert "\x1b" not in shown
+
+
+def test_the_page_needs_a_file_of_its_own(explained, data, tmp_path):
+    page = tmp_path / "page.html"
+    code, _, err = explained("lexical", data, "--id", 33, "-o", page, "--html", page)
+    assert code == 2
+    assert "a file of its own" in err
+    assert not page.exists()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import COLUMNS_OPTION, OUTPUT, SETTINGS, format_option, say
+from shroom.cli.options import COLUMNS_OPTION, OUTPUT, SETTINGS, deliver, format_option, say
 from shroom.cli.predict import detector_and_data
 from shroom.datasets.semeval2024 import read_files
 from shroom.problems import Problems, ShroomError
@@ -30,6 +32,7 @@ Examples:
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("--id", "number", type=int, help="Which datapoint, by its id.")
 @click.option("--index", type=click.IntRange(0), help="Which datapoint, counted from 0.")
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @COLUMNS_OPTION
 @click.option("--html", type=OUTPUT, help="Write a page of its own there as well.")
 @format_option("text", "json", about="A picture for the terminal, or one json object.")
@@ -41,6 +44,7 @@ def command(
     arguments: tuple[str, ...],
     number: int | None,
     index: int | None,
+    output: str | None,
     html: str | None,
     form: str,
     model: str | None,
@@ -60,8 +64,10 @@ def command(
     from shroom.recipe import Recipe
     from shroom.writing import refuse_overwriting, write_atomically
 
-    if html:
-        refuse_overwriting([html], [data, model])
+    targets = [path for path in (output, html) if path and path != "-"]
+    if len({os.path.realpath(path) for path in targets}) < len(targets):
+        raise click.UsageError("the page (--html) needs a file of its own")
+    refuse_overwriting(targets, [data, model])
     recipe = Recipe.of(detector)
     chosen = recipe.make(**{**settings, **({"model": model} if model else {})})
     run = Run(
@@ -78,7 +84,7 @@ def command(
         from shroom.report.words import as_page
 
         write_atomically(html, as_page(told))
-    _show(told, form)
+    _show(told, form, output)
 
 
 @dataclass(frozen=True)
@@ -138,14 +144,17 @@ def _told(chosen: Any, found: _Found, run: Run) -> Told:
     return Told(explanation, chosen.name, f"{found.base}, {place}", limit, held, about)
 
 
-def _show(told: Told, form: str) -> None:
+def _show(told: Told, form: str, output: str | None) -> None:
     from shroom.report.words import as_json, as_text
 
     if form == "json":
-        click.echo(as_json(told), nl=False)
+        deliver(as_json(told), output)
         return
     from rich.console import Console
 
-    console = Console(highlight=False)
+    to_file = output not in (None, "-")
+    console = Console(highlight=False, file=io.StringIO() if to_file else None)
     colours = None if console.no_color else console.color_system
     console.print(as_text(told, colours), soft_wrap=not console.is_terminal)
+    if isinstance(console.file, io.StringIO):
+        deliver(console.file.getvalue(), output)
