@@ -22,6 +22,7 @@ from shroom.citation_scores import citation_scores
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.describing.describing import describe
 from shroom.describing.description import FileRecords, named
+from shroom.documents import shown_path
 from shroom.intervals import NO_INTERVALS, USUAL
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.span_agreement import CharacterVotes
@@ -480,7 +481,7 @@ def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
         return
     assert (code, out) == (1, "")
     assert f"this has the form of {given}, not of {named_as}" in err
-    assert f"'shroom datasets describe {given} {small[given]}'" in err
+    assert f"'shroom datasets describe {given} {shown_path(small[given])}'" in err
 
 
 def test_what_is_of_no_data_set_is_told_as_the_reader_tells_it(tmp_path, shroom):
@@ -748,6 +749,27 @@ def test_the_overview_imports_no_command():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "shroom.cli.datasets"
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", list(FOLDERS))
+def test_tables_of_official_data_fit_into_100_columns(name, shroom):
+    _, out, _ = shroom("datasets", "describe", name, DATA / FOLDERS[name], "--resamples", 20)
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, shroom):
+    records = [{**MARKED, "lang": "EN"}, {**MARKED, "id": "val-en-2", "model_output_text": "Bo"}]
+    folder = tmp_path / ("f" * 90)
+    first = save(folder / f"a{'b' * 120}c.jsonl", *records)
+    second = save(folder / f"a{'b' * 120}d.jsonl", {**records[0], "id": "val-en-3"})
+    code, out, err = shroom("datasets", "describe", "mushroom2025", first, second)
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0] == f"in {folder}:"
+    assert max(map(len, lines[1:])) <= 100
+    assert any(line.startswith("ab") and "bc.jsonl" in line for line in lines)
+    assert any(line.startswith("ab") and "bd.jsonl" in line for line in lines)
 
 
 def test_the_sample_as_the_docs_describe_it(shroom):
