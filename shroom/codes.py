@@ -47,7 +47,9 @@ CODES: dict[str, Code] = {
     # the items
     "item-object": Code(ERROR, "write one JSON object for each item"),
     "key-missing": Code(ERROR, "give every item the key, in CSV the column (--columns names it)"),
-    "key-unknown": Code(WARNING, "leave the key out (in SHROOM's form, check --fix does it)"),
+    "key-unknown": Code(
+        WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"
+    ),
     "key-doubled": Code(
         WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"
     ),
@@ -59,7 +61,9 @@ CODES: dict[str, Code] = {
         ERROR, "write p as a JSON number (in SHROOM's form, check --fix mends strings)"
     ),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
-    "p-range": Code(ERROR, "scale p into [0, 1]"),
+    "p-range": Code(
+        ERROR, "scale p into [0, 1] (in SHROOM's form, check --fix divides percentages)"
+    ),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
     "id-integer": Code(ERROR, "copy the id as the data file has it"),
     "id-string": Code(WARNING, "write the id as a number, without quotes (--fix does it)"),
