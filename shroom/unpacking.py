@@ -18,9 +18,20 @@ if TYPE_CHECKING:
 MAX_MEMBERS = 1000
 #: Bytes of all documents out of one zip, or of one out of a gzip file.
 MAX_BYTES = 1 << 30
-#: Beyond a megabyte, predictions that shrink to less than this part are no predictions.
-MAX_RATIO = 200
-_RATIO_FROM = 1 << 20
+#: Beyond so many bytes, predictions that shrink to less than this part are no predictions. Long
+#: texts that repeat shrink as much, but do not come near this size.
+MAX_RATIO, RATIO_FROM = 200, 1 << 26
+
+
+def is_absurd(size: int, packed: int) -> bool:
+    """Return whether so many bytes out of so many packed ones are refused.
+
+    Examples
+    --------
+    >>> is_absurd(RATIO_FROM, 1), is_absurd(RATIO_FROM + 1, 1)
+    (False, True)
+    """
+    return size > max(RATIO_FROM, MAX_RATIO * packed)
 
 
 class Wanted(Protocol):
@@ -166,7 +177,7 @@ def _inflated(
             expected = f"at most {MAX_BYTES >> 20} MiB in all"
             problems.add("too-large", file, expected, "more")
             return None
-        if size > _RATIO_FROM and size > MAX_RATIO * max(packed, 1):
+        if is_absurd(size, packed):
             expected = f"at most {MAX_RATIO} times its packed size"
             problems.add("absurd-ratio", file, expected, f"over {size} bytes out of {packed}")
             return None

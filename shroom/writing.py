@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from shroom.documents import is_junk
 from shroom.problems import ShroomError
+from shroom.unpacking import is_absurd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -186,11 +187,12 @@ def encoded(name: str, text: str) -> bytes:
     """
     if name.endswith((".jsonl", ".jsonl.gz")):
         text = "".join(json.dumps(row) + "\n" for row in json.loads(text))
+    data = text.encode()
     if not name.endswith(".gz"):
-        return text.encode()
+        return data
     import gzip
 
-    return gzip.compress(text.encode(), mtime=0)
+    return gzip.compress(data, 0 if _shrinks_too_far(data) else 9, mtime=0)
 
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:
@@ -208,8 +210,17 @@ def zipped(files: Mapping[str, str | bytes]) -> bytes:
         for name, content in sorted(files.items()):
             member = zipfile.ZipInfo(name)  # its time is fixed, and 1980
             member.external_attr = 0o644 << 16
-            archive.writestr(member, content, zipfile.ZIP_DEFLATED)
+            data = content.encode() if isinstance(content, str) else content
+            stored = _shrinks_too_far(data)
+            archive.writestr(member, data, zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED)
     return stream.getvalue()
+
+
+def _shrinks_too_far(data: bytes) -> bool:
+    """Return whether data would be refused, once compressed, as a zip bomb is."""
+    import zlib
+
+    return is_absurd(len(data), 0) and is_absurd(len(data), len(zlib.compress(data)))
 
 
 def _umask() -> int:

@@ -32,7 +32,7 @@ REST = re.compile(r"(warning: )?.+: and \d+ more \[[a-z0-9-]+\]")
 MEND = re.compile(r"  to mend \[[a-z0-9-]+\]: .+")
 #: What no small file here can cause: sizes and paths (tested below), the gold, other commands.
 ELSEWHERE = {
-    *("file-unreadable", "too-large", "zip-members"),
+    *("absurd-ratio", "file-unreadable", "too-large", "zip-members"),
     *(
         "gold-skipped",
         "gold-unlabelled",
@@ -284,6 +284,12 @@ def test_too_large(path, monkeypatch):
     monkeypatch.setattr(shroom.unpacking, "MAX_BYTES", 100)
     checked = check(FORMATS / "valid" / path)
     assert checked.problems.codes == {"too-large"}
+
+
+@pytest.mark.parametrize("path", ["absurd.json.gz", "absurd.zip", "absurd-gzip-inside.zip"])
+def test_absurd_ratio(path, monkeypatch):
+    monkeypatch.setattr(shroom.unpacking, "RATIO_FROM", 1_000_000)
+    assert check(FORMATS / "invalid" / path).problems.codes == {"absurd-ratio"}
 
 
 @pytest.mark.parametrize("path", ["two-tracks", "deflated.zip"])

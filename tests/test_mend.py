@@ -186,6 +186,22 @@ def test_a_table_is_no_place_for_what_is_fixed(tmp_path, shroom):
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.parametrize("name", ["out.zip", "out.json.gz"])
+@pytest.mark.parametrize("refused_from", [None, 1 << 20])
+def test_long_texts_that_repeat_are_written_as_they_can_be_read(
+    name, refused_from, tmp_path, shroom, monkeypatch
+):
+    if refused_from:  # what is beyond the limit is written without compression
+        monkeypatch.setattr("shroom.unpacking.RATIO_FROM", refused_from)
+    rows = [{**row, "src": "word " * 20_000} for row in predictions(40)]
+    path = write_json(tmp_path / "val.model-aware.json", rows)
+    assert fixed(shroom, path, tmp_path / name)[0] == 0
+    assert (tmp_path / name).stat().st_size < (5_000_000 if refused_from else 20_000)
+    checked = check(tmp_path / name)
+    assert checked.ok
+    assert checked.tracks[0].predictions.n == 40
+
+
 def test_nothing_to_read_means_nothing_is_written(tmp_path, shroom):
     path = tmp_path / "p.json"
     path.write_text("no json")
