@@ -2,9 +2,11 @@
 
 import itertools
 import re
+import subprocess
+import sys
 
 import pytest
-from conftest import BROWSER, DATA, gold, predictions, write_json
+from conftest import BROWSER, DATA, ROOT, gold, predictions, write_json
 from playwright.sync_api import sync_playwright
 
 from shroom.intervals import Intervals
@@ -269,3 +271,23 @@ def test_the_leaderboard_of_all_real_systems(visit):
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert opened.quiet()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The documentation as ``make docs`` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["benchmarks", "datasets", "metrics"])
+def test_tables_of_the_documentation_are_not_cut(browser, site, name):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((site / name / "index.html").as_uri())
+    cut = "tables => tables.map(t => t.scrollWidth - t.parentElement.clientWidth)"
+    beyond = page.eval_on_selector_all("table", cut)
+    page.close()
+    assert beyond
+    assert max(beyond) <= 0
