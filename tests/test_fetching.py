@@ -456,13 +456,15 @@ def test_the_next_run_goes_on_from_the_part(start, publish):
 
 
 def test_a_length_that_no_file_has_does_not_count(start, publish):
-    def answer(_, asked):
-        return (416, {"Content-Range": f"bytes */{'9' * 5000}"}, b"") if asked else CONTENT
+    def answer(_, number):
+        return CONTENT if number else (416, {"Content-Range": f"bytes */{'9' * 5000}"}, b"")
 
-    folder = publish(start(answer).url)
+    server = start(answer)
+    folder = publish(server.url)
     folder.mkdir(parents=True)
     (folder / "all.jsonl.part").write_bytes(CONTENT[:HALF])
     fetch("felm")
+    assert server.ranges == [f"bytes={HALF}-", None]
     assert (folder / "all.jsonl").read_bytes() == CONTENT
 
 
