@@ -46,6 +46,8 @@ MODULES = (
     "metrics/confusion.py",
     "metrics/correlation.py",
     "metrics/resampling.py",
+    "pipes.py",
+    "printing.py",
     "problems.py",
     "report/__init__.py",
     "report/html.py",

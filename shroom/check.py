@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shroom import unpacking
 from shroom.align import Track, align, check_direction
 from shroom.columns import check_columns, check_has_ids, check_votes
 from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents, documents_among_others
 from shroom.in_sample import mark
-from shroom.problems import InvalidInput, Problems, show
+from shroom.problems import InvalidInput, Problems, Stopped, show
 from shroom.rows import tabulate
 from shroom.submission import Name, latest, named
 from shroom.table import P, Role, Table
@@ -86,7 +87,7 @@ def check(
     (True, 60)
     """
     problems = Problems(limit)
-    found = documents(submission, problems)
+    found = documents(submission, problems, submission=True)
     checked = check_documents(found, gold, data=data, splits=splits, texts=texts, problems=problems)
     mark(checked.tracks, submission, found, problems)
     for track in checked.tracks:
@@ -234,19 +235,37 @@ def read_table(
     data = document.read(problems)
     if data is None or refuse_another(document, data, problems):
         return None
-    table: Table | None = None
-    of_cells = document.is_table(data)
-    if fast is not None and not of_cells:
+    if fast is not None:
+        table = _read_fast(document, data, role, problems, texts=texts)
+        if table is not None:
+            return table
+    if role is Role.PREDICTIONS and len(data) > unpacking.MAX_BYTES:
+        unpacking.report_too_large(document.file, problems, unpacking.MAX_BYTES)
+        return None
+    try:
+        return tabulate(document.each(data, problems), role, document.file, problems)
+    except Stopped:
+        return None
+
+
+def _read_fast(
+    document: Document, data: bytes | memoryview, role: Role, problems: Problems, *, texts: bool
+) -> Table | None:
+    """Return a document's rows as columns; ``None`` where anything is wrong with them."""
+    assert fast is not None  # noqa: S101 - for mypy
+    table: Table | None
+    if not document.is_table(data):
         lines = document.is_lines(data)
         table = fast.table(data, role, document.file, lines=lines, texts=texts)
-    if table is not None:
         return table
-    items = document.items(data, problems)
-    if items is None:
+    own = Problems(problems.limit)
+    try:
+        table = fast.from_items(document.each(data, own), role, document.file, texts=texts)
+    except Stopped:
         return None
-    if fast is not None and of_cells:
-        table = fast.from_items(items, role, document.file, texts=texts)
-    return table or tabulate(items, role, document.file, problems)
+    if table is not None:
+        problems.extend(own)
+    return table
 
 
 def track_of(table: Table) -> str:

@@ -19,12 +19,14 @@ class Code(NamedTuple):
 CODES: dict[str, Code] = {
     # the container
     "file-unreadable": Code(ERROR, "check the path and its permissions"),
+    "not-a-file": Code(ERROR, "hand in the file itself, not a link to it"),
     "zip-broken": Code(ERROR, "make the zip again and compare its size after the upload"),
     "zip-encrypted": Code(ERROR, "make the zip again without a password"),
     "zip-method": Code(ERROR, "make the zip again with the ordinary method (deflate)"),
     "zip-nested": Code(ERROR, "zip the .json files themselves, not a zip of them"),
     "zip-members": Code(ERROR, "zip the prediction files only"),
     "too-large": Code(ERROR, "hand in the prediction files only, without the texts"),
+    "too-many": Code(ERROR, "correct what is listed, then check the file again"),
     "absurd-ratio": Code(ERROR, "zip the prediction files only; this looks like a zip bomb"),
     "gzip-broken": Code(ERROR, "compress the file again, or hand it in uncompressed"),
     "no-file": Code(

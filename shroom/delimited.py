@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from shroom.decode import BROKEN, is_json
-from shroom.problems import show
+from shroom.problems import Stopped, show
 from shroom.table import EVIDENCE, KEYS, P, key_meant
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20
-#: Characters of one cell, and separators in one line.
-MAX_CELL, MAX_SEPARATORS = 1 << 24, 1_000_000
+#: Characters of one cell, separators in one line, and lines of one file.
+MAX_CELL, MAX_SEPARATORS, MAX_LINES = 1 << 24, 1_000_000, 2_000_000
 _SEPARATORS = (",", ";", "\t")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NUMBER = re.compile(
@@ -54,7 +54,7 @@ def naming(columns: Mapping[str, str]) -> Iterator[None]:
     --------
     >>> from shroom.problems import Problems
     >>> with naming({"score": "p(Hallucination)"}):
-    ...     items(b"label;score\nHallucination;.75\n", "a.csv", Problems())
+    ...     list(each(b"label;score\nHallucination;.75\n", "a.csv", Problems()))
     [{'label': 'Hallucination', 'p(Hallucination)': 0.75}]
     """
     token = _NAMED.set(columns)
@@ -64,8 +64,8 @@ def naming(columns: Mapping[str, str]) -> Iterator[None]:
         _NAMED.reset(token)
 
 
-def items(data: bytes, file: str, problems: Problems) -> list[Any] | None:
-    r"""Return a table's rows as items, or ``None`` where it cannot be read.
+def each(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
+    r"""Yield a table's rows as items, one by one.
 
     A cell of ``id``, ``p(Hallucination)`` or ``labels`` becomes the number or list that it holds,
     and stays a text where it holds none. Empty cells of these and of ``label`` are left out. A
@@ -81,34 +81,40 @@ def items(data: bytes, file: str, problems: Problems) -> list[Any] | None:
         Gets ``not-csv``, ``not-utf8``, ``empty``, ``too-large``, the warnings ``encoding`` and
         ``column-name``, and the line of each item.
 
+    Raises
+    ------
+    Stopped
+        Where the rest cannot be read; the reason is among the problems.
+
     Examples
     --------
     >>> from shroom.problems import Problems
     >>> problems = Problems()
-    >>> items(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems)
+    >>> list(each(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems))
     [{'id': 7, 'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
     >>> [problem.found for problem in problems]
     ['"ID", "Label", "prob" (read as these)']
     """
     text = _text(data, file, problems)
     if text is None:
-        return None
-    limit = csv.field_size_limit(MAX_CELL)
+        raise Stopped(problems)
+    limit, empty = csv.field_size_limit(MAX_CELL), True
     try:
         separator, header = _form(text)
         columns = _columns(header, file, problems)
         if columns is None:
-            return None
-        found = _items(_records(text, separator), columns, file, problems)
+            raise Stopped(problems)
+        for item in _items(_records(text, separator), columns, file, problems):
+            empty = False
+            yield item
     except csv.Error as error:
         problems.add("not-csv", file, "CSV", str(error))
-        return None
+        raise Stopped(problems) from error
     finally:
         csv.field_size_limit(limit)
-    if not found:
+    if empty:
         problems.add("empty", file, "a line for each item", "only a header")
-        return None
-    return found
+        raise Stopped(problems)
 
 
 def columns_of(head: bytes) -> list[str]:
@@ -204,8 +210,9 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 def _lines(text: str, separator: str) -> Iterator[str]:
     # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a cell.
-    for match in _LINE.finditer(text):
-        line = match[0]
+    for number, line in enumerate(match[0] for match in _LINE.finditer(text)):
+        if number >= MAX_LINES:
+            raise csv.Error(f"more than {MAX_LINES} lines")
         if len(line) > MAX_SEPARATORS and line.count(separator) > MAX_SEPARATORS:
             raise csv.Error(f"more than {MAX_SEPARATORS} separators")
         yield line
@@ -255,28 +262,26 @@ def _items(
     columns: list[str | None],
     file: str,
     problems: Problems,
-) -> list[Any]:
+) -> Iterator[Any]:
     cells_of = [(key, _CELLS.get(key, _as_it_is)) for key in columns]
     next(records)  # the header
-    found: list[Any] = []
     lines = array("L")
     problems.number_lines(file, lines)
-    for line, cells in records:
+    for index, (line, cells) in enumerate(records):
         lines.append(line)
         if len(cells) > len(columns) and not any(cells[len(columns) :]):
             del cells[len(columns) :]  # a spreadsheet's empty ones
         if len(cells) != len(columns):
             expected = f"{len(columns)} cells, as the header has"
-            problems.add("not-csv", file, expected, f"{len(cells)}", index=len(found))
-            found.append(BROKEN)
+            problems.add("not-csv", file, expected, f"{len(cells)}", index=index)
+            yield BROKEN
             continue
         item = {}
         for (key, value_of), cell in zip(cells_of, cells):
             value = value_of(cell)
             if value is not None and key is not None:
                 item[key] = value
-        found.append(item)
-    return found
+        yield item
 
 
 def _as_it_is(cell: str) -> str:

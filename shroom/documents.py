@@ -10,11 +10,10 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
-from shroom import decode, delimited, unpacking
-from shroom.decode import is_json
-from shroom.problems import Problems
+from shroom import decode, delimited, pipes, unpacking
+from shroom.problems import Problems, Stopped
 from shroom.submission import Name
 from shroom.table import P
 
@@ -54,12 +53,15 @@ class Document:
         What is in it, or where that lies.
     member : bool
         Whether it was found in a folder or a zip, rather than named directly.
+    most : int
+        How many bytes may be in it where it is packed.
     """
 
     file: str
     base: str
     content: bytes | Path
     member: bool = False
+    most: int = unpacking.MAX_DATA
 
     def is_lines(self, data: bytes | memoryview) -> bool:
         """Return whether it is JSON Lines: by its name or, if that does not tell, its first line.
@@ -82,31 +84,24 @@ class Document:
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
     def items(self, data: bytes | memoryview, problems: Problems) -> list[Any] | None:
-        """Return the items in its bytes, be it a JSON list, JSON Lines or a table.
+        """Return what :meth:`each` yields, or ``None`` where it cannot be read."""
+        try:
+            return list(self.each(data, problems))
+        except Stopped:
+            return None
 
-        Parameters
-        ----------
-        data : bytes-like
-            What :meth:`read` returns.
-        problems : Problems
-            Gets what is wrong.
-
-        Returns
-        -------
-        list or None
-            ``None`` where it cannot be read; see :func:`shroom.decode.items` and
-            :func:`shroom.delimited.items`.
-        """
+    def each(self, data: bytes | memoryview, problems: Problems) -> Iterator[Any]:
+        """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table."""
         if self.is_table(data):
-            return delimited.items(bytes(data), self.file, problems)
-        return decode.items(bytes(data), self.file, problems, lines=self.is_lines(data))
+            return delimited.each(bytes(data), self.file, problems)
+        return decode.each(data, self.file, problems, lines=self.is_lines(data))
 
     def read(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
         data = self.packed(problems)
         if data is None or data[:2] != b"\x1f\x8b":
             return data
-        return unpacking.gunzipped(data, self.file, problems)
+        return unpacking.gunzipped(data, self.file, problems, self.most)
 
     def packed(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
@@ -124,25 +119,25 @@ def _begins_with_an_object(data: bytes | memoryview) -> bool:
         line, *rest = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)
         if rest or line[:1] not in (b"", b"{"):
             break
-    return line.startswith(b"{") and is_json(line.decode("utf-8", "replace"))
+    return line.startswith(b"{") and decode.is_json(line.decode("utf-8", "replace"))
 
 
 def heads(data: bytes | memoryview) -> Iterator[bytes]:
-    """Yield ever longer beginnings of what is in a file; the last one is the whole."""
+    """Yield ever longer beginnings of what is in a file; the last has room for any item."""
     size = _HEAD
-    while size < len(data):
+    while size < min(len(data), decode.MAX_ITEM):
         yield bytes(data[:size])
-        size *= 16
-    yield bytes(data)
+        size *= 8
+    yield bytes(data[: decode.MAX_ITEM])
 
 
 def _bytes_of(path: Path) -> bytes | memoryview:
     """Return a file's bytes; those of a large one mapped, which spares copying them."""
-    if path.stat().st_size < _MAP_FROM:
-        return path.read_bytes()
     import mmap
 
     with path.open("rb") as stream:
+        if path.stat().st_size < _MAP_FROM:
+            return stream.read(_MAP_FROM)
         if hasattr(mmap, "MAP_POPULATE"):
             flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
             return memoryview(mmap.mmap(stream.fileno(), 0, flags, mmap.PROT_READ))
@@ -155,6 +150,7 @@ class _Wanted:
 
     junk: bool
     endings: tuple[str, ...]
+    most: int
     table: Callable[[str], Name | None] = Name.meant
 
     @property
@@ -214,6 +210,7 @@ def documents(
     *,
     junk: bool = False,
     endings: tuple[str, ...] = JSON,
+    submission: bool = False,
     table: Callable[[str], Name | None] = Name.meant,
 ) -> list[Document]:
     """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
@@ -229,29 +226,34 @@ def documents(
         the organisers' program does.
     endings : tuple of str
         What the names of members end in. A file that is named directly may have any name.
+    submission : bool
+        Whether it is a submission, which may have fewer bytes than data and gold.
     table : function
         What tells split and track of a CSV or TSV file's name; other tables are no documents.
     """
-    wanted = _Wanted(junk, endings, table)
+    most = unpacking.MAX_BYTES if submission else unpacking.MAX_DATA
+    wanted = _Wanted(junk, endings, most, table)
     if os.fspath(source) == "-":
         if sys.stdin is None:
             problems.add("file-unreadable", PIPE, "a pipe", "none")
             return []
-        return _stream_documents(sys.stdin.buffer, PIPE, problems, wanted)
+        data = sys.stdin.buffer.read(wanted.most + 1)
+        return _bytes_documents(data, PIPE, problems, wanted)
     path = Path(source)
     if path.is_dir():
         return list(_folder_documents(path, problems, wanted))
     try:
+        if not path.is_file():
+            data = pipes.read_named(path, wanted.most)
+            return _bytes_documents(data, str(source), problems, wanted)
         with path.open("rb") as stream:
-            if not path.is_file():  # a named pipe, which can be read only once
-                return _stream_documents(stream, str(source), problems, wanted)
             head = stream.read(4)
     except OSError as error:
         problems.add("file-unreadable", str(source), "a file", error.strerror or "no file")
         return []
     if head.startswith(b"PK") or path.suffix.lower() == ".zip":
         return list(_zip_documents(path, str(source), problems, wanted))
-    return [Document(str(source), path.name, path)]
+    return [Document(str(source), path.name, path, most=wanted.most)]
 
 
 def documents_among_others(
@@ -266,13 +268,13 @@ def documents_among_others(
     return found
 
 
-def _stream_documents(
-    stream: IO[bytes], file: str, problems: Problems, wanted: _Wanted
-) -> list[Document]:
-    data = stream.read()
+def _bytes_documents(data: bytes, file: str, problems: Problems, wanted: _Wanted) -> list[Document]:
+    if len(data) > wanted.most:
+        unpacking.report_too_large(file, problems, wanted.most)
+        return []
     if data.startswith(b"PK"):
         return list(_zip_documents(io.BytesIO(data), file, problems, wanted))
-    return [Document(file, PIPE, data)]
+    return [Document(file, PIPE, data, most=wanted.most)]
 
 
 def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iterator[Document]:
@@ -296,16 +298,16 @@ def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iter
                 expected = f"at most {unpacking.MAX_MEMBERS} files"
                 problems.add("zip-members", str(folder), expected, "more of them")
                 return
-            yield Document(str(path), name, path, member=True)
+            yield Document(str(path), name, path, member=True, most=wanted.most)
     if not found:
         problems.add("no-file", str(folder), wanted.expected, "none")
 
 
 def _zip_documents(
-    archive: Path | IO[bytes], file: str, problems: Problems, wanted: _Wanted
+    archive: Path | io.BytesIO, file: str, problems: Problems, wanted: _Wanted
 ) -> Iterator[Document]:
     for place, base, data in unpacking.members(archive, file, problems, wanted):
-        yield Document(place, base, data, member=True)
+        yield Document(place, base, data, member=True, most=wanted.most)
 
 
 def is_junk(name: str) -> bool:

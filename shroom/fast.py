@@ -8,6 +8,7 @@ the slow path reads again and explains. What it accepts, the slow path accepts w
 from __future__ import annotations
 
 import codecs
+from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
@@ -19,9 +20,14 @@ from shroom import parallel
 from shroom.table import GROUPS, TOLERANCE, Group, P, Role, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 Buffer = Union[bytes, memoryview]
+
+#: How many items are held before they become rows.
+_PART = 1000
 
 _Label = Literal["Hallucination", "Not Hallucination"]
 _LABELS = {"Hallucination": 1, "Not Hallucination": 0}
@@ -80,6 +86,8 @@ def table(
     texts : bool
         Whether the gold's texts are needed, to check the order by them or to slice by them.
     """
+    if role is Role.PREDICTIONS and _has_long_string(data):
+        return None
 
     def decode(part: Buffer) -> Table | None:
         rows = _rows(part, _row_type(role, texts=texts), lines=lines)
@@ -91,18 +99,22 @@ def table(
     return parallel.table(data, decode, lines=lines) or decode(data)
 
 
-def from_items(items: list[Any], role: Role, file: str, *, texts: bool = False) -> Table | None:
+def from_items(items: Iterable[Any], role: Role, file: str, *, texts: bool = False) -> Table | None:
     """Return the columns of a file's items in which nothing is wrong, else ``None``.
 
     Parameters
     ----------
-    items : list
+    items : iterable
         The items, of any type.
     role, file, texts
         As for :func:`table`.
     """
+    rest = iter(items)
+    rows: list[Struct] = []
+    row_type = _row_type(role, texts=texts)
     try:
-        rows = msgspec.convert(items, list[_row_type(role, texts=texts)])  # type: ignore[misc]
+        while part := list(islice(rest, _PART)):
+            rows += msgspec.convert(part, list[row_type])  # type: ignore[valid-type]
     except (msgspec.ValidationError, RecursionError):
         return None
     return _columns(rows, role, file) if rows else None
@@ -126,6 +138,18 @@ def _rows(data: Buffer, row_type: type[Struct], *, lines: bool) -> list[Any] | N
         return msgspec.json.Decoder(list[row_type]).decode(data)  # type: ignore[valid-type]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def _has_long_string(data: Buffer, block: int = 1 << 20) -> bool:
+    """Return whether there may be a string of two blocks or more, or else an escape.
+
+    msgspec puts the whole of a string that it refuses into its message.
+    """
+    for start in range(0, len(data), block):
+        part = bytes(data[start : start + block])
+        if b"\\" in part or (len(part) == block and b'"' not in part):
+            return True
+    return False
 
 
 def _has_doubled_keys(data: Buffer, predictions: Table) -> bool:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from shroom.datapoint import Label
-from shroom.decode import Doubled
+from shroom.decode import Doubled, named_doubled
 from shroom.problems import printable, show
 from shroom.rows import id_in, number_in
 from shroom.table import KEYS, TOLERANCE, P, key_meant
@@ -82,8 +82,7 @@ def fixed(items: list[Any], file: str, log: Log) -> list[Any]:
     fixes.divide_percent()
     for index, item in enumerate(items):
         if isinstance(item, Doubled):
-            keys = " and ".join(map(show, item.keys_doubled))
-            log.add("key-doubled", file, f"item {index}: kept the last {keys}")
+            log.add("key-doubled", file, f"item {index}: kept the last {named_doubled(item)}")
         if isinstance(item, dict):
             fixes.fix_values(index, new[index])
     fixes.read_binary_labels()

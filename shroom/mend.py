@@ -72,7 +72,8 @@ def mend(
     log = Log(limit)
     held_against = gold if gold is not None else data
     mended = []
-    every = _renamed(documents(submission, found), held_against, log)
+    every = documents(submission, found, submission=True)
+    every = _renamed(every, held_against, log)
     kept = named(every, found)
     for document in every:
         told = found if document in kept else Problems()  # of the others the name is wrong
@@ -250,6 +251,7 @@ def _again(document: Document, rows: list[Any]) -> Document:
     longest = max(
         (end for end in (*JSON, *TABLES, ".gz") if low.endswith(end)), key=len, default=""
     )
-    text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
+    # Not json.dumps, which nests one call deeper: what could be read can be written as well.
+    text = "[\n" + ",\n".join(map(json.JSONEncoder().encode, rows)) + "\n]\n"
     name = f"{document.base[: len(low) - len(longest)].strip('<>')}.json"
     return Document(document.file, name, text.encode(), member=document.member)

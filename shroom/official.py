@@ -96,7 +96,7 @@ def _refuse(problems: Problems, document: Document, expected: str, found: str) -
 
 def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[dict[str, Any]]]]:
     """Return the files and their items, as far as both programs accept them."""
-    found = documents(submission, problems, junk=True)
+    found = documents(submission, problems, junk=True, submission=True)
     if problems.errors:
         return []
     if not 1 <= len(found) <= 2:

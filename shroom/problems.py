@@ -7,12 +7,12 @@ counts the rest, so that a file with a million wrong lines costs no more than on
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shroom.codes import CODES, ERROR, WARNING
+from shroom.printing import nearest, printable, shortened, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+__all__ = [
+    "InvalidInput",
+    "Problem",
+    "Problems",
+    "ShroomError",
+    "Stopped",
+    "nearest",
+    "printable",
+    "show",
+]
+
+#: A file with so many errors is not read further.
+MAX_ERRORS = 100_000
 #: The codes under which there are several kinds of anomaly; what was expected tells them apart.
 _OF_SEVERAL_KINDS = {"row-dropped", "row-odd"}
 
@@ -104,6 +117,10 @@ class InvalidInput(ShroomError):  # noqa: N818 - it names what is the matter
         self.problems = problems
 
 
+class Stopped(InvalidInput):
+    """A file that cannot be read further; the reason is among the problems."""
+
+
 @dataclass
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
@@ -128,14 +145,33 @@ class Problems:
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
     _count: dict[tuple[str, str, str], int] = field(default_factory=dict)
     _lines: dict[str, Sequence[int]] = field(default_factory=dict)
+    _errors: dict[str, int] = field(default_factory=dict)
     all_warnings: ClassVar[bool] = False
 
     def number_lines(self, file: str, lines: Sequence[int]) -> None:
         """Keep on which line of a file each item begins, for its problems."""
         self._lines[file] = lines
 
-    def add(self, code: str, file: str, expected: str, found: str, **place: Any) -> None:
-        """Add one problem; ``place`` may give ``index``, ``id`` and ``key``."""
+    def add(
+        self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
+    ) -> None:
+        """Add one problem.
+
+        Parameters
+        ----------
+        code : str
+            Of :data:`~shroom.codes.CODES`.
+        file, expected, found : str
+            The parts of the message, which are shortened. ``found`` may be a function that
+            returns it, which is called only if the problem is kept.
+        **place
+            ``index``, ``id`` and ``key``.
+
+        Raises
+        ------
+        Stopped
+            Where it is the last error of a file that is counted, with ``too-many`` added.
+        """
         kind = _kind(code, expected)
         before = self._count.get((code, file, kind), 0)
         self._count[code, file, kind] = before + 1
@@ -143,7 +179,15 @@ class Problems:
             index, lines = place.get("index"), self._lines.get(file)
             if lines is not None and index is not None and index < len(lines):
                 place.setdefault("line_number", lines[index])
-            self._kept[code].append(Problem(code, file, expected, found, **place))
+            parts = file, expected, found() if callable(found) else found
+            short = {name: shortened(value) for name, value in place.items()}
+            self._kept[code].append(Problem(code, *map(shortened, parts), **short))
+        if CODES[code].severity == ERROR:
+            self._errors[file] = self._errors.get(file, 0) + 1
+            if self._errors[file] == MAX_ERRORS:
+                expected = f"fewer than {MAX_ERRORS} errors in a file"
+                self.add("too-many", file, expected, "more; the rest of it was not checked")
+                raise Stopped(self)
 
     def _most(self, code: str) -> int | None:
         """Return how many problems of a code are kept."""
@@ -182,6 +226,12 @@ class Problems:
                     kept.append(problem)
         for place, count in other._count.items():
             self._count[place] = max(count, self._count.get(place, 0))
+        self._lines.update(other._lines)
+
+    def replaced(self, change: Callable[[Problem], Problem]) -> Problems:
+        """Return the same counts, with each problem that is kept as ``change`` returns it."""
+        kept = {code: list(map(change, problems)) for code, problems in self._kept.items()}
+        return replace(self, _kept=kept)
 
     def count(self, code: str, file: str | None = None) -> int:
         """Return how many problems have this code, in one file or in all."""
@@ -264,41 +314,3 @@ class Problems:
             "counts": counts,
             "problems": [problem.to_dict() for problem in self],
         }
-
-
-def show(value: object, width: int = 60) -> str:
-    r"""Return a JSON value as it may be printed: on one line, not too long, without control codes.
-
-    Examples
-    --------
-    >>> print(show("0.5"), show(float("nan")), show("\x1b[31m"), show([1] * 100, width=12))
-    "0.5" NaN "\u001b[31m" [1, 1, 1, 1,…
-    """
-    try:
-        text = printable(json.dumps(value, ensure_ascii=False, default=repr))
-    except RecursionError:
-        text = "brackets that nest too deeply"
-    if len(text) <= width:
-        return text
-    return text[:width] + ('…"' if text.startswith('"') else "…")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `` did you mean '...'?``, or nothing where nothing is near.
-
-    Examples
-    --------
-    >>> nearest("lexicle", ["lexical", "nli"])
-    " did you mean 'lexical'?"
-    """
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" did you mean '{near[0]}'?" if near else ""
-
-
-def printable(text: str) -> str:
-    """Return the text with everything that could steer a terminal written as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from array import array
+from functools import partial
+from sys import intern
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from shroom.datapoint import Label
 from shroom.decode import BROKEN, report_doubled
 from shroom.problems import show
-from shroom.table import GROUPS, KEYS, LANGS, TEXTS, TOLERANCE, Group, P, Role, Table
+from shroom.table import GROUPS, KEYS, LANGS, TOLERANCE, Group, P, Role, Table
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterable
 
     from shroom.problems import Problems
 
 _CHECKED = ("id", "label", P)
+_KEYS = frozenset(KEYS)
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
 _EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
 _INT64 = 1 << 63
+#: How many unknown keys are told apart; what others a file has is not looked at.
+_MAX_UNKNOWN = 1000
 
 
-def tabulate(items: list[Any], role: Role, file: str, problems: Problems) -> Table:
+def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) -> Table:
     """Return the items as columns, reporting every problem of every item.
 
     Parameters
     ----------
-    items : list
-        What stood in the file, of any type.
+    items : iterable
+        What stood in the file, of any type. Predictions are looked at one by one.
     role : Role
         What the file is read as.
     file : str
@@ -37,17 +43,18 @@ def tabulate(items: list[Any], role: Role, file: str, problems: Problems) -> Tab
     problems : Problems
         Gets the problems; the table is fit for scoring only if there are no errors among them.
     """
-    rows = _Rows(role, file, problems, len(items))
-    rows.wants_labels = role is Role.PREDICTIONS or (
-        role is Role.GOLD and any(isinstance(i, dict) and ("label" in i or P in i) for i in items)
-    )
+    rows = _Rows(role, file, problems)
+    if role is Role.GOLD:
+        items = list(items)
+        rows.wants_labels = any(isinstance(i, dict) and ("label" in i or P in i) for i in items)
     for index, item in enumerate(items):
+        rows.append(index, item if isinstance(item, dict) else {})
         if isinstance(item, dict):
             rows.add(index, item)
         elif item is not BROKEN:
-            problems.add("item-object", file, "an object", show(item), index=index)
+            problems.add("item-object", file, "an object", partial(show, item), index=index)
     rows.finish()
-    return rows.table(items)
+    return rows.table()
 
 
 def number_in(value: object) -> float | None:
@@ -90,15 +97,43 @@ def id_in(value: object) -> int | None:
 class _Rows:
     """The columns while they are read, row by row."""
 
-    def __init__(self, role: Role, file: str, problems: Problems, n: int) -> None:
-        self.role, self.file, self.problems, self.n = role, file, problems, n
-        self.wants_labels = True
-        self.label = np.full(n, -1, np.int8)
-        self.p = np.full(n, np.nan)
-        self.ids = np.zeros(n, np.int64)
-        self.has_id = np.zeros(n, bool)
-        self.without_id: list[int] = []
-        self.unknown: dict[str, list[int]] = {}
+    def __init__(self, role: Role, file: str, problems: Problems) -> None:
+        self.role, self.file, self.problems = role, file, problems
+        self.wants_labels = role is Role.PREDICTIONS
+        self.label, self.p, self.ids = array("b"), array("d"), array("q")
+        self.has_id = array("b")
+        self.without_id = array("q")
+        #: Of each unknown key, where it is first and how often it is there.
+        self.unknown: dict[str, tuple[int, int]] = {}
+        # Of predictions, nothing else is used than whether each names a model.
+        self.group_keys = ("model",) if role is Role.PREDICTIONS else GROUPS
+        self.words: dict[str, list[str]] = {}
+        self.texts: list[tuple[str | None, str | None]] = []
+        self.votes: list[tuple[int, int]] = []
+
+    def append(self, index: int, item: dict[str, Any]) -> None:
+        """Add a row that tells nothing but its words and texts."""
+        self.label.append(-1)
+        self.p.append(math.nan)
+        self.ids.append(0)
+        self.has_id.append(0)
+        for key in self.group_keys:
+            if key in item:
+                self._add_word(key, index, _as_text(item[key]))
+        if self.role is not Role.PREDICTIONS and not item.keys().isdisjoint(LANGS):
+            self._add_word("lang", index, _lang(item))
+        if "hyp" in item or "src" in item:
+            self.texts.extend([(None, None)] * (index - len(self.texts)))
+            self.texts.append((_text_or_none(item, "hyp"), _text_or_none(item, "src")))
+
+        if self.role is not Role.PREDICTIONS and "labels" in item:
+            self.votes.extend([(0, 0)] * (index - len(self.votes)))
+            self.votes.append(_votes(item["labels"]))
+
+    def _add_word(self, key: str, index: int, word: str) -> None:
+        words = self.words.setdefault(key, [])
+        words.extend([""] * (index - len(words)))
+        words.append(intern(word))
 
     def add(self, index: int, item: dict[str, Any]) -> None:
         self._add_id(index, item)
@@ -107,18 +142,22 @@ class _Rows:
         if self.wants_labels:
             for key in ("label", P):
                 if key not in item:
-                    found = f"keys {show(list(item))}"
-                    self._report("key-missing", index, f'the key "{key}"', found)
+                    self._report("key-missing", index, f'the key "{key}"', item, form=_keys_of)
             if "label" in item:
                 self._add_label(index, item["label"])
             if P in item:
                 self._add_p(index, item[P])
         for key, value in item.items():
-            if self.role is Role.PREDICTIONS and key not in KEYS:
-                self.unknown.setdefault(key, []).append(index)
-            if isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
+            if self.role is Role.PREDICTIONS and key not in _KEYS:
+                self._add_unknown(index, key)
+            elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
                 expected = "a list of labels" if key == "labels" else "a text"
-                self._report("value-finite", index, expected, show(value), key=key)
+                self._report("value-finite", index, expected, value, key=key)
+
+    def _add_unknown(self, index: int, key: str) -> None:
+        if key in self.unknown or len(self.unknown) < _MAX_UNKNOWN:
+            first, times = self.unknown.get(key, (index, 0))
+            self.unknown[key] = first, times + 1
 
     def _add_id(self, index: int, item: dict[str, Any]) -> None:
         if "id" not in item:
@@ -126,15 +165,17 @@ class _Rows:
             return
         value = id_in(item["id"])
         if value is None:
-            self._report("id-integer", index, "an integer", show(item["id"]), key="id")
+            self._report("id-integer", index, "an integer", item["id"], key="id")
             return
         self.ids[index], self.has_id[index] = value, True
         if isinstance(item["id"], str):
-            self._report("id-string", index, f"{value}", show(item["id"]), key="id")
+            self._report("id-string", index, f"{value}", item["id"], key="id")
 
     def _add_label(self, index: int, value: object) -> None:
-        if not isinstance(value, str) or value not in _LABELS:
-            self._report("label-value", index, _EXPECTED_LABEL, show(value), key="label")
+        if isinstance(value, str) and value in _LABELS:
+            self.label[index] = _LABELS[value]
+            return
+        self._report("label-value", index, _EXPECTED_LABEL, value, key="label")
         label = label_in(value)
         if label is not None:
             self.label[index] = label is Label.HALLUCINATION
@@ -142,72 +183,83 @@ class _Rows:
     def _add_p(self, index: int, value: object) -> None:
         number = number_in(value)
         if number is None or isinstance(value, str):
-            self._report("p-number", index, "a number", show(value), key=P)
+            self._report("p-number", index, "a number", value, key=P)
         elif isinstance(value, float) and not math.isfinite(value):
-            self._report("p-finite", index, "a finite number", show(value), key=P)
+            self._report("p-finite", index, "a finite number", value, key=P)
         elif not -TOLERANCE <= number <= 1 + TOLERANCE:
-            self._report("p-range", index, "a number in [0, 1]", show(value), key=P)
+            self._report("p-range", index, "a number in [0, 1]", value, key=P)
         if number is not None and -TOLERANCE <= number <= 1 + TOLERANCE:
             self.p[index] = number
 
     def _report(
-        self, code: str, index: int, expected: str, found: str, key: str | None = None
+        self,
+        code: str,
+        index: int,
+        expected: str,
+        value: object,
+        *,
+        key: str | None = None,
+        form: Callable[[Any], str] = show,
     ) -> None:
+        """Report a value, which ``form`` puts into words if the problem is kept."""
+        found = partial(form, value)
         self.problems.add(code, self.file, expected, found, key=key, **self._place(index))
 
     def _place(self, index: int) -> dict[str, Any]:
-        return {"index": index, "id": int(self.ids[index]) if self.has_id[index] else None}
+        return {"index": index, "id": self.ids[index] if self.has_id[index] else None}
 
     def finish(self) -> None:
         """Report what shows only once all rows are read."""
-        for key, indices in self.unknown.items():
-            rest = f" here and in {len(indices) - 1} more" if len(indices) > 1 else ""
-            self._report("key-unknown", indices[0], "the known keys", show(key) + rest)
-        if self.has_id.any():
+        for key, (first, times) in self.unknown.items():
+            found = partial(_unknown, key, times)
+            place = self._place(first)
+            self.problems.add("key-unknown", self.file, "the known keys", found, **place)
+        if any(self.has_id):
+            expected = "an id, as other items have"
             for index in self.without_id:
-                self._report("id-missing", index, "an id, as other items have", "none", key="id")
+                self.problems.add("id-missing", self.file, expected, "none", index=index, key="id")
 
-    def table(self, items: list[Any]) -> Table:
-        rows = [item if isinstance(item, dict) else {} for item in items]
+    def table(self) -> Table:
+        """Return the columns."""
+        n = len(self.label)
         groups = {
-            key: Group.of([_as_text(row.get(key)) for row in rows])
-            for key in GROUPS
-            if any(key in row for row in rows)
+            key: Group.of(words + [""] * (n - len(words))) for key, words in self.words.items()
         }
-        if any(key in row for row in rows for key in LANGS):
-            groups["lang"] = Group.of([_lang(row) for row in rows])
-        texts = None
-        if any(key in row for row in rows for key in TEXTS):
-            texts = [(_text_or_none(row, "hyp"), _text_or_none(row, "src")) for row in rows]
-        some, every = bool(self.has_id.any()), bool(self.has_id.all())
+        has_id = np.array(self.has_id, bool)
+        some, every = bool(has_id.any()), bool(has_id.all())
         return Table(
             self.file,
-            self.n,
-            self.label,
-            self.p,
-            ids=self.ids if some else None,
-            has_id=None if every or not some else self.has_id,
-            texts=texts,
+            n,
+            np.array(self.label, np.int8),
+            np.array(self.p, np.float64),
+            ids=np.array(self.ids, np.int64) if some else None,
+            has_id=None if every or not some else has_id,
+            texts=self.texts + [(None, None)] * (n - len(self.texts)) if self.texts else None,
             groups=groups,
-            votes=None if self.role is Role.PREDICTIONS else _votes(rows),
+            votes=np.array(self.votes + [(0, 0)] * (n - len(self.votes)), np.intp)
+            if self.votes
+            else None,
         )
 
 
-def _votes(rows: list[dict[str, Any]]) -> NDArray[np.intp] | None:
-    """Return how many of each row's labels say Hallucination, and how many there are.
+def _votes(labels: object) -> tuple[int, int]:
+    """Return how many of a row's labels say Hallucination, and how many there are.
 
     Labels that cannot be understood count as none.
     """
-    if not any("labels" in row for row in rows):
-        return None
-    votes = np.zeros((len(rows), 2), np.intp)
-    for place, row in zip(votes, rows):
-        labels = row.get("labels")
-        said = labels if isinstance(labels, list) else []
-        known = [label for label in said if isinstance(label, str) and label in _LABELS]
-        if len(known) == len(said) - said.count(None):
-            place[:] = known.count(Label.HALLUCINATION.value), len(known)
-    return votes
+    said = labels if isinstance(labels, list) else []
+    known = [label for label in said if isinstance(label, str) and label in _LABELS]
+    if len(known) < len(said) - said.count(None):
+        return 0, 0
+    return known.count(Label.HALLUCINATION.value), len(known)
+
+
+def _unknown(key: str, times: int) -> str:
+    return show(key) + (f" here and in {times - 1} more" if times > 1 else "")
+
+
+def _keys_of(item: dict[str, Any]) -> str:
+    return f"keys {show(list(item))}"
 
 
 def _as_text(value: object) -> str:

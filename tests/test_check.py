@@ -299,7 +299,7 @@ def test_large_files_are_mapped(tmp_path, monkeypatch):
     assert check(p, g).ok
     (tmp_path / "g.json").write_bytes(b"\xef\xbb\xbf" + g.read_bytes())
     assert check(p, g).ok
-    (tmp_path / "p.json").write_text("[1, 2")
+    (tmp_path / "p.json").write_text("[")
     assert codes(p, g) == {"not-json"}
 
 

@@ -14,7 +14,7 @@ from shroom import delimited
 from shroom.check import check
 from shroom.datasets.semeval2024 import read
 from shroom.intervals import Intervals
-from shroom.problems import ERROR, Problems
+from shroom.problems import ERROR, Problems, Stopped
 from shroom.scoring import score
 
 P = "p(Hallucination)"
@@ -39,7 +39,10 @@ def write_table(path, rows, separator=",", encoding="utf-8", **names):
 
 
 def items(data, problems=None):
-    return delimited.items(data, "a.csv", Problems() if problems is None else problems)
+    try:
+        return list(delimited.each(data, "a.csv", Problems() if problems is None else problems))
+    except Stopped:
+        return None
 
 
 def refused(data):

@@ -32,7 +32,7 @@ REST = re.compile(r"(warning: )?.+: and \d+ more \[[a-z0-9-]+\]")
 MEND = re.compile(r"  to mend \[[a-z0-9-]+\]: .+")
 #: What no small file here can cause: sizes and paths (tested below), the gold, other commands.
 ELSEWHERE = {
-    *("absurd-ratio", "file-unreadable", "too-large", "zip-members"),
+    *("absurd-ratio", "file-unreadable", "not-a-file", "too-large", "too-many", "zip-members"),
     *(
         "gold-skipped",
         "gold-unlabelled",

@@ -1,0 +1,65 @@
+"""Values and names as messages print them: on one line, not too long, without control codes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: The longest part of a message, in characters.
+WIDTH = 500
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=repr)
+
+
+def shortened(value: Any) -> Any:
+    """Return a part of a message, cut where it is a text that is too long."""
+    if isinstance(value, str) and len(value) > WIDTH:
+        return f"{value[:WIDTH]}…"
+    return value
+
+
+def show(value: object, width: int = 60) -> str:
+    r"""Return a JSON value as it may be printed: on one line, not too long, without control codes.
+
+    Examples
+    --------
+    >>> print(show("0.5"), show(float("nan")), show("\x1b[31m"), show([1] * 100, width=12))
+    "0.5" NaN "\u001b[31m" [1, 1, 1, 1,…
+    """
+    pieces: list[str] = []
+    # No more is encoded than is shown, however large the value is.
+    shown = value[: width + 1] if isinstance(value, str) else value
+    try:
+        for piece in _ENCODER.iterencode(shown):
+            pieces.append(piece[: width + 1])
+            if sum(map(len, pieces)) > width:
+                break
+    except RecursionError:
+        pieces = ["brackets that nest too deeply"]
+    text = printable("".join(pieces))
+    if len(text) <= width:
+        return text
+    return text[:width] + ('…"' if text.startswith('"') else "…")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `` did you mean '...'?``, or nothing where nothing is near.
+
+    Examples
+    --------
+    >>> nearest("lexicle", ["lexical", "nli"])
+    " did you mean 'lexical'?"
+    """
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" did you mean '{near[0]}'?" if near else ""
+
+
+def printable(text: str) -> str:
+    """Return the text with everything that could steer a terminal written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
