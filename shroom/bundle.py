@@ -46,6 +46,7 @@ MODULES = (
     "metrics/confusion.py",
     "metrics/correlation.py",
     "metrics/resampling.py",
+    "participants.py",
     "pipes.py",
     "printing.py",
     "problems.py",

@@ -1,7 +1,9 @@
 """The built bundle, run as the workers of both platforms run it."""
 
+import gzip
 import io
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -206,6 +208,133 @@ def test_a_bad_submission_gets_its_problems_and_no_scores(worker, files, code):
     assert "<script>alert" not in run.page
     output = run.root / "output"
     assert [path.name for path in output.iterdir()] == ["detailed_results.html"]
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def refused(run, code):
+    done = run.run()
+    assert done.returncode == 1
+    assert f"[{code}]" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert code in run.page
+    assert files_in(run.root / "output") == ["detailed_results.html"]
+    return done
+
+
+def test_a_link_to_the_gold_is_refused(worker):
+    run = worker()
+    res, ref = (run.root / "input" / part for part in ("res", "ref"))
+    (res / "val.model-aware.json").symlink_to(ref / "val.model-aware.v2.json")
+    refused(run, "not-a-file")
+
+
+@pytest.mark.parametrize("kind", ["linked folder", "pipe", "folder"])
+def test_what_is_not_a_file_is_refused(worker, kind):
+    run = worker()
+    path = run.root / "input" / "res" / "val.model-aware.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.with_suffix("").symlink_to(run.root / "input" / "ref")
+    refused(run, "not-a-file")
+
+
+def test_a_submission_of_too_many_bytes_is_refused(tmp_path, monkeypatch):
+    from shroom.participants import check_folder
+    from shroom.problems import InvalidInput
+
+    for name in both():
+        write_json(tmp_path / name, [])
+    check_folder(tmp_path)
+    monkeypatch.setattr("shroom.unpacking.MAX_BYTES", 3)
+    with pytest.raises(InvalidInput, match="too-large"):
+        check_folder(tmp_path)
+
+
+@pytest.mark.parametrize("limit", ["MAX_ENTRIES", "MAX_DEPTH"])
+def test_a_submission_of_too_many_folders_is_refused(tmp_path, monkeypatch, limit):
+    from shroom.participants import check_folder
+    from shroom.problems import InvalidInput
+
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    check_folder(tmp_path)
+    monkeypatch.setattr(f"shroom.participants.{limit}", 2)
+    with pytest.raises(InvalidInput, match="zip-members"):
+        check_folder(tmp_path)
+
+
+#: Runs the program with little more memory than its imports take.
+LITTLE_MEMORY = """
+import resource, runpy, sys
+program = runpy.run_path(sys.argv[1])
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (12 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+sys.exit(program["main"](sys.argv[2:]))
+"""
+
+
+def test_a_submission_that_does_not_fit_into_memory_gets_a_sentence(worker):
+    run = worker()
+    rows = json.dumps([{"hyp": str([*range(i, i + 800)])} for i in range(5000)]).encode()
+    assert len(rows) > 20_000_000
+    run.submit({"val.model-aware.json.gz": gzip.compress(rows, 1)})
+    program, given, out = (str(run.root / part) for part in ("program/score.py", "input", "output"))
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", LITTLE_MEMORY, program, given, out],
+        env={"PYTHONPATH": str(run.bare), "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "fits into memory" in done.stderr
+    assert "too-large" in run.page
+
+
+def test_no_slice_of_few_items_is_on_the_page(worker):
+    run = worker()
+    for path in (run.root / "input" / "ref").iterdir():
+        rows = gold(60)
+        for number, row in enumerate(rows):
+            row.update(task="DM" if number < 30 else "MT", model="rare" if number == 0 else "usual")
+        write_json(path, rows)
+    assert run.submit(both(60)).run().returncode == 0
+    assert "task DM" in run.page
+    assert "model rare" not in run.page
+    assert "model usual" not in run.page  # all items less these are the rare one
+
+
+def test_the_slices_that_are_left_out_have_enough_items_together():
+    from shroom.participants import large_slices
+
+    sizes = {"a": 100, "b": 40, "c": 30, "d": 12, "e": 9}
+    shown = large_slices({"task": {word: {"n": n} for word, n in sizes.items()}})
+    assert list(shown["task"]) == ["a", "b", "c"]  # d and e are 21 items
+
+
+def test_gold_that_is_invalid_shows_none_of_its_values(worker):
+    run = worker()
+    for path in (run.root / "input" / "ref").iterdir():
+        rows = gold(20)
+        rows[3].update(label="secret label", id="secret id", **{"p(Hallucination)": "secret p"})
+        write_json(path, rows)
+    done = refused(run.submit(both()), "label-value")
+    assert "secret" not in done.stderr + run.page
+    assert "valid gold" in run.page
+
+
+def test_warnings_of_the_gold_show_none_of_its_values(worker):
+    run = worker()
+    for path in (run.root / "input" / "ref").iterdir():
+        write_json(path, [{**row, "id": str(i + 4321)} for i, row in enumerate(gold(20))])
+    done = run.submit(both(first_id=4321)).run()
+    assert (done.returncode, "[id-string]" in done.stderr) == (0, True)
+    assert "4321" not in done.stderr + run.page
 
 
 def test_the_2024_command_line(worker, tmp_path):

@@ -25,10 +25,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from shroom.check import check_documents
 from shroom.documents import documents
+from shroom.participants import check_folder, score_without_labels, without_gold
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.report.html import problems_page, scores_page
 from shroom.report.platform import missing_tracks, scores_txt
-from shroom.scoring import score_checked
+from shroom.scoring import Score, score_checked
 from shroom.writing import write_atomically
 
 
@@ -57,14 +58,18 @@ def run(
 ) -> int:
     """Score a submission into a folder, as the platforms want it, or into one file."""
     page = folder / "detailed_results.html" if folder else None
-    problems = Problems()
+    result = None
     try:
-        # Not check(): a record of a run beside a participant's files changes nothing here.
-        found = documents(submission, problems)
-        result = score_checked(check_documents(found, gold, splits=splits, problems=problems))
+        result = scored(submission, gold, splits)
         text, values = scores_txt(result), result.platform_scores()
     except InvalidInput as error:
-        return refuse(error.problems, page)
+        return refuse(without_gold(error.problems, gold), page)
+    except MemoryError:
+        pass  # what has filled the memory is free again once this block is left
+    if result is None:
+        problems = Problems()
+        problems.add("too-large", "the submission", "one that fits into memory", "a larger one")
+        return refuse(problems, page)
     tell(*map(str, (*result.warnings, *missing_tracks(result))))
     print(text, end="", flush=True)
     if page:
@@ -75,6 +80,16 @@ def run(
     if file:
         write_atomically(file, text)
     return 0
+
+
+def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
+    """Return the scores as participants may see them."""
+    check_folder(submission)
+    problems = Problems()
+    # Not check(): a record of a run beside a participant's files changes nothing here.
+    found = documents(submission, problems, submission=True)
+    checked = check_documents(found, gold, splits=splits, problems=problems)
+    return score_without_labels(score_checked(checked), gold)
 
 
 def refuse(problems: Problems, page: Path | None) -> int:
