@@ -172,7 +172,8 @@ def truth(*p, first_id=None, **texts):
     """Return gold of these p, with these texts in its first items."""
     made = gold(len(p), first_id=first_id)
     for row, value in zip(made, p):
-        row.update({"label": LABEL[int(value > 0.5)], P: value})
+        votes = [LABEL[1]] * round(value * 5) + [LABEL[0]] * round(5 - value * 5)
+        row.update({"label": LABEL[int(value > 0.5)], P: value, "labels": votes})
     for key, values in texts.items():
         for row, value in zip(made, values):
             row[key] = value

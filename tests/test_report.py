@@ -374,9 +374,9 @@ def test_the_command_line_says_how_to_reproduce(two, shroom, tmp_path):
     options = ("--resamples", "40", "--seed", "3", "--metrics", "brier,ece", "--no-ci")
     code, _, _ = shroom("report", *two[0], two[1], "-o", out, *options)
     assert code == 0
-    first, second = two[0]
+    names = " ".join(path.name for path in (*two[0], two[1]))
     wanted = (
-        f"shroom report {first} {second} {two[1]} --output '{out}' --metrics brier,ece --no-ci "
+        f"shroom report {names} --output 'a report.html' --metrics brier,ece --no-ci "
         "--resamples 40 --seed 3"
     )
     assert wanted in assert_good(out.read_text()).text

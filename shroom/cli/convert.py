@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom import delimited
 from shroom.align import Track, align
 from shroom.check import read_table
 from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, PATH, say
@@ -116,7 +115,7 @@ def _write_tables(source: str, output: str) -> None:
     made, count = {}, 0
     for document in documents(source, problems, endings=TABLES):
         data = document.read(problems)
-        items = None if data is None else delimited.items(bytes(data), document.file, problems)
+        items = None if data is None else document.items(data, problems)
         base = PurePath(document.base)
         name = f"{(base.with_suffix('') if base.suffix.lower() == '.gz' else base).stem}.json"
         if name in made:
