@@ -191,14 +191,14 @@ def shown_path(path: Source) -> str:
     --------
     >>> shown_path(Path("data/val.json").absolute())
     'data/val.json'
-    >>> shown_path("/data/val.json"), shown_path("val.json")
-    ('/data/val.json', 'val.json')
+    >>> shown_path("/data/val.json"), shown_path("val.json"), shown_path(f"{Path.cwd()}/out/")
+    ('/data/val.json', 'val.json', 'out/')
     """
     given = os.fspath(path)
     if not Path(given).is_absolute() or os.pardir in Path(given).parts:
         return given
     try:
-        relative = os.path.relpath(given)
+        relative = os.path.relpath(given) + os.sep * given.endswith(os.sep)
     except (OSError, ValueError):  # no working directory, or another drive
         return given
     return relative if len(relative) <= len(given) else given

@@ -358,8 +358,8 @@ def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
 
 def test_it_knows_what_it_was_fitted_on(fitted):
     model = CrossEncoder(fitted[1])
-    assert model.was_fitted_on(POINTS)
-    assert not model.was_fitted_on(POINTS[1:])
+    other = Datapoint(hyp="another", src="", tgt="one", task=Task.MT)
+    assert model.in_sample([*POINTS, other]).tolist() == [True] * len(POINTS) + [False]
 
 
 @pytest.mark.parametrize(

@@ -660,7 +660,7 @@ def test_a_name_alone_is_what_was_fetched_or_lies_in_the_folder_of_data(
         named("felm")
     shutil.copytree(felm.parent, tmp_path / "data" / "felm", ignore=shutil.ignore_patterns("data"))
     found = named("felm:prompt")
-    assert found.path == str(tmp_path / "data" / "felm")
+    assert found.path == "data/felm"
     assert found.key == "felm:prompt"
     assert "taken from" in found.note
 

@@ -81,7 +81,7 @@ def test_no_changed_bit_of_a_query_log_changes_an_answer(tmp_path):
 class Contender:
     """A detector that counts how often it is asked."""
 
-    name, fingerprint, asked = "made-up", "0" * 64, 0
+    name, fingerprint, asked, precision = "made-up", "0" * 64, 0, None
 
     @property
     def detector(self):

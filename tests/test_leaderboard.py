@@ -254,7 +254,8 @@ def test_what_is_no_submission(places, shroom):
     write_json(places[0] / "__MACOSX" / f"._{AWARE}", [])
     (places[0] / "notes.txt").write_text("read me")
     os.mkfifo(places[0] / "pipe.json")
-    code, out, err = shroom("leaderboard", *places, *FEW, "--format", "json")
+    line = ("leaderboard", *places, *FEW, "--format", "json")
+    code, out, err = shroom(*line, "--all-warnings")
     assert code == 0
     found = json.loads(out)
     assert found["invalid"] == []

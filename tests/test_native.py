@@ -272,7 +272,8 @@ def test_gold_of_which_no_row_can_be_used(shroom, tmp_path):
         done, _, err = shroom(*verb, "--all-warnings")
         assert done == 1
         assert "got none that can be used [gold-unlabelled]" in err
-        assert "g.jsonl: item 1 (id val-en-1): model_output_text: expected a text, got 5" in err
+        assert "g.jsonl: item 0 (id val-en-0): model_output_text: expected a text, got 5" in err
+        assert "(the first of 2) [row-dropped]" in err
 
 
 def test_a_language_without_gold_is_unknown(shroom, tmp_path):

@@ -160,3 +160,26 @@ def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path):
         text = page.read_text(encoding="utf-8")
         assert str(tmp_path) not in text
         assert ("val.model-aware.json: item 0" in text) == (line[0] != "evaluate")
+
+
+def test_what_is_said_of_many_places_is_one_line(tmp_path):
+    """Of what is no submission, and of gold without labels."""
+    (tmp_path / "gold").mkdir()
+    for name in ("val", "test", "train"):
+        rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
+        kept = rows if name == "val" else [{**row, "labels": []} for row in rows]
+        path = tmp_path / "gold" / f"{name}.model-aware.json"
+        path.write_text(json.dumps(kept), encoding="utf-8")
+    few = shroom("agreement", tmp_path / "gold", "--no-ci")
+    every = shroom("agreement", tmp_path / "gold", "--no-ci", "--all-warnings")
+    assert few.stderr.count("no item has labels (the first of 2)\n") == 1
+    assert every.stderr.count("no item has labels\n") == 2
+    (tmp_path / "all" / "one").mkdir(parents=True)
+    gold = SAMPLE / "val.model-aware.json"
+    (tmp_path / "all" / "one" / gold.name).write_text(gold.read_text(encoding="utf-8"), "utf-8")
+    for number in range(30):
+        (tmp_path / "all" / f"{number}.md").write_text("notes", encoding="utf-8")
+    done = shroom("leaderboard", tmp_path / "all", gold, "--no-ci")
+    assert done.returncode == 0
+    assert done.stderr.count("is no submission") == 1
+    assert "(the first of 30)" in done.stderr

@@ -14,7 +14,7 @@ from shroom.cli.options import (
     deliver,
     format_option,
     interval_options,
-    say,
+    say_alike,
 )
 from shroom.writing import refuse_overwriting
 
@@ -59,4 +59,4 @@ def command(
 
         text = render(found)
     deliver(text, output)
-    say(f"warning: {line}" for line in found.warnings)
+    say_alike(f"warning: {line}" for line in found.warnings)

@@ -18,7 +18,7 @@ from shroom.cli.options import (
     deliver_page,
     format_option,
     interval_options,
-    say,
+    say_alike,
 )
 from shroom.problems import ShroomError, printable
 from shroom.writing import refuse_overwriting, refuse_unwritable
@@ -91,7 +91,8 @@ def command(
 
         deliver_page(page(board), html, [folder, gold])
     deliver(render(board, form), output)
-    say(f"shroom: {printable(str(path))}: is no submission, and is left out" for path in others)
+    names = [printable(str(path)) for path in others]
+    say_alike(f"shroom: {name}: is no submission, and is left out" for name in names)
 
 
 def render(board: Leaderboard, form: str) -> str:

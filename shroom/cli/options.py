@@ -339,7 +339,23 @@ def say(problems: Problems | Iterable[str]) -> None:
     lines = problems.lines() if isinstance(problems, Problems) else problems
     for line in lines:
         click.echo(line, err=True)
-    if isinstance(problems, Problems) and problems.unshown:
-        n = problems.unshown
-        rest = "1 more warning is" if n == 1 else f"{n} more warnings are"
-        click.echo(f"note: {rest} shown with --all-warnings", err=True)
+    if isinstance(problems, Problems):
+        _say_how_many_more(problems.unshown)
+
+
+def say_alike(lines: Iterable[str]) -> None:
+    """Write lines to stderr, of those that say the same of other places the first, with a count."""
+    kinds: dict[str, list[str]] = {}
+    for line in lines:
+        kinds.setdefault(re.sub(r"\d+", "", line.rpartition(": ")[2]), []).append(line)
+    for alike in kinds.values():
+        every = Problems.all_warnings or len(alike) == 1
+        say(alike if every else [f"{alike[0]} (the first of {len(alike)})"])
+    if not Problems.all_warnings:
+        _say_how_many_more(sum(map(len, kinds.values())) - len(kinds))
+
+
+def _say_how_many_more(n: int) -> None:
+    if n:
+        more = "1 more warning is" if n == 1 else f"{n} more warnings are"
+        say([f"note: {more} shown with --all-warnings"])

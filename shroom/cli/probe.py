@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import FOLDER, INPUT, OUTPUT, deliver, format_option, interval_options, say
+from shroom.cli.options import (
+    FOLDER,
+    INPUT,
+    OUTPUT,
+    deliver,
+    format_option,
+    interval_options,
+    say,
+    say_alike,
+)
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
 from shroom.journal import PARTIAL
@@ -189,7 +198,7 @@ def _score(
     write_atomically(output, write(found.questions))
     log.remove()
     failed = {each.question: each.reason for each in found.failed}
-    say(f"item {row}: has no probe_score: {reason}" for row, reason in failed.items())
+    say_alike(f"item {row}: has no probe_score: {reason}" for row, reason in failed.items())
     say([f"wrote {len(given)} questions to {output}, {len(given) - len(failed)} of them scored"])
     return 1 if failed else 0
 

@@ -20,6 +20,7 @@ from shroom.cli.options import (
     deliver_page,
     interval_options,
     say,
+    say_alike,
 )
 from shroom.problems import ShroomError
 from shroom.writing import refuse_overwriting
@@ -89,7 +90,7 @@ def command(
     )
     deliver_page(page(found, command_line(ctx)), output, [*submissions, gold, output])
     say(found.warnings)
-    say(f"shroom: {sentence}" for sentence in found.unsliced)
+    say_alike(f"shroom: {sentence}" for sentence in found.unsliced)
 
 
 def refuse_inputs(ctx: click.Context, output: str, submissions: tuple[str, ...], gold: str) -> None:

@@ -22,6 +22,7 @@ from shroom.cli.options import (
     interval_options,
     refuse_two_pipes,
     say,
+    say_alike,
 )
 from shroom.intervals import Intervals
 from shroom.scoring import Score, score_checked
@@ -112,7 +113,7 @@ def command(
     result = score_checked(checked, by=wanted, metrics=metrics, intervals=how)
     deliver(render(result, form), output)
     say(checked.problems)
-    say(f"shroom: {sentence}" for sentence in result.unsliced)
+    say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
     if form == "codalab":
         from shroom.report.platform import missing_tracks
 
