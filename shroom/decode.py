@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from functools import partial
-from sys import intern
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shroom.problems import Problems, Stopped, show
@@ -131,6 +130,9 @@ def _json_list(data: memoryview, file: str, problems: Problems) -> Iterator[Any]
     size, at, mark = _PIECE, 0, ","
     piece = _piece(data, start, size)
     while mark == ",":
+        if at == 0 and start + size < len(data):
+            values, at = _many(piece)
+            yield from values
         try:
             value, end = _value(piece, at)
         except (json.JSONDecodeError, RecursionError) as error:
@@ -144,6 +146,19 @@ def _json_list(data: memoryview, file: str, problems: Problems) -> Iterator[Any]
         yield value
         mark, at = piece[end], end + 1
     _check_end(data, start + len(piece[:at].encode()), file, problems)
+
+
+def _many(text: str) -> tuple[list[Any], int]:
+    """Return items from the beginning of a list without brackets, and the place of the next.
+
+    To decode many at once takes a third of the time. If they are a list once a bracket closes it
+    after an object, that object is one of the items. There may be none that can be decoded so.
+    """
+    cut = text.rfind("},") + 1
+    try:
+        return (_DECODER.decode(f"[{text[:cut]}]"), cut + 1) if cut else ([], 0)
+    except (json.JSONDecodeError, RecursionError):
+        return [], 0
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
@@ -248,26 +263,31 @@ def is_json(text: str) -> bool:
 class Doubled(dict[str, Any]):
     """An object that has had keys more than once; of each it holds the last value."""
 
-    keys_doubled: list[str]
+    keys_given: list[str]
+
+    @property
+    def keys_doubled(self) -> list[str]:
+        """The keys that it has had more than once."""
+        return [key for key, times in Counter(self.keys_given).items() if times > 1]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = {intern(key): value for key, value in pairs}
+    found = dict(pairs)
     if len(found) == len(pairs):
         return found
     doubled = Doubled(found)
-    counts = Counter(key for key, _ in pairs)
-    doubled.keys_doubled = [key for key, times in counts.items() if times > 1]
+    doubled.keys_given = [key for key, _ in pairs]
     return doubled
 
 
 def report_doubled(item: dict[str, Any], file: str, problems: Problems, **place: Any) -> None:
     """Report the keys that an object has had more than once, as one ``key-doubled``."""
     if isinstance(item, Doubled):
-        problems.add("key-doubled", file, "each key once", partial(_again, item), **place)
+        problems.add("key-doubled", file, "each key once", partial(again, item), **place)
 
 
-def _again(item: Doubled) -> str:
+def again(item: Doubled) -> str:
+    """Return what is found where an object has had keys more than once."""
     return f"{named_doubled(item)} again (the last counts)"
 
 

@@ -20,16 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "InvalidInput",
-    "Problem",
-    "Problems",
-    "ShroomError",
-    "Stopped",
-    "nearest",
-    "printable",
-    "show",
-]
+__all__ = ["InvalidInput", "Problem", "Problems", "ShroomError", "nearest", "printable", "show"]
 
 #: A file with so many errors is not read further.
 MAX_ERRORS = 100_000
@@ -215,7 +206,15 @@ class Problems:
             self.add(code, file, index=row, **problem(row))
         if len(rows) > len(shown):
             kind = _kind(code, problem(int(rows[0]))["expected"])
-            self._count[code, file, kind] += len(rows) - len(shown)
+            self.add_count(code, file, len(rows) - len(shown), kind)
+
+    def add_count(self, code: str, file: str, count: int, kind: str = "") -> None:
+        """Count more problems of a code that are not kept, after one that was."""
+        self._count[code, file, kind] += count
+
+    def only_counts(self, code: str) -> bool:
+        """Return whether further problems of a code are neither kept nor end the check."""
+        return CODES[code].severity == WARNING and not self._has_room(code, None)
 
     def extend(self, other: Problems) -> None:
         """Add the problems of another check; what concerns a file that both have read, once."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.datapoint import Label
-from shroom.decode import BROKEN, report_doubled
+from shroom.decode import BROKEN, Doubled, again
 from shroom.problems import show
 from shroom.table import GROUPS, KEYS, LANGS, TOLERANCE, Group, P, Role, Table
 
@@ -48,7 +48,7 @@ def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) ->
         items = list(items)
         rows.wants_labels = any(isinstance(i, dict) and ("label" in i or P in i) for i in items)
     for index, item in enumerate(items):
-        rows.append(index, item if isinstance(item, dict) else {})
+        rows.append()
         if isinstance(item, dict):
             rows.add(index, item)
         elif item is not BROKEN:
@@ -105,30 +105,20 @@ class _Rows:
         self.without_id = array("q")
         #: Of each unknown key, where it is first and how often it is there.
         self.unknown: dict[str, tuple[int, int]] = {}
-        # Of predictions, nothing else is used than whether each names a model.
+        # Of predictions, nothing else is used than whether each names a model: one character.
         self.group_keys = ("model",) if role is Role.PREDICTIONS else GROUPS
         self.words: dict[str, list[str]] = {}
         self.texts: list[tuple[str | None, str | None]] = []
         self.votes: list[tuple[int, int]] = []
+        #: How many warnings there are besides those that ``problems`` has, by code.
+        self.more: dict[str, int] = {}
 
-    def append(self, index: int, item: dict[str, Any]) -> None:
-        """Add a row that tells nothing but its words and texts."""
+    def append(self) -> None:
+        """Add a row that tells nothing."""
         self.label.append(-1)
         self.p.append(math.nan)
         self.ids.append(0)
         self.has_id.append(0)
-        for key in self.group_keys:
-            if key in item:
-                self._add_word(key, index, _as_text(item[key]))
-        if self.role is not Role.PREDICTIONS and not item.keys().isdisjoint(LANGS):
-            self._add_word("lang", index, _lang(item))
-        if "hyp" in item or "src" in item:
-            self.texts.extend([(None, None)] * (index - len(self.texts)))
-            self.texts.append((_text_or_none(item, "hyp"), _text_or_none(item, "src")))
-
-        if self.role is not Role.PREDICTIONS and "labels" in item:
-            self.votes.extend([(0, 0)] * (index - len(self.votes)))
-            self.votes.append(_votes(item["labels"]))
 
     def _add_word(self, key: str, index: int, word: str) -> None:
         words = self.words.setdefault(key, [])
@@ -136,17 +126,39 @@ class _Rows:
         words.append(intern(word))
 
     def add(self, index: int, item: dict[str, Any]) -> None:
-        self._add_id(index, item)
-        if self.role is Role.PREDICTIONS:
-            report_doubled(item, self.file, self.problems, **self._place(index))
-        if self.wants_labels:
-            for key in ("label", P):
-                if key not in item:
-                    self._report("key-missing", index, f'the key "{key}"', item, form=_keys_of)
-            if "label" in item:
-                self._add_label(index, item["label"])
-            if P in item:
-                self._add_p(index, item[P])
+        """Have the last row tell what an item says."""
+        others = len(item)
+        if "id" in item:
+            others -= 1
+            self._add_id(index, item["id"])
+        else:
+            self.without_id.append(index)
+        if self.role is Role.PREDICTIONS and isinstance(item, Doubled):
+            self._report("key-doubled", index, "each key once", item, form=again)
+        for key, add in (("label", self._add_label), (P, self._add_p)):
+            if key in item:
+                others -= 1
+                if self.wants_labels:
+                    add(index, item[key])
+            elif self.wants_labels:
+                self._report("key-missing", index, f'the key "{key}"', item, form=_keys_of)
+        if others:
+            self._add_others(index, item)
+
+    def _add_others(self, index: int, item: dict[str, Any]) -> None:
+        """Add what an item has besides id, label and p."""
+        for key in self.group_keys:
+            if key in item:
+                word = _as_text(item[key])
+                self._add_word(key, index, word[:1] if self.role is Role.PREDICTIONS else word)
+        if self.role is not Role.PREDICTIONS and not item.keys().isdisjoint(LANGS):
+            self._add_word("lang", index, _lang(item))
+        if self.role is not Role.PREDICTIONS and "labels" in item:
+            self.votes.extend([(0, 0)] * (index - len(self.votes)))
+            self.votes.append(_votes(item["labels"]))
+        if "hyp" in item or "src" in item:
+            self.texts.extend([(None, None)] * (index - len(self.texts)))
+            self.texts.append((_text_or_none(item, "hyp"), _text_or_none(item, "src")))
         for key, value in item.items():
             if self.role is Role.PREDICTIONS and key not in _KEYS:
                 self._add_unknown(index, key)
@@ -159,17 +171,16 @@ class _Rows:
             first, times = self.unknown.get(key, (index, 0))
             self.unknown[key] = first, times + 1
 
-    def _add_id(self, index: int, item: dict[str, Any]) -> None:
-        if "id" not in item:
-            self.without_id.append(index)
-            return
-        value = id_in(item["id"])
+    def _add_id(self, index: int, given: object) -> None:
+        value = id_in(given)
         if value is None:
-            self._report("id-integer", index, "an integer", item["id"], key="id")
+            self._report("id-integer", index, "an integer", given, key="id")
             return
         self.ids[index], self.has_id[index] = value, True
-        if isinstance(item["id"], str):
-            self._report("id-string", index, f"{value}", item["id"], key="id")
+        if isinstance(given, str) and "id-string" in self.more:
+            self.more["id-string"] += 1
+        elif isinstance(given, str):
+            self._report("id-string", index, str(value), given, key="id")
 
     def _add_label(self, index: int, value: object) -> None:
         if isinstance(value, str) and value in _LABELS:
@@ -181,6 +192,9 @@ class _Rows:
             self.label[index] = label is Label.HALLUCINATION
 
     def _add_p(self, index: int, value: object) -> None:
+        if type(value) is float and 0 <= value <= 1:
+            self.p[index] = value
+            return
         number = number_in(value)
         if number is None or isinstance(value, str):
             self._report("p-number", index, "a number", value, key=P)
@@ -202,14 +216,21 @@ class _Rows:
         form: Callable[[Any], str] = show,
     ) -> None:
         """Report a value, which ``form`` puts into words if the problem is kept."""
+        if code in self.more:
+            self.more[code] += 1
+            return
         found = partial(form, value)
         self.problems.add(code, self.file, expected, found, key=key, **self._place(index))
+        if self.problems.only_counts(code):
+            self.more[code] = 0
 
     def _place(self, index: int) -> dict[str, Any]:
         return {"index": index, "id": self.ids[index] if self.has_id[index] else None}
 
     def finish(self) -> None:
         """Report what shows only once all rows are read."""
+        for code, count in self.more.items():
+            self.problems.add_count(code, self.file, count)
         for key, (first, times) in self.unknown.items():
             found = partial(_unknown, key, times)
             place = self._place(first)

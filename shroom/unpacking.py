@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Members of one zip, or files in one folder.
 MAX_MEMBERS = 1000
 #: Bytes of a submission, inflated: a file, or all documents out of a zip.
-MAX_BYTES = 1 << 27
+MAX_BYTES = 96 << 20
 #: Bytes of data and gold out of a zip, a gzip file or a pipe.
 MAX_DATA = 1 << 30
 #: Bytes of the list of members at the end of a zip.
