@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from shroom.check import Checked, check_documents
 from shroom.datasets.forms import refuse_another
 from shroom.documents import JSON, TABLES, Document, documents, documents_among_others
 from shroom.fixes import Log, fixed
-from shroom.problems import Problems, ShroomError
+from shroom.problems import Problems, ShroomError, Stopped
 from shroom.rows import id_in
 from shroom.submission import Name, named
 from shroom.table import TEXTS
@@ -22,6 +24,10 @@ from shroom.writing import names_a_file, refuse_overwriting, write_files
 if TYPE_CHECKING:
     from shroom.align import Track
     from shroom.documents import Source
+
+
+#: Items of one file, which are held in memory all at once.
+MAX_ITEMS = 1_500_000
 
 
 @dataclass
@@ -120,9 +126,12 @@ def _items(document: Document, problems: Problems, log: Log) -> list[Any] | None
     """Return the items of a file all of which can be read; how a table is read is logged."""
     own = Problems()
     content = document.read(own)
-    items = None
+    items: list[Any] = []
     if content is not None and not refuse_another(document, content, own):
-        items = document.items(content, own)
+        with suppress(Stopped):  # the reason is among the problems
+            items += islice(document.each(content, own), MAX_ITEMS + 1)
+    if len(items) > MAX_ITEMS:
+        own.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
     if own.errors:
         problems.extend(own)
         return None

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from shroom import decode, fast, rows, unpacking
 from shroom.check import check
+from shroom.mend import mend
 from shroom.problems import Problems, Stopped, show
 from shroom.table import P, Role
 
@@ -74,6 +75,15 @@ def test_the_check_ends_with_too_many_errors(tmp_path, monkeypatch):
     problems = check(lines).problems
     assert problems.codes == {"not-json", "too-many"}
     assert problems.count("not-json") == 50
+
+
+def test_no_more_items_are_fixed_than_memory_has_room_for(tmp_path, monkeypatch):
+    path = write_json(tmp_path / "p.json", predictions(12))
+    monkeypatch.setattr("shroom.mend.MAX_ITEMS", 11)
+    mended = mend(path)
+    assert (mended.files, mended.checked.problems.codes) == ({}, {"too-large"})
+    monkeypatch.setattr("shroom.mend.MAX_ITEMS", 12)
+    assert mend(path).checked.ok
 
 
 def test_warnings_do_not_stop_the_check(tmp_path, monkeypatch):
