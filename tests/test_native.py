@@ -269,7 +269,7 @@ def test_gold_of_which_no_row_can_be_used(shroom, tmp_path):
     file = lines(tmp_path / "p.jsonl", marked(rows))
     gold_file = lines(tmp_path / "g.jsonl", [{**row, "model_output_text": 5} for row in rows])
     for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
-        done, _, err = shroom(*verb, "--all-warnings")
+        done, _, err = shroom(*verb)
         assert done == 1
         assert "got none that can be used [gold-unlabelled]" in err
         assert "g.jsonl: item 0 (id val-en-0): model_output_text: expected a text, got 5" in err
