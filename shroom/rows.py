@@ -98,15 +98,15 @@ class _Rows:
     """The columns while they are read, row by row."""
 
     def __init__(self, role: Role, file: str, problems: Problems) -> None:
-        self.role, self.file, self.problems = role, file, problems
-        self.wants_labels = role is Role.PREDICTIONS
+        self.file, self.problems, self.predictions = file, problems, role is Role.PREDICTIONS
+        self.wants_labels = self.predictions
         self.label, self.p, self.ids = array("b"), array("d"), array("q")
         self.has_id = array("b")
         self.without_id = array("q")
         #: Of each unknown key, where it is first and how often it is there.
         self.unknown: dict[str, tuple[int, int]] = {}
         # Of predictions, nothing else is used than whether each names a model: one character.
-        self.group_keys = ("model",) if role is Role.PREDICTIONS else GROUPS
+        self.group_keys = ("model",) if self.predictions else GROUPS
         self.words: dict[str, list[str]] = {}
         self.texts: list[tuple[str | None, str | None]] = []
         self.votes: list[tuple[int, int]] = []
@@ -127,21 +127,37 @@ class _Rows:
 
     def add(self, index: int, item: dict[str, Any]) -> None:
         """Have the last row tell what an item says."""
+        # What is usual is done here, since a call for each value takes longer than all the rest.
         others = len(item)
         if "id" in item:
             others -= 1
             self._add_id(index, item["id"])
         else:
             self.without_id.append(index)
-        if self.role is Role.PREDICTIONS and isinstance(item, Doubled):
+        if self.predictions and isinstance(item, Doubled):
             self._report("key-doubled", index, "each key once", item, form=again)
-        for key, add in (("label", self._add_label), (P, self._add_p)):
-            if key in item:
-                others -= 1
-                if self.wants_labels:
-                    add(index, item[key])
-            elif self.wants_labels:
-                self._report("key-missing", index, f'the key "{key}"', item, form=_keys_of)
+        if "label" in item:
+            others -= 1
+            value = item["label"]
+            if not self.wants_labels:
+                pass
+            elif type(value) is str and value in _LABELS:
+                self.label[index] = _LABELS[value]
+            else:
+                self._add_label(index, value)
+        elif self.wants_labels:
+            self._report("key-missing", index, 'the key "label"', item, form=_keys_of)
+        if P in item:
+            others -= 1
+            value = item[P]
+            if not self.wants_labels:
+                pass
+            elif type(value) is float and 0 <= value <= 1:
+                self.p[index] = value
+            else:
+                self._add_p(index, value)
+        elif self.wants_labels:
+            self._report("key-missing", index, f'the key "{P}"', item, form=_keys_of)
         if others:
             self._add_others(index, item)
 
@@ -150,17 +166,18 @@ class _Rows:
         for key in self.group_keys:
             if key in item:
                 word = _as_text(item[key])
-                self._add_word(key, index, word[:1] if self.role is Role.PREDICTIONS else word)
-        if self.role is not Role.PREDICTIONS and not item.keys().isdisjoint(LANGS):
-            self._add_word("lang", index, _lang(item))
-        if self.role is not Role.PREDICTIONS and "labels" in item:
-            self.votes.extend([(0, 0)] * (index - len(self.votes)))
-            self.votes.append(_votes(item["labels"]))
+                self._add_word(key, index, word[:1] if self.predictions else word)
+        if not self.predictions:
+            if not item.keys().isdisjoint(LANGS):
+                self._add_word("lang", index, _lang(item))
+            if "labels" in item:
+                self.votes.extend([(0, 0)] * (index - len(self.votes)))
+                self.votes.append(_votes(item["labels"]))
         if "hyp" in item or "src" in item:
             self.texts.extend([(None, None)] * (index - len(self.texts)))
             self.texts.append((_text_or_none(item, "hyp"), _text_or_none(item, "src")))
         for key, value in item.items():
-            if self.role is Role.PREDICTIONS and key not in _KEYS:
+            if self.predictions and key not in _KEYS:
                 self._add_unknown(index, key)
             elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
                 expected = "a list of labels" if key == "labels" else "a text"
@@ -183,18 +200,12 @@ class _Rows:
             self._report("id-string", index, str(value), given, key="id")
 
     def _add_label(self, index: int, value: object) -> None:
-        if isinstance(value, str) and value in _LABELS:
-            self.label[index] = _LABELS[value]
-            return
         self._report("label-value", index, _EXPECTED_LABEL, value, key="label")
         label = label_in(value)
         if label is not None:
             self.label[index] = label is Label.HALLUCINATION
 
     def _add_p(self, index: int, value: object) -> None:
-        if type(value) is float and 0 <= value <= 1:
-            self.p[index] = value
-            return
         number = number_in(value)
         if number is None or isinstance(value, str):
             self._report("p-number", index, "a number", value, key=P)

@@ -16,7 +16,7 @@ from conftest import predictions, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom import decode, fast, rows, unpacking
+from shroom import decode, delimited, fast, rows, unpacking
 from shroom.check import check
 from shroom.mend import mend
 from shroom.problems import Problems, Stopped, show
@@ -144,6 +144,23 @@ def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
     data = f"{{}}\n{item}\n{{}}" if lines else f"[{{}},\n{item},{{}}]"
     _, (line, _) = decoded(data.encode(), monkeypatch, 16, lines=lines)
     assert line.endswith("got a longer one at line 2, column 1 [too-large]")
+
+
+def test_a_table_of_too_many_lines_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "MAX_LINES", 3)
+    path = tmp_path / "p.csv"
+    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
+    assert check(path).ok
+    path.write_text(f"label,{P}\n" + "\n" * 3)
+    assert check(path).problems.codes == {"too-large"}
+
+
+def test_a_table_is_not_read_further_after_too_many_errors(tmp_path, monkeypatch):
+    monkeypatch.setattr("shroom.problems.MAX_ERRORS", 5)
+    path = tmp_path / "p.csv"
+    path.write_text(f"label,{P}\n" + "1\n" * 50)
+    problems = check(path).problems
+    assert (problems.codes, problems.count("not-csv")) == ({"not-csv", "too-many"}, 5)
 
 
 def test_no_more_of_a_value_is_encoded_than_is_shown():
