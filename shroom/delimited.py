@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20
-#: Characters of one cell, separators in one line, and lines of one file.
-MAX_CELL, MAX_SEPARATORS, MAX_LINES = 1 << 24, 1_000_000, 1_250_000
+#: Characters of one cell, separators in one line, and lines and separators of one file.
+MAX_CELL, MAX_SEPARATORS, MAX_LINES, MAX_CELLS = 1 << 24, 1_000_000, 1_250_000, 10_000_000
 _SEPARATORS = (",", ";", "\t")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NUMBER = re.compile(
@@ -94,8 +94,6 @@ def each(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
     [{'id': 7, 'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
     """
     text = _text(data, file, problems)
-    if text is None:
-        raise Stopped(problems)
     limit, empty = csv.field_size_limit(MAX_CELL), True
     try:
         separator, header = _form(text)
@@ -136,11 +134,11 @@ def _decoded(data: bytes, errors: str = "strict") -> str:
     return data.decode("utf-16" if utf16 else "utf-8-sig", errors)
 
 
-def _text(data: bytes, file: str, problems: Problems) -> str | None:
+def _text(data: bytes, file: str, problems: Problems) -> str:
     if len(data) > MAX_BYTES:
         expected = f"at most {MAX_BYTES >> 20} MiB of CSV (JSON may be larger)"
         problems.add("too-large", file, expected, f"{len(data)} bytes")
-        return None
+        raise Stopped(problems)
     try:
         text = _decoded(data)
     except UnicodeDecodeError as error:
@@ -148,7 +146,7 @@ def _text(data: bytes, file: str, problems: Problems) -> str | None:
         found = f"byte 0x{data[error.start]:02x} at line {line}"
         if error.encoding.startswith("utf-16") or _is_utf8_in_part(data):
             problems.add("not-utf8", file, error.encoding.upper(), found)
-            return None
+            raise Stopped(problems) from error
         try:
             text, encoding = data.decode("cp1252"), "cp1252"
         except UnicodeDecodeError:
@@ -161,7 +159,7 @@ def _text(data: bytes, file: str, problems: Problems) -> str | None:
         problems.add("not-csv", file, "text", f"a NUL character at line {line}")
     else:
         return text
-    return None
+    raise Stopped(problems)
 
 
 def _is_utf8_in_part(data: bytes) -> bool:
@@ -192,6 +190,8 @@ def _form(text: str) -> tuple[str, list[str]]:
     if not forms:
         raise errors[0]
     _, _, separator, names = max(forms, key=lambda form: form[:2])
+    if text.count(separator) > MAX_CELLS:
+        raise csv.Error(f"more than {MAX_CELLS} separators")
     return separator, names
 
 

@@ -155,6 +155,15 @@ def test_a_table_of_too_many_lines_is_refused_before_it_is_read(tmp_path, monkey
     assert check(path).problems.codes == {"too-large"}
 
 
+def test_a_table_of_too_many_cells_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "MAX_CELLS", 3)
+    path = tmp_path / "p.csv"
+    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
+    assert check(path).ok
+    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 3)
+    assert check(path).problems.codes == {"not-csv"}
+
+
 def test_a_table_is_not_read_further_after_too_many_errors(tmp_path, monkeypatch):
     monkeypatch.setattr("shroom.problems.MAX_ERRORS", 5)
     path = tmp_path / "p.csv"
