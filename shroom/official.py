@@ -24,6 +24,7 @@ from shroom.scoring import Score, TrackScore
 from shroom.signature import signature
 from shroom.submission import Name, latest
 from shroom.table import P, Role, Table
+from shroom.unpacking import report_too_large
 
 if TYPE_CHECKING:
     from shroom.documents import Source
@@ -35,6 +36,8 @@ _COUNTS = {
     "val.model-agnostic.json": 499,
 }
 _LABELS = tuple(label.value for label in Label)
+#: Bytes of one file, which is decoded at once; it has up to 1500 items.
+MAX_BYTES = 1 << 24
 
 
 def check(submission: Source, *, limit: int | None = 20) -> Problems:
@@ -117,6 +120,9 @@ def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[d
 def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | None:
     data = document.packed(problems)
     if data is None:
+        return None
+    if len(data) > MAX_BYTES:
+        report_too_large(document.file, problems, MAX_BYTES)
         return None
     try:
         items = json.loads(bytes(data).decode("utf-8"))

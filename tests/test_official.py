@@ -191,3 +191,14 @@ def test_check_with_gold_asks_the_scorer_too(test, tmp_path, shroom):
     folder = write(rows)
     assert shroom("check", folder, "--official")[0] == 0
     assert shroom("check", folder, "--official", "--gold", tmp_path / "gold")[0] == 1
+
+
+def test_a_file_of_many_more_bytes_than_items_need_is_refused(val, shroom, monkeypatch):
+    rows, write = val
+    folder = write(rows)
+    size = (folder / "val.model-aware.json").stat().st_size
+    monkeypatch.setattr("shroom.official.MAX_BYTES", size)
+    assert accepted(shroom, folder)
+    monkeypatch.setattr("shroom.official.MAX_BYTES", size - 1)
+    code, _, err = shroom("check", folder, "--official")
+    assert (code, "[too-large]" in err) == (1, True)
