@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shroom.problems import Problems, Stopped, show
@@ -25,6 +26,8 @@ _MAX_DIGITS = 4000
 MAX_ITEM = 1 << 22
 #: How many bytes are decoded at once, unless an item takes more.
 _PIECE = 1 << 18
+#: How many items tell that JSON Lines are one list instead.
+_TELLING = 10_000
 #: How many doubled keys of an object are named.
 _NAMED = 5
 _BLANKS = re.compile(rb"[ \t\n\r]*")
@@ -245,8 +248,9 @@ def _in_line(error: json.JSONDecodeError, data: memoryview, start: int) -> str:
 
 
 def _is_list(data: memoryview) -> bool:
+    """Return whether it is one list, as far as its first items tell."""
     try:
-        return all(True for _ in _json_list(data, "", Problems()))
+        return all(True for _ in islice(_json_list(data, "", Problems()), _TELLING))
     except Stopped:
         return False
 
