@@ -16,7 +16,7 @@ from shroom.datasets.collection import Collection, json_line
 from shroom.datasets.data_set import DataSet, View
 from shroom.datasets.forms import refuse_another
 from shroom.documents import Document, documents_among_others
-from shroom.problems import InvalidInput, Problems, show
+from shroom.problems import InvalidInput, Problems, Stopped, show
 from shroom.rows import id_in, number_in
 from shroom.table import TOLERANCE, P
 
@@ -98,10 +98,11 @@ def from_document(document: Document, problems: Problems) -> DataFile | None:
     data = document.read(problems)
     if data is None or refuse_another(document, data, problems):
         return None
-    items = document.items(data, problems)
-    if items is None:
+    try:
+        datapoints = from_items(document.each(data, problems), document.file, problems)
+    except Stopped:
         return None
-    return DataFile(document.base, from_items(items, document.file, problems), document.file)
+    return DataFile(document.base, datapoints, document.file)
 
 
 def from_items(items: Iterable[Any], file: str, problems: Problems) -> list[Datapoint]:
