@@ -13,7 +13,7 @@ import numpy as np
 from table import shown
 
 from shroom.datapoint import Label, Rule, Task
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.recipe import detector_from

@@ -179,7 +179,7 @@ def measure(bench: Bench, model: str) -> dict[str, Any]:
 def accuracies(bench: Bench) -> dict[str, Any]:
     """Return the shipped model's accuracy on both tracks of val in each way, where there is val."""
     from shroom.datapoint import Label
-    from shroom.datasets.semeval2024 import read_files
+    from shroom.datapoint_files import read_files
     from shroom.detectors.pairs import Pairs
     from shroom.metrics.classification import accuracy
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from shroom.datasets.semeval2024 import read, row_of
+from shroom.datapoint_files import read, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

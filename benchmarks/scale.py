@@ -171,7 +171,7 @@ def measure(data: Path, n: int) -> dict[str, float]:
     """Print what the parts of a worker's work take of one core, in the order of the work."""
     os.environ["OMP_NUM_THREADS"] = "1"  # before anything is loaded that reads it
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    from shroom.datasets.semeval2024 import DataFile, from_document, read_files, row_of
+    from shroom.datapoint_files import DataFile, from_document, read_files, row_of
     from shroom.detectors.base import detector
     from shroom.detectors.cross_encoder import MODEL
     from shroom.detectors.cross_encoder.encoding import Encoding

@@ -24,7 +24,7 @@ from shroom.version import __version__
 
 if TYPE_CHECKING:
     from shroom.comparing import compare
-    from shroom.datasets.semeval2024 import read
+    from shroom.datapoint_files import read
     from shroom.detectors.base import detector
 
 __all__ = [

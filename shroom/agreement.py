@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.documents import Source
     from shroom.metrics.agreement import Figure
     from shroom.metrics.resampling import Floats, Interval
+    from shroom.paths import Source
 
     Votes = NDArray[np.int8]
 

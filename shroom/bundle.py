@@ -23,7 +23,8 @@ from shroom.writing import write_atomically, zipped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shroom.documents import Document, Source
+    from shroom.documents import Document
+    from shroom.paths import Source
 
 #: The modules that scoring needs; no others are copied.
 MODULES = (
@@ -47,6 +48,7 @@ MODULES = (
     "metrics/correlation.py",
     "metrics/resampling.py",
     "participants.py",
+    "paths.py",
     "pipes.py",
     "printing.py",
     "problems.py",

@@ -22,7 +22,7 @@ from shroom.table import P, Role, Table
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 fast: ModuleType | None
 try:

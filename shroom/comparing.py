@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.contest import Contest
-    from shroom.documents import Source
     from shroom.intervals import Interval
     from shroom.metrics.base import Metric
+    from shroom.paths import Source
 
 #: How many trials of a test there are by default.
 TRIALS = 10_000

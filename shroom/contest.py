@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from shroom.align import Track
     from shroom.check import Checked
-    from shroom.documents import Source
     from shroom.intervals import Intervals
     from shroom.metrics.base import Metric
+    from shroom.paths import Source
     from shroom.table import Table
 
 

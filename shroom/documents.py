@@ -9,10 +9,11 @@ import io
 import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Union
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from shroom import decode, delimited, pipes, unpacking
+from shroom.paths import is_junk
 from shroom.problems import Problems, Stopped
 from shroom.submission import Name
 from shroom.table import P
@@ -20,7 +21,7 @@ from shroom.table import P
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Source = Union[str, "os.PathLike[str]"]
+    from shroom.paths import Source
 
 _MAP_FROM = 1 << 24
 #: How much of a file is looked at first; a longer line or row takes more.
@@ -34,9 +35,6 @@ JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 CSV = (".csv", ".csv.gz")
 #: What the names of tables end in that are read in SHROOM's form.
 TABLES = (*CSV, ".tsv", ".tsv.gz")
-#: What a baseline's run leaves beside its submission; it is no part of it.
-RUN_RECORD = "run.json"
-_JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pycache__"}
 
 
 @dataclass(frozen=True)
@@ -184,26 +182,6 @@ def is_pipe(source: Source) -> bool:
     return os.fspath(source) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-def shown_path(path: Source) -> str:
-    """Return a path relative to the working directory, unless the absolute path is shorter.
-
-    Examples
-    --------
-    >>> shown_path(Path("data/val.json").absolute())
-    'data/val.json'
-    >>> shown_path("/data/val.json"), shown_path("val.json"), shown_path(f"{Path.cwd()}/out/")
-    ('/data/val.json', 'val.json', 'out/')
-    """
-    given = os.fspath(path)
-    if not Path(given).is_absolute() or os.pardir in Path(given).parts:
-        return given
-    try:
-        relative = os.path.relpath(given) + os.sep * given.endswith(os.sep)
-    except (OSError, ValueError):  # no working directory, or another drive
-        return given
-    return relative if len(relative) <= len(given) else given
-
-
 def documents(
     source: Source,
     problems: Problems,
@@ -308,9 +286,3 @@ def _zip_documents(
 ) -> Iterator[Document]:
     for place, base, data in unpacking.members(archive, file, problems, wanted):
         yield Document(place, base, data, member=True, most=wanted.most)
-
-
-def is_junk(name: str) -> bool:
-    """Return whether a path within a folder or a zip is what systems and the kit leave there."""
-    parts = [part for part in PurePosixPath(name).parts if part != ".."]
-    return any(part in _JUNK or part.startswith(".") for part in parts)

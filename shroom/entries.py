@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shroom.check import Checked
-    from shroom.documents import Source
+    from shroom.paths import Source
     from shroom.problems import Problem
 
 _SUFFIXES = (*JSON, ".zip")

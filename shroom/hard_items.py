@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shroom.contest import Contest
     from shroom.datapoint import Datapoint
     from shroom.difficulty import Item
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 
 @dataclass(frozen=True)

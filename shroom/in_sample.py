@@ -10,7 +10,7 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from shroom.documents import RUN_RECORD
+from shroom.paths import RUN_RECORD
 from shroom.problems import ShroomError, show
 from shroom.submission import Name
 from shroom.unpacking import damages
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shroom.align import Track
-    from shroom.documents import Document, Source
+    from shroom.documents import Document
+    from shroom.paths import Source
     from shroom.problems import Problems
 
 #: A record of more bytes is not read.

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.contest import Contest
-    from shroom.documents import Source
     from shroom.entries import Invalid
     from shroom.intervals import Interval, Intervals
     from shroom.metrics.base import Metric
+    from shroom.paths import Source
 
 
 @dataclass(frozen=True)

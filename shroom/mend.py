@@ -23,7 +23,7 @@ from shroom.writing import names_a_file, refuse_overwriting, write_files
 
 if TYPE_CHECKING:
     from shroom.align import Track
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 
 #: Items of one file, which are held in memory all at once.

@@ -27,7 +27,7 @@ from shroom.table import P, Role, Table
 from shroom.unpacking import report_too_large
 
 if TYPE_CHECKING:
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 _COUNTS = {
     "test.model-aware.json": 1500,

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.datasets.semeval2024 import DataFile
+    from shroom.datapoint_files import DataFile
     from shroom.detectors.base import Detector
-    from shroom.documents import Source
     from shroom.inference import Run
+    from shroom.paths import Source
     from shroom.submission import Name
 
 
@@ -37,7 +37,7 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
     Examples
     --------
     >>> from shroom.datapoint import pair
-    >>> from shroom.datasets.semeval2024 import DataFile
+    >>> from shroom.datapoint_files import DataFile
     >>> from shroom.detectors.base import detector
     >>> from shroom.inference import RUN
     >>> file = DataFile("data.json", [pair("Two cats sat here.", "A dog.")])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.detectors.base import detector
+from shroom.paths import data_folder
 from shroom.precision import PRECISIONS
 from shroom.problems import ShroomError
 
@@ -95,11 +95,6 @@ class Recipe:
 def detector_from(name: str, /, **settings: Any) -> Detector:
     """Return the detector that a name of the registry, or a recipe's file, stands for."""
     return Recipe.of(name).make(**settings)
-
-
-def data_folder() -> Path:
-    """Return the folder of real data: what ``SHROOM_DATA`` names, else the one beside the kit."""
-    return Path(os.environ.get("SHROOM_DATA") or "../shared/data")
 
 
 def _filled(value: Any) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from shroom.datasets.semeval2024 import DataFile
+    from shroom.datapoint_files import DataFile
     from shroom.detectors.base import Detector
     from shroom.recipe import Recipe
 

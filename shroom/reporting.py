@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from shroom.comparing import Comparison
     from shroom.contest import Contest
-    from shroom.documents import Source
     from shroom.hard_items import HardItem
     from shroom.intervals import Intervals
     from shroom.metrics.base import Metric
+    from shroom.paths import Source
     from shroom.portrait import SystemReport
     from shroom.scoring import TrackScore
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.datasets.semeval2024 import read_files
+from shroom.datapoint_files import read_files
 from shroom.problems import Problems, ShroomError
 from shroom.submission import latest
 
 if TYPE_CHECKING:
     from shroom.contest import Contest
     from shroom.datapoint import Datapoint
-    from shroom.documents import Document, Source
+    from shroom.documents import Document
+    from shroom.paths import Source
     from shroom.table import Table
 
 

@@ -22,7 +22,7 @@ from shroom.table import P, Role, Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 _VOTE = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0, None: MISSING}
 

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shroom.documents import is_junk
+from shroom.paths import is_junk
 from shroom.problems import ShroomError
 from shroom.unpacking import is_absurd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 
 def write_atomically(path: Source, content: str | bytes) -> None:

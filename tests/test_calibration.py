@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sklearn import calibration as sklearn_calibration
 from sklearn import metrics as sklearn_metrics
 
+from shroom.metric_registry import METRICS, metric
 from shroom.metrics.calibration import EPSILON, brier_score, log_loss
 from shroom.metrics.decomposition import brier_decomposition
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.paired import randomisation
-from shroom.metrics.registry import METRICS, metric
 from shroom.metrics.reliability import (
     expected_calibration_error,
     maximum_calibration_error,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shroom.intervals import Intervals, estimates
+from shroom.metric_registry import METRICS, metric
 from shroom.metrics.clustered import clustered, places
-from shroom.metrics.registry import METRICS, metric
 from shroom.metrics.resampling import CHUNK, bootstrap, jackknife, resamples
 
 EVERY = {name: metric(name) for name in METRICS}

@@ -13,8 +13,8 @@ from made_up import AGNOSTIC, AWARE, answers, contest
 from shroom.comparing import compare
 from shroom.contest import names
 from shroom.intervals import Intervals
+from shroom.metric_registry import METRICS, metric
 from shroom.metrics.paired import holm, mcnemar
-from shroom.metrics.registry import METRICS, metric
 from shroom.problems import InvalidInput, ShroomError
 from shroom.scoring import score
 

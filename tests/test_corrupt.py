@@ -23,7 +23,7 @@ from shroom.corrupt.reading import read
 from shroom.corrupt.registry import METHODS, method
 from shroom.corrupt.wordlists import antonyms, names, phrases, units, with_article
 from shroom.datapoint import Datapoint, Label, Task
-from shroom.datasets.semeval2024 import read as read_shroom
+from shroom.datapoint_files import read as read_shroom
 from shroom.problems import InvalidInput, ShroomError
 
 P = "p(Hallucination)"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.datapoint import Datapoint, Task
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.detectors.base import detector
 from shroom.detectors.cross_encoder import CrossEncoder
 from shroom.detectors.cross_encoder.card import card

@@ -12,7 +12,7 @@ from conftest import DATA, gold, predictions, write_json
 
 from shroom import delimited
 from shroom.check import check
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.intervals import Intervals
 from shroom.problems import ERROR, Problems, Stopped
 from shroom.scoring import score

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shroom import quantise
 from shroom.cache import Cache
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.dequantise import in_float32
 from shroom.detectors.cross_encoder import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.files import GRAPH

@@ -22,11 +22,11 @@ from shroom.citation_scores import citation_scores
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.describing.describing import describe
 from shroom.describing.description import FileRecords, named
-from shroom.documents import shown_path
 from shroom.intervals import NO_INTERVALS, USUAL
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.span_agreement import CharacterVotes
 from shroom.metrics.spans import Spans
+from shroom.paths import shown_path
 from shroom.problems import InvalidInput
 
 EXAMPLES = ROOT / "docs" / "examples" / "worked-citations.jsonl"

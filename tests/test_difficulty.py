@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shroom.align import Track
 from shroom.contest import Contest
 from shroom.datapoint import Label
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.difficulty import differing, difficulty, hardest, unsolved, wrong
 from shroom.problems import ShroomError
 from shroom.report.items import LONGEST

@@ -24,7 +24,7 @@ from shroom.evaluating.store import Store
 from shroom.evaluating.subjects import subjects
 from shroom.evaluating.tuning import split
 from shroom.intervals import Intervals, estimates
-from shroom.metrics.registry import METRICS, metric
+from shroom.metric_registry import METRICS, metric
 from shroom.metrics.thresholds import accuracy_by_threshold, balanced_accuracy_by_threshold
 from shroom.problems import ShroomError
 

@@ -14,9 +14,9 @@ from test_mushroom2025 import row as answer
 from tqdm import tqdm
 
 from shroom.datapoint import Datapoint, Label, Reference, Task
+from shroom.datapoint_files import DataFile, read, read_files
 from shroom.datasets import hub_cache
 from shroom.datasets.huggingface import COLUMNS, from_hf, to_hf
-from shroom.datasets.semeval2024 import DataFile, read, read_files
 from shroom.extras import install_hint
 from shroom.problems import InvalidInput, Problems, ShroomError
 from shroom.table import P

@@ -11,7 +11,7 @@ from made_up import AGNOSTIC, AWARE, answers, contest
 from scipy import stats
 
 from shroom.intervals import Intervals
-from shroom.metrics.registry import METRICS
+from shroom.metric_registry import METRICS
 from shroom.scoring import score
 
 
@@ -229,7 +229,7 @@ def test_what_is_undefined_has_no_interval_and_says_why(tmp_path, shroom, kind):
 @given(st.integers(2, 25), st.integers(0, 1000))
 def test_intervals_lie_within_the_bounds(n, seed):
     from shroom.intervals import estimates
-    from shroom.metrics.registry import metric
+    from shroom.metric_registry import metric
 
     generator = np.random.default_rng(seed)
     p, gold_p = generator.integers(0, 6, (2, n)) / 5

@@ -19,7 +19,7 @@ from conftest import DATA, ROOT, write_json
 
 from shroom.annotate.scorers import verdicts
 from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.detectors.base import detector
 from shroom.detectors.judge import Estimate, Judge, answers, prompts
 from shroom.detectors.judge.answers import Reply, Step

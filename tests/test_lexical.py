@@ -9,7 +9,7 @@ from conftest import DATA, SAMPLE, gold, write_json
 from sacrebleu.metrics import CHRF
 
 from shroom.datapoint import Datapoint, Reference, Task
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.detectors.base import detector, limits
 from shroom.detectors.crossval import out_of_fold
 from shroom.detectors.lexical import FEATURES, MODEL, Lexical, features

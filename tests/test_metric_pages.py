@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from shroom.metric_registry import FIGURES, METRICS, describe, metric
 from shroom.metrics.agreement import fleiss_kappa, krippendorff_alpha
 from shroom.metrics.ceiling import label_accuracy
-from shroom.metrics.registry import FIGURES, METRICS, describe, metric
 from shroom.problems import ShroomError
 
 DOCS = ROOT / "docs"

@@ -15,8 +15,8 @@ from scipy import stats
 from sklearn import metrics as sklearn
 from sklearn.calibration import calibration_curve
 
+from shroom.metric_registry import METRICS, metric
 from shroom.metrics.paired import randomisation
-from shroom.metrics.registry import METRICS, metric
 from shroom.metrics.resampling import bootstrap, jackknife, joint_bootstrap, resamples
 
 EVERY = {name: metric(name) for name in METRICS}

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from shroom.metric_registry import metric
 from shroom.metrics.classification import ACCURACY, accuracy
 from shroom.metrics.correlation import RHO, levels, rho
-from shroom.metrics.registry import metric
 from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval, resamples
 
 PAIRS = st.integers(2, 60).flatmap(

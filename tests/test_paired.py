@@ -12,10 +12,10 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from shroom.metric_registry import METRICS, metric
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.metrics.paired import detectable_difference, holm, mcnemar, randomisation
-from shroom.metrics.registry import METRICS, metric
 
 ALL = [metric(name) for name in METRICS]
 N = 9

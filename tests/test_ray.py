@@ -20,7 +20,7 @@ import tiny_models
 from conftest import SAMPLE, gold, write_json
 from pyarrow import Table, parquet
 
-from shroom.datasets.semeval2024 import from_document
+from shroom.datapoint_files import from_document
 from shroom.documents import Document
 from shroom.extras import install_hint
 from shroom.inference import RUN

@@ -15,8 +15,8 @@ from shroom.comparing import compare
 from shroom.extras import install_hint
 from shroom.intervals import Intervals
 from shroom.leaderboard import Leaderboard, leaderboard
+from shroom.metric_registry import metric
 from shroom.metrics.contingency import confusion, spread
-from shroom.metrics.registry import metric
 from shroom.portrait import why_undefined
 from shroom.report.html import problems_page, scores_page
 from shroom.report.leaderboard_page import page as leaderboard_page

@@ -8,10 +8,10 @@ from hypothesis.extra.numpy import arrays
 from made_up import latent
 from scipy import stats
 
+from shroom.metric_registry import METRICS, metric
 from shroom.metrics.base import mean_of
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
-from shroom.metrics.registry import METRICS, metric
 from shroom.metrics.resampling import (
     bca_interval,
     bootstrap,

@@ -7,7 +7,7 @@ import pytest
 from conftest import DATA, SAMPLE, gold, write_json
 
 from shroom.datapoint import Label, Task, premises
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.problems import InvalidInput, Problems
 
 REAL = DATA / "semeval2024"

@@ -19,7 +19,7 @@ from tiny_models import (
 )
 
 from shroom.datapoint import Datapoint, Reference, Task
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.detectors.base import detector
 from shroom.detectors.crossval import out_of_fold
 from shroom.detectors.logistic import Logistic

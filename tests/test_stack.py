@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.datapoint import Datapoint, Label, Task
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.detectors import base
 from shroom.detectors.base import Entry, detector, limits
 from shroom.detectors.boosting import TREES, Boosting, Tree

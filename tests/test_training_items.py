@@ -8,7 +8,7 @@ import pytest
 from conftest import DATA, SAMPLE, write_json
 
 from shroom.datapoint import Datapoint, Task
-from shroom.datasets.semeval2024 import read
+from shroom.datapoint_files import read
 from shroom.detectors import cross_encoder, lexical
 from shroom.detectors.base import detector
 from shroom.detectors.training_items import TrainingItems, fingerprint

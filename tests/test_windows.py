@@ -375,7 +375,7 @@ def test_the_cross_encoder_by_brute_force():
 
 @pytest.mark.real
 def test_hardly_anything_of_shroom_is_long():
-    from shroom.datasets.semeval2024 import read
+    from shroom.datapoint_files import read
     from shroom.detectors.pairs import Pairs
 
     model = CrossEncoder()

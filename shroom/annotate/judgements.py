@@ -12,7 +12,7 @@ from shroom.table import P
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shroom.documents import Source
+    from shroom.paths import Source
 
     #: p(Hallucination) by question and text.
     Judgements = Mapping[tuple[str, str], float]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher_records import NORMAL, Question
 from shroom.datasets.dreamcatcher_rows import RowReader
+from shroom.json_writing import without_nan
 from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
     from shroom.datasets.dreamcatcher_records import Generation
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 
 def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
@@ -58,20 +58,12 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
 
 def _finite(question: Question) -> Question:
     def mended(generation: Generation) -> Generation:
-        return replace(generation, extra=_without_nan(generation.extra))
+        return replace(generation, extra=without_nan(generation.extra))
 
     said = tuple(map(mended, question.generation))
     rank = None if question.rank is None else tuple(map(mended, question.rank))
-    extra = _without_nan(question.extra)
+    extra = without_nan(question.extra)
     return replace(question, generation=said, rank=rank, extra=extra)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _in_full(row: Any) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from shroom.corrupt.corrupting import Corruption
     from shroom.datapoint import Datapoint
-    from shroom.datasets.semeval2024 import DataFile
+    from shroom.datapoint_files import DataFile
 
 EXAMPLES = """\b
 Examples:

@@ -11,12 +11,12 @@ import click
 
 from shroom.cli.options import COLUMNS_OPTION, OUTPUT, SETTINGS, deliver, format_option, say
 from shroom.cli.predict import detector_and_data
-from shroom.datasets.semeval2024 import read_files
+from shroom.datapoint_files import read_files
 from shroom.problems import Problems, ShroomError
 
 if TYPE_CHECKING:
     from shroom.datapoint import Datapoint
-    from shroom.datasets.semeval2024 import DataFile
+    from shroom.datapoint_files import DataFile
     from shroom.inference import Run
     from shroom.report.words import Told
 

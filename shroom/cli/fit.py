@@ -17,7 +17,7 @@ import numpy as np
 from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, SETTINGS, refuse_two_pipes, say
 from shroom.cli.progress import shown_progress
 from shroom.datapoint import Label
-from shroom.datasets.semeval2024 import DataFile, read_files
+from shroom.datapoint_files import DataFile, read_files
 from shroom.detectors.base import class_of
 from shroom.detectors.training_items import TrainingItems
 from shroom.problems import Problems, ShroomError

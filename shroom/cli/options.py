@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 import click
 
 from shroom.delimited import naming
-from shroom.documents import is_pipe, shown_path
+from shroom.documents import is_pipe
 from shroom.intervals import METHODS, Intervals
+from shroom.paths import shown_path
 from shroom.problems import Problems, ShroomError
 from shroom.slices import MORE_SLICES, SLICES
 from shroom.table import KEYS, P
@@ -119,7 +120,7 @@ def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None)
     del ctx, param
     if value is None:
         return []
-    from shroom.metrics.registry import METRICS, metric
+    from shroom.metric_registry import METRICS, metric
 
     names = list(METRICS) if value.strip() == "all" else value.split(",")
     try:

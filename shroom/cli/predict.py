@@ -17,12 +17,12 @@ from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, SETTINGS, say
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
 from shroom.cli.running import run_options
-from shroom.datasets.semeval2024 import DataFile, read_files
+from shroom.datapoint_files import DataFile, read_files
 from shroom.detectors.base import DEFAULT, REGISTRY
-from shroom.documents import RUN_RECORD
 from shroom.growing import Unwritable
 from shroom.journal import PARTIAL, Journal
 from shroom.kept import computed_anew
+from shroom.paths import RUN_RECORD
 from shroom.predictions import (
     check_data,
     check_made,

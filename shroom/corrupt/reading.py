@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom import decode
 from shroom.datapoint import Datapoint, Label, Reference, Task
-from shroom.datasets.semeval2024 import DataFile, read_files
+from shroom.datapoint_files import DataFile, read_files
 from shroom.delimited import columns_of
 from shroom.detectors.thresholds import USUAL
 from shroom.problems import Problems, show
@@ -17,7 +17,8 @@ from shroom.rows import number_in
 from shroom.table import TOLERANCE, P
 
 if TYPE_CHECKING:
-    from shroom.documents import Document, Source
+    from shroom.documents import Document
+    from shroom.paths import Source
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
 #: What the labels of pairs say, in lower case and with blanks; every other label is an error.

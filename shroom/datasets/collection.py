@@ -6,18 +6,18 @@ used, and each of the latter is among the problems, with its place.
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shroom import decode
 from shroom.documents import documents_among_others
+from shroom.json_writing import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from shroom.documents import Document, Source
+    from shroom.documents import Document
+    from shroom.paths import Source
     from shroom.problems import Problems
 
 R = TypeVar("R")
@@ -96,40 +96,3 @@ def unwritten(item: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]
     differing = {k: value for k, value in item.items() if k not in row or row[k] != value}
     found = {key: without_nan(value) for key, value in differing.items()}
     return {k: value for k, value in found.items() if k not in row or row[k] != value}
-
-
-def without_nan(value: Any) -> Any:
-    """Return a JSON value with null for ``NaN`` and infinity, which are no JSON.
-
-    Examples
-    --------
-    >>> without_nan({"logits": [0.5, float("nan")]})
-    {'logits': [0.5, None]}
-    """
-    if isinstance(value, dict):
-        return {key: without_nan(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [without_nan(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    r"""Return rows as JSON Lines, in plain characters as far as UTF-8 can write them.
-
-    What is no number is written as null.
-
-    Examples
-    --------
-    >>> json_lines([{"hyp": "né"}])
-    '{"hyp": "né"}\n'
-    """
-    return "".join(json_line(row) + "\n" for row in rows)
-
-
-def json_line(row: Mapping[str, Any]) -> str:
-    """Return a row as one line of JSON; see :func:`json_lines`."""
-    row = without_nan(row)
-    line = json.dumps(row, ensure_ascii=False)
-    # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
-    halves = any("\ud800" <= character <= "\udfff" for character in line)
-    return json.dumps(row) if halves else line

@@ -14,9 +14,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from shroom.datasets import semeval2024
-from shroom.datasets.collection import json_lines
 from shroom.datasets.converting import NATIVE, OF, rows_of, stem_of
 from shroom.documents import CSV
+from shroom.json_writing import json_lines
 from shroom.problems import InvalidInput, Problems, ShroomError, show
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from shroom.datapoint_files import row_of
 from shroom.datasets import semeval2024
-from shroom.datasets.collection import json_line, json_lines, without_nan
-from shroom.datasets.semeval2024 import row_of
 from shroom.documents import CSV, JSON, PIPE
+from shroom.json_writing import json_line, json_lines, without_nan
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
     from shroom.datapoint import Datapoint
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 NAME = "dreamcatcher"
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from shroom.datapoint import Datapoint
-    from shroom.documents import Document, Source
+    from shroom.documents import Document
+    from shroom.paths import Source
 
 NAME = "factual_consistency"
 

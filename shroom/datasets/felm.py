@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.datapoint import pair
-from shroom.datasets.collection import Collection, items_of, json_lines
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.data_set import DataSet, View
 from shroom.datasets.felm_predictions import Predictions
 from shroom.datasets.felm_rows import DOMAINS, Response, Rows
+from shroom.json_writing import json_lines
 from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.datapoint import Datapoint
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 __all__ = ["DOMAINS", "Premise", "Response", "Segments", "datapoints", "read"]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.datasets.collection import Collection
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 #: Beyond this p a segment is called wrong, where there are no labels.
 THRESHOLD = 0.5

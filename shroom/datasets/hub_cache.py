@@ -6,11 +6,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.datasets.collection import json_lines
 from shroom.datasets.forms import DATA_SETS
 from shroom.datasets.huggingface import rows_of, table
 from shroom.datasets.registry import data_set
 from shroom.documents import CSV, JSON
+from shroom.json_writing import json_lines
 from shroom.problems import Problems
 
 if TYPE_CHECKING:

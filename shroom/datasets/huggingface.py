@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from shroom.datapoint import Task
-from shroom.datasets.semeval2024 import DataFile, from_items, row_of
+from shroom.datapoint_files import DataFile, from_items, row_of
 from shroom.extras import install_hint
 from shroom.problems import InvalidInput, Problems, ShroomError, show
 from shroom.table import P
@@ -54,7 +54,7 @@ def to_hf(data: Sequence[Datapoint] | DataFile) -> datasets.Dataset:
 
     Examples
     --------
-    >>> from shroom.datasets.semeval2024 import read
+    >>> from shroom.datapoint_files import read
     >>> found = to_hf(read("shroom/sample/val.model-aware.json"))
     >>> found.num_rows, found[0]["task"], found[0]["p(Hallucination)"]
     (60, 'PG', 1.0)

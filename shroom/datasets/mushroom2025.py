@@ -10,17 +10,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shroom.datapoint import pair
-from shroom.datasets.collection import Collection, items_of, json_lines
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.data_set import DataSet, View
 from shroom.datasets.mushroom2025_records import HardSpan, Record, SoftSpan, hard_of, soft_of
 from shroom.datasets.mushroom2025_rows import Rows
+from shroom.json_writing import json_lines
 from shroom.problems import InvalidInput, Problems, ShroomError, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shroom.datapoint import Datapoint
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 __all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "read_files", "share_marked"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shroom.datasets.collection import Collection
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from shroom.submission import Name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.documents import Source
+    from shroom.paths import Source
 
     Place = tuple[int, int]  # the item's, from 0, and the line's, from 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.datasets.registry import data_set
-from shroom.documents import shown_path
+from shroom.paths import shown_path
 from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def place_of(name: str) -> Path | None:
     ``SHROOM_DATA`` names; else what was fetched before.
     """
     from shroom.datasets.fetching import cached
-    from shroom.recipe import data_folder
+    from shroom.paths import data_folder
 
     for folder in (name, _FOLDERS.get(name, name)):
         if (data_folder() / folder).is_dir():

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shroom import decode
-from shroom.datasets.collection import Collection, items_of, json_lines, unwritten
+from shroom.datasets.collection import Collection, items_of, unwritten
 from shroom.datasets.data_set import DataSet
+from shroom.json_writing import json_lines
 from shroom.problems import InvalidInput, Problems, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 NAME = "queries"
 

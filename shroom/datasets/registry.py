@@ -12,7 +12,8 @@ from shroom.problems import Problems, ShroomError, nearest, printable
 
 if TYPE_CHECKING:
     from shroom.datasets.data_set import DataSet
-    from shroom.documents import Document, Source
+    from shroom.documents import Document
+    from shroom.paths import Source
 
 
 def data_set(name: str) -> DataSet:

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Union
 
 from shroom import decode
 from shroom.datapoint import pair
-from shroom.datasets.collection import Collection, json_lines
+from shroom.datasets.collection import Collection
 from shroom.datasets.data_set import DataSet, View
 from shroom.datasets.verifiability_records import Pair, Response
 from shroom.datasets.verifiability_rows import ATTRIBUTABLE, Rows
 from shroom.documents import documents_among_others
+from shroom.json_writing import json_lines
 from shroom.problems import InvalidInput, Problems, show
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from shroom.datapoint import Datapoint
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 __all__ = ["Pair", "Record", "Response", "datapoints", "read", "without_premise"]
 

@@ -14,7 +14,7 @@ from shroom.problems import InvalidInput, Problems
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 
 def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Description:

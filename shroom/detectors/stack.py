@@ -74,7 +74,7 @@ class Stack(FittedDetector):
 
     Examples
     --------
-    >>> from shroom.datasets.semeval2024 import read
+    >>> from shroom.datapoint_files import read
     >>> points = read("shroom/sample/val.model-aware.json")
     >>> p = np.array([point.p for point in points])
     >>> stack = Stack(detectors="lexical", features=False).fit(points, p)

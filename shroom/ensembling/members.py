@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.check import check_documents
+from shroom.datapoint_files import read_files
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
-from shroom.datasets.semeval2024 import read_files
 from shroom.documents import documents
 from shroom.in_sample import mark, refuse
 from shroom.problems import InvalidInput, Problems, ShroomError
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from shroom.align import Track
     from shroom.datapoint import Datapoint
-    from shroom.documents import Document, Source
+    from shroom.documents import Document
+    from shroom.paths import Source
     from shroom.submission import Name
     from shroom.table import Table
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from shroom.datasets.forms import DATA_SETS
 from shroom.datasets.registry import data_set, guess, refuse_another
-from shroom.documents import is_pipe, shown_path
+from shroom.documents import is_pipe
+from shroom.paths import data_folder, shown_path
 from shroom.problems import ShroomError, nearest, printable
-from shroom.recipe import data_folder
 
 #: ``NAME=PATH`` or ``NAME:VIEW=PATH``, told from a path that has an equals sign itself.
 _NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOTALL)

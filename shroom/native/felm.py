@@ -15,8 +15,8 @@ from shroom.problems import Problems
 
 if TYPE_CHECKING:
     from shroom.datasets.felm_predictions import Predictions
-    from shroom.documents import Source
     from shroom.intervals import Scored
+    from shroom.paths import Source
 
 
 def score(

@@ -13,7 +13,7 @@ from shroom.problems import InvalidInput, Problems
 
 if TYPE_CHECKING:
     from shroom.datasets.mushroom2025_predictions import Aligned
-    from shroom.documents import Source
+    from shroom.paths import Source
 
 
 #: What a gold row is scored by.

@@ -9,8 +9,8 @@ from shroom.intervals import NO_INTERVALS, USUAL, Intervals
 from shroom.problems import InvalidInput, ShroomError
 
 if TYPE_CHECKING:
-    from shroom.documents import Source
     from shroom.native.base import NativeScore
+    from shroom.paths import Source
     from shroom.problems import Problems
 
 #: Each has a module of its name here, with a function ``score``.

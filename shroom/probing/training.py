@@ -10,7 +10,7 @@ import numpy as np
 from shroom.calibrators import Platt
 from shroom.curves import sigmoid
 from shroom.intervals import Intervals, estimates
-from shroom.metrics.registry import metric
+from shroom.metric_registry import metric
 from shroom.probing.fitting import fitted, splits
 from shroom.probing.sites import Site
 

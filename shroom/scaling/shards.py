@@ -6,8 +6,9 @@ import io
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from shroom.datasets.semeval2024 import DataFile, from_document, from_items
-from shroom.documents import JSON, Document, is_junk
+from shroom.datapoint_files import DataFile, from_document, from_items
+from shroom.documents import JSON, Document
+from shroom.paths import is_junk
 from shroom.predictions import wanted
 from shroom.problems import Problems, ShroomError
 from shroom.scaling.storage import Place

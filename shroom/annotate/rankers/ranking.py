@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable
 
 from shroom.datasets import dreamcatcher
-from shroom.datasets.collection import json_lines
 from shroom.datasets.dreamcatcher_records import (
     ALL_RIGHT,
     ALL_WRONG,
@@ -16,6 +15,7 @@ from shroom.datasets.dreamcatcher_records import (
     Preference,
     Turn,
 )
+from shroom.json_writing import json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

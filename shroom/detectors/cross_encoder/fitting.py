@@ -34,8 +34,9 @@ from shroom.detectors.pairs import Pairs
 from shroom.detectors.training_items import FittedDetector
 from shroom.inference import RUN
 from shroom.metrics.correlation import rho
+from shroom.paths import data_folder
 from shroom.problems import ShroomError, nearest
-from shroom.recipe import data_folder, detector_from
+from shroom.recipe import detector_from
 from shroom.tokens import longest
 
 if TYPE_CHECKING:
@@ -340,7 +341,7 @@ class Fitting:
 
     def _texts_of_the_task(self) -> set[str]:
         """Return all texts of trial, val and test, which no corpus may give away."""
-        from shroom.datasets.semeval2024 import read_files
+        from shroom.datapoint_files import read_files
 
         folder = self.data / "semeval2024"
         if not folder.is_dir():  # nobody can then hold the model against it either
@@ -360,7 +361,7 @@ class Fitting:
 
     def _taught(self, stage: Stage) -> list[Example]:
         """Return unlabelled pairs with what the teacher says of them."""
-        from shroom.datasets.semeval2024 import read
+        from shroom.datapoint_files import read
 
         teacher = detector_from(stage.teacher)
         points = [point for name in stage.unlabelled for point in read(self.data / name)]

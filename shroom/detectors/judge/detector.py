@@ -257,7 +257,7 @@ class Judge:
 
     def _prompts(self, datapoints: Sequence[Datapoint]) -> Prompts:
         if self._shots and self._prompter.shots is None:
-            from shroom.datasets.semeval2024 import read
+            from shroom.datapoint_files import read
 
             source = str(self._examples)
             if not Path(source).exists():

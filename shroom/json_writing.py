@@ -1,0 +1,47 @@
+"""Rows as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+def without_nan(value: Any) -> Any:
+    """Return a JSON value with null for ``NaN`` and infinity, which are no JSON.
+
+    Examples
+    --------
+    >>> without_nan({"logits": [0.5, float("nan")]})
+    {'logits': [0.5, None]}
+    """
+    if isinstance(value, dict):
+        return {key: without_nan(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    r"""Return rows as JSON Lines, in plain characters as far as UTF-8 can write them.
+
+    What is no number is written as null.
+
+    Examples
+    --------
+    >>> json_lines([{"hyp": "né"}])
+    '{"hyp": "né"}\n'
+    """
+    return "".join(json_line(row) + "\n" for row in rows)
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """Return a row as one line of JSON; see :func:`json_lines`."""
+    row = without_nan(row)
+    line = json.dumps(row, ensure_ascii=False)
+    # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
+    halves = any("\ud800" <= character <= "\udfff" for character in line)
+    return json.dumps(row) if halves else line

@@ -1,0 +1,44 @@
+"""The paths that users name, those that messages print, and those that are passed over."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import Union
+
+Source = Union[str, "os.PathLike[str]"]
+
+#: The record that a baseline's run writes beside its submission; it is not part of it.
+RUN_RECORD = "run.json"
+_JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pycache__"}
+
+
+def data_folder() -> Path:
+    """Return the folder of real data: what ``SHROOM_DATA`` names, else the one beside the kit."""
+    return Path(os.environ.get("SHROOM_DATA") or "../shared/data")
+
+
+def shown_path(path: Source) -> str:
+    """Return a path relative to the working directory, unless the absolute path is shorter.
+
+    Examples
+    --------
+    >>> shown_path(Path("data/val.json").absolute())
+    'data/val.json'
+    >>> shown_path("/data/val.json"), shown_path("val.json"), shown_path(f"{Path.cwd()}/out/")
+    ('/data/val.json', 'val.json', 'out/')
+    """
+    given = os.fspath(path)
+    if not Path(given).is_absolute() or os.pardir in Path(given).parts:
+        return given
+    try:
+        relative = os.path.relpath(given) + os.sep * given.endswith(os.sep)
+    except (OSError, ValueError):  # no working directory, or another drive
+        return given
+    return relative if len(relative) <= len(given) else given
+
+
+def is_junk(name: str) -> bool:
+    """Return whether a path within a folder or a zip is what systems and the kit leave there."""
+    parts = [part for part in PurePosixPath(name).parts if part != ".."]
+    return any(part in _JUNK or part.startswith(".") for part in parts)
