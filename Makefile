@@ -57,10 +57,11 @@ train: .venv/with-models  ## make the shipped model again (hours on a CPU; needs
 test: .venv/with-test  ## run every test (ARGS='-m models': those that compute with a model)
 	$(BIN)/python -m pytest $(ARGS)
 
-lint: .venv/with-lint  ## check style, format and types
+lint: .venv/with-lint  ## check style, format, types, and which package imports which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: export SHROOM_NO_CACHE = 1
 bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/benchmarks.md (ONLY=NAME: one of them)

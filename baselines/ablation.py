@@ -12,11 +12,11 @@ import argparse
 import numpy as np
 from table import shown
 
-from shroom.datapoint import Label, Rule, Task
-from shroom.datapoint_files import read
+from shroom.core.datapoint import Label, Rule, Task
+from shroom.detectors.recipe import detector_from
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
-from shroom.recipe import detector_from
+from shroom.scoring.datapoint_files import read
 
 
 def main(detector: str, files: list[str], model: str | None) -> None:

@@ -28,16 +28,17 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 from common import Beside, progress, save, tell
 
-from shroom.annotate import chinese, ngrams
 from shroom.annotate.base import normal
-from shroom.annotate.languages import CHINESE, LANGUAGES, language, language_of
-from shroom.annotate.running import score
+from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.similarity import Similarity
 from shroom.annotate.scorers.unigram import Unigram, least_average, overlap, surprises
-from shroom.datasets import dreamcatcher, semeval2024
-from shroom.datasets.dreamcatcher_records import Generation, Question
-from shroom.inference import RUN
-from shroom.report.text import align
+from shroom.annotate.words import character_ngrams, chinese
+from shroom.annotate.words.languages import CHINESE, LANGUAGES, language, language_of
+from shroom.datasets.dreamcatcher import reader as dreamcatcher
+from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.inference.run import RUN
+from shroom.scoring import datapoint_files
+from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -60,9 +61,11 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the figures there as well")
     options = parser.parse_args()
     questions = _questions()
-    figures = [_measured("no model", questions, Similarity(), ngrams.embed, options.rounds)]
+    figures = [
+        _measured("no model", questions, Similarity(), character_ngrams.embed, options.rounds)
+    ]
     if options.encoder:
-        from shroom.detectors.sentences import SentenceEncoder
+        from shroom.detectors.sentence_encoder import SentenceEncoder
 
         encoder = SentenceEncoder(options.encoder)
         figures.append(
@@ -130,7 +133,7 @@ def _measured(
         "cpu": {way: median(one for _, one in found) for way, found in times.items()},
         "ratios": ratios,
         "difference": apart,
-        "same": apart <= (TOLERANCE if embed is ngrams.embed else ENCODERS_TOLERANCE),
+        "same": apart <= (TOLERANCE if embed is character_ngrams.embed else ENCODERS_TOLERANCE),
     }
 
 
@@ -212,7 +215,7 @@ def _questions() -> list[Question]:
     path = real / "dreamcatcher" / "test_generated.jsonl"
     if path.is_file():
         return [one for one in dreamcatcher.read(path).records if isinstance(one, Question)]
-    points = semeval2024.read(ROOT / "shroom" / "sample")
+    points = datapoint_files.read(ROOT / "shroom" / "sample")
     said = [
         Generation(point.hyp, ("normal", "uncertainty")[n % 2]) for n, point in enumerate(points)
     ]

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.stats
 from common import MIB, Beside, Run, progress, run, save, tell
 
-from shroom.report.text import align
+from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,8 +26,8 @@ from scipy import stats
 
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
-from shroom.metrics.paired import detectable_difference, holm, randomisation
-from shroom.metrics.ranking import groups, rank_intervals
+from shroom.metrics.paired_tests import detectable_difference, holm, randomisation
+from shroom.metrics.rank_intervals import groups, rank_intervals
 from shroom.metrics.resampling import (
     bca_interval,
     jackknife,

@@ -28,9 +28,9 @@ from common import MIB, progress, save, tell
 from enlarging import write_data
 from watching import Watched, watch
 
-from shroom.journal import Journal
-from shroom.problems import ShroomError
-from shroom.report.text import align
+from shroom.core.problems import ShroomError
+from shroom.inference.journal import Journal
+from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

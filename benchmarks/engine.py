@@ -178,10 +178,10 @@ def measure(bench: Bench, model: str) -> dict[str, Any]:
 
 def accuracies(bench: Bench) -> dict[str, Any]:
     """Return the shipped model's accuracy on both tracks of val in each way, where there is val."""
-    from shroom.datapoint import Label
-    from shroom.datapoint_files import read_files
+    from shroom.core.datapoint import Label
     from shroom.detectors.pairs import Pairs
     from shroom.metrics.classification import accuracy
+    from shroom.scoring.datapoint_files import read_files
 
     found: dict[str, Any] = {}
     for name in ("val.model-agnostic.json", "val.model-aware.v2.json"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from common import MIB, Beside
 
-from shroom.report.text import align
+from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from shroom.datapoint_files import read, row_of
+from shroom.scoring.datapoint_files import read, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from shroom.datapoint import Datapoint
+    from shroom.core.datapoint import Datapoint
 
 
 def write_data(place: Path, files: Sequence[Path], n: int) -> int:

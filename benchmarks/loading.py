@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from common import Beside, progress, save, tell
 
+from shroom.core.problems import Problems
 from shroom.datasets.registry import DATA_SETS, data_set
-from shroom.problems import Problems
-from shroom.report.text import align as columns
+from shroom.scoring.display.text import align as columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

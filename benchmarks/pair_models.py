@@ -23,8 +23,8 @@ from transformers import (
     RobertaConfig,
 )
 
-from shroom.detectors.cross_encoder import MODEL
-from shroom.detectors.cross_encoder.files import ABOUT, TOKENIZER, opened
+from shroom.detectors.cross_encoder.detector import MODEL
+from shroom.detectors.cross_encoder.model_folder import ABOUT, TOKENIZER, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -22,7 +22,7 @@ from common import Beside, progress, save, tell
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.metrics.resampling import bootstrap, percentile_interval
-from shroom.report.text import align
+from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

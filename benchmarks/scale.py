@@ -22,7 +22,7 @@ from typing import Callable
 
 from common import save, tell
 
-from shroom.report.text import align
+from shroom.scoring.display.text import align
 
 
 @dataclass(frozen=True)
@@ -171,17 +171,17 @@ def measure(data: Path, n: int) -> dict[str, float]:
     """Print what the parts of a worker's work take of one core, in the order of the work."""
     os.environ["OMP_NUM_THREADS"] = "1"  # before anything is loaded that reads it
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    from shroom.datapoint_files import DataFile, from_document, read_files, row_of
+    from shroom.core.atomic_writing import encoded
+    from shroom.core.problems import Problems
     from shroom.detectors.base import detector
-    from shroom.detectors.cross_encoder import MODEL
+    from shroom.detectors.cross_encoder.detector import MODEL
     from shroom.detectors.cross_encoder.encoding import Encoding
-    from shroom.detectors.cross_encoder.files import ABOUT, TOKENIZER
+    from shroom.detectors.cross_encoder.model_folder import ABOUT, TOKENIZER
     from shroom.detectors.pairs import Pairs
-    from shroom.documents import Document
-    from shroom.inference import RUN
-    from shroom.predictions import check_made, made_by
-    from shroom.problems import Problems
-    from shroom.writing import encoded
+    from shroom.inference.run import RUN
+    from shroom.prediction.submission_rows import check_made, made_by
+    from shroom.scoring.datapoint_files import DataFile, from_document, read_files, row_of
+    from shroom.scoring.documents import Document
 
     (file,) = read_files(data)
     points = file.datapoints[:n]

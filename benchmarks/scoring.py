@@ -233,7 +233,7 @@ def _slope(small: dict[str, Any], large: dict[str, Any], name: str) -> float | N
 
 def _report(figures: dict[str, Any]) -> Iterator[str]:
     # Not above: this process must be smaller than those it measures; see common.run.
-    from shroom.report.text import align
+    from shroom.scoring.display.text import align
 
     start = figures["startup"]
     yield f"Start-up: whole processes on {start['data']}, medians of {start['pairs']} pairs"

@@ -15,8 +15,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from shroom.detectors.cross_encoder import MODEL
-from shroom.detectors.cross_encoder.files import ABOUT, GRAPH, INTEGERS
+from shroom.detectors.cross_encoder.detector import MODEL
+from shroom.detectors.cross_encoder.model_folder import ABOUT, GRAPH, INTEGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,10 +22,10 @@ import numpy as np
 import scipy.stats
 from common import Beside, progress, save, tell
 
-from shroom.datasets.mushroom2025 import read
-from shroom.datasets.mushroom2025_predictions import Aligned, align
-from shroom.metrics.spans import scored
-from shroom.report.text import align as columns
+from shroom.datasets.mushroom2025.predictions import Aligned, align
+from shroom.datasets.mushroom2025.reader import read
+from shroom.metrics.span_metrics import scored
+from shroom.scoring.display.text import align as columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -125,7 +125,7 @@ def _imported(words: Words) -> list[str]:
 def _report(
     rows: list[dict[str, Any]], imported: Mapping[str, list[str]], rounds: int
 ) -> Iterator[str]:
-    from shroom.report.text import align
+    from shroom.scoring.display.text import align
 
     yield f"Whole processes, medians; rounds: {rounds}"
     table: list[tuple[str, ...] | None] = [("", "seconds", "it / bare", "cpu s", "MiB", "imports")]

@@ -9,7 +9,7 @@ Examples
 1.0
 """
 
-from shroom.starting import end_when_interrupted, is_command
+from shroom.core.interrupts import end_when_interrupted, is_command
 
 if is_command():
     end_when_interrupted()  # before anything else is imported, since that takes long
@@ -17,15 +17,15 @@ if is_command():
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from shroom.check import check
-from shroom.problems import InvalidInput, ShroomError
-from shroom.scoring import score
-from shroom.version import __version__
+from shroom.core.problems import InvalidInput, ShroomError
+from shroom.core.version import __version__
+from shroom.scoring.check import check
+from shroom.scoring.scores import score
 
 if TYPE_CHECKING:
-    from shroom.comparing import compare
-    from shroom.datapoint_files import read
     from shroom.detectors.base import detector
+    from shroom.evaluation.comparison import compare
+    from shroom.scoring.datapoint_files import read
 
 __all__ = [
     "InvalidInput",
@@ -40,9 +40,9 @@ __all__ = [
 
 
 _LATER = {
-    "compare": "shroom.comparing",
+    "compare": "shroom.evaluation.comparison",
     "detector": "shroom.detectors.base",
-    "read": "shroom.datasets.semeval2024",
+    "read": "shroom.scoring.datapoint_files",
 }
 
 

@@ -12,64 +12,22 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from shroom.check import read_table
-from shroom.columns import check_doubled, check_votes
-from shroom.documents import documents
-from shroom.problems import InvalidInput, Problems, ShroomError
-from shroom.submission import latest
-from shroom.table import Role
-from shroom.writing import write_atomically, zipped
+from shroom.core.atomic_writing import write_atomically, zipped
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.scoring.check import read_table
+from shroom.scoring.column_checks import check_doubled, check_votes
+from shroom.scoring.documents import documents
+from shroom.scoring.file_choice import latest
+from shroom.scoring.table import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shroom.documents import Document
-    from shroom.paths import Source
+    from shroom.core.paths import Source
+    from shroom.scoring.documents import Document
 
-#: The modules that scoring needs; no others are copied.
-MODULES = (
-    "__init__.py",
-    "align.py",
-    "check.py",
-    "codes.py",
-    "columns.py",
-    "datapoint.py",
-    "datasets/__init__.py",
-    "datasets/forms.py",
-    "decode.py",
-    "delimited.py",
-    "documents.py",
-    "in_sample.py",
-    "intervals.py",
-    "metrics/__init__.py",
-    "metrics/base.py",
-    "metrics/classification.py",
-    "metrics/confusion.py",
-    "metrics/correlation.py",
-    "metrics/resampling.py",
-    "participants.py",
-    "paths.py",
-    "pipes.py",
-    "printing.py",
-    "problems.py",
-    "report/__init__.py",
-    "report/html.py",
-    "report/marks.py",
-    "report/platform.py",
-    "report/stars.py",
-    "report/style.py",
-    "report/text.py",
-    "rows.py",
-    "scoring.py",
-    "signature.py",
-    "slices.py",
-    "starting.py",
-    "submission.py",
-    "table.py",
-    "unpacking.py",
-    "version.py",
-    "writing.py",
-)
+#: The packages that scoring needs, which import numpy alone; no others are copied.
+PACKAGES = ("core", "metrics", "scoring")
 _PHASES = {
     "val": ("Validation", "Develop your system; the scores are shown at once."),
     "test": ("Evaluation", "Hand in your predictions on the test data."),
@@ -193,9 +151,12 @@ def _program(scorer: Path) -> dict[str, bytes]:
     package = Path(__file__).parent
     program = scorer / "scoring_program"
     names = ("score.py", "metadata", "metadata.yaml")
+    modules = [package / "__init__.py"]
+    for name in PACKAGES:
+        modules += sorted((package / name).rglob("*.py"))
     return {
         **{name: (program / name).read_bytes() for name in names},
-        **{f"shroom/{module}": (package / module).read_bytes() for module in MODULES},
+        **{f"shroom/{path.relative_to(package).as_posix()}": path.read_bytes() for path in modules},
     }
 
 

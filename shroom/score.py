@@ -12,12 +12,12 @@ from typing import Any
 
 from shroom.cli import main, with_all_warnings
 from shroom.cli.score import command
-from shroom.scoring import Score, score
+from shroom.scoring.scores import Score, score
 
 
 class _Callable(ModuleType):
     def __call__(self, *args: Any, **settings: Any) -> Score:
-        """Return :func:`shroom.scoring.score` of the same arguments."""
+        """Return :func:`shroom.scoring.scores.score` of the same arguments."""
         return score(*args, **settings)
 
 

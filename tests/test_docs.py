@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 
 from shroom.cli import VERBS
-from shroom.codes import CODES
+from shroom.core.problem_codes import CODES
 
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
 

@@ -11,9 +11,9 @@ import pytest
 from conftest import ROOT
 from packaging.requirements import Requirement
 
+from shroom.core.extras import require
+from shroom.core.problems import ShroomError
 from shroom.detectors.base import REGISTRY
-from shroom.extras import require
-from shroom.problems import ShroomError
 
 CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg")

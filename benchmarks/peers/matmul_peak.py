@@ -20,10 +20,10 @@ import pair_network  # noqa: F401 - registers the shipped model's class
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from shroom.ahead import Ahead
-from shroom.batching import batches
-from shroom.cores import threads
-from shroom.inference import RUN
+from shroom.inference.batching import batches
+from shroom.inference.machine import threads
+from shroom.inference.ordered_pool import Ahead
+from shroom.inference.run import RUN
 
 #: Rows, inner and columns: square ones, and what a layer multiplies in a batch of 2048 tokens.
 SHAPES = ((1024, 1024, 1024), (2048, 2048, 2048), (2048, 768, 3072), (4096, 4096, 4096))

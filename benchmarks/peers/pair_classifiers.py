@@ -68,9 +68,9 @@ def engine_of(folder: str, precision: str, notes: list[str]) -> Judge:
     """
     import pair_network  # noqa: F401
 
-    from shroom import precision as precisions
     from shroom.detectors.nli import NLI
-    from shroom.inference import Run
+    from shroom.inference import precision as precisions
+    from shroom.inference.run import Run
 
     precisions.TOLERANCE = 1.0
     model = NLI(folder)
@@ -85,9 +85,9 @@ def engine_of(folder: str, precision: str, notes: list[str]) -> Judge:
 
 def shipped_of(notes: list[str]) -> Judge:
     """Use the kit's own detector, whatever the folder: the graph that it ships with."""
-    from shroom.datapoint import Datapoint, Task
-    from shroom.detectors.cross_encoder import CrossEncoder
-    from shroom.inference import Run
+    from shroom.core.datapoint import Datapoint, Task
+    from shroom.detectors.cross_encoder.detector import CrossEncoder
+    from shroom.inference.run import Run
 
     model = CrossEncoder()
     run = Run(note=notes.append)

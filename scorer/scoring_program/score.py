@@ -23,14 +23,14 @@ if sys.version_info < (3, 9):  # noqa: UP036 - run by whatever Python the image 
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from shroom.check import check_documents
-from shroom.documents import documents
-from shroom.participants import check_folder, score_without_labels, without_gold
-from shroom.problems import InvalidInput, Problems, ShroomError
-from shroom.report.html import problems_page, scores_page
-from shroom.report.platform import missing_tracks, scores_txt
-from shroom.scoring import Score, score_checked
-from shroom.writing import write_atomically
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.scoring.check import check_documents
+from shroom.scoring.display.codalab import missing_tracks, scores_txt
+from shroom.scoring.display.html import problems_page, scores_page
+from shroom.scoring.documents import documents
+from shroom.scoring.participants import check_folder, score_without_labels, without_gold
+from shroom.scoring.scores import Score, score_checked
 
 
 def main(arguments: list[str]) -> int:

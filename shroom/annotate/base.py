@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
-from shroom.datasets.dreamcatcher_records import NORMAL, Generation, Question
-from shroom.registry import Entry, Registry
+from shroom.core.registry import Entry, Registry
+from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from shroom.inference import Run
+    from shroom.inference.run import Run
 
 _TORCH = ("torch", "transformers")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.annotate.base import RANKERS, SCORERS, Ranker, Scorer
-from shroom.journal import PARTIAL
-from shroom.problems import ShroomError, nearest, printable, show
+from shroom.core.problems import ShroomError, nearest, printable, show
+from shroom.inference.journal import PARTIAL
 
 if TYPE_CHECKING:
-    from shroom.registry import Registry
+    from shroom.core.registry import Registry
 
 #: More than any config has: a file of more characters, or of more parts once its aliases are
 #: written out, is a mistake, or made to fill the memory.

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from shroom.problems import InvalidInput, Problems, ShroomError, nearest, printable
-from shroom.starting import EXIT_CODE, INTERRUPTED, raise_when_interrupted
-from shroom.version import __version__
+from shroom.core.interrupts import EXIT_CODE, INTERRUPTED, raise_when_interrupted
+from shroom.core.problems import InvalidInput, Problems, ShroomError, nearest, printable
+from shroom.core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,10 +16,10 @@ from shroom.cli.options import (
     interval_options,
     say_alike,
 )
-from shroom.writing import refuse_overwriting
+from shroom.core.atomic_writing import refuse_overwriting
 
 if TYPE_CHECKING:
-    from shroom.intervals import Intervals
+    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -47,7 +47,7 @@ def command(
     GOLD is a file (.json, .jsonl, .gz), a folder, a zip, or - for a pipe; its items have the
     annotators' verdicts as "labels".
     """
-    from shroom.agreement import agreement
+    from shroom.scoring.annotator_agreement import agreement
 
     if output:
         refuse_overwriting([output], [gold])
@@ -55,7 +55,7 @@ def command(
     if form == "json":
         text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
-        from shroom.report.agreement import render
+        from shroom.report.annotator_agreement import render
 
         text = render(found)
     deliver(text, output)

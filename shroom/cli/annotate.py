@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.annotate.config import Config
-from shroom.annotate.log import Log
+from shroom.annotate.generations import read
 from shroom.annotate.rankers.ranking import output_texts
-from shroom.annotate.reading import read
-from shroom.annotate.running import score, uses_precision, waiting
+from shroom.annotate.run_scorers import score, uses_precision, waiting
+from shroom.annotate.score_log import Log
 from shroom.cli.options import FILE, INPUT, format_option, say
 from shroom.cli.progress import shown_progress
-from shroom.cli.running import run_options
-from shroom.kept import computed_anew
-from shroom.problems import Problems
-from shroom.writing import refuse_overwriting, refuse_unwritable, write_atomically
+from shroom.cli.run_options import run_options
+from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
+from shroom.core.checksummed_lines import computed_anew
+from shroom.core.problems import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shroom.annotate.base import Ranked, Scorer, Scores, Work
-    from shroom.annotate.running import Scored
-    from shroom.datasets.dreamcatcher_records import Question
-    from shroom.inference import Run
+    from shroom.annotate.run_scorers import Scored
+    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.inference.run import Run
 
 EXAMPLES = """\b
 Examples:
@@ -87,8 +87,8 @@ def command(
         return 0
     judgements = None
     if against is not None:
-        from shroom.annotate import judgements as people
-        from shroom.annotate.against import judged
+        from shroom.annotate import human_judgements as people
+        from shroom.annotate.human_agreement import judged
 
         judgements = people.read(against)
         judged(questions, judgements)  # before hours of scoring
@@ -193,7 +193,7 @@ def _summary(scored: Scored, ranked: Ranked | None, form: str, judgements: Any) 
         whole["ranked"] = sum(len(each.rank or ()) > 1 for each in ranked.questions)
     found = None
     if judgements is not None:
-        from shroom.annotate.against import agreement
+        from shroom.annotate.human_agreement import agreement
 
         found = agreement(ranked.questions if ranked else scored.questions, judgements)
         whole["against"] = found.to_dict()
@@ -208,7 +208,7 @@ def _summary(scored: Scored, ranked: Ranked | None, form: str, judgements: Any) 
         lines += [told, f"{whole['ranked']} rankings of two or more"]
         lines += [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
     if found is not None:
-        from shroom.report.against import render
+        from shroom.report.human_agreement import render
 
         lines += ["", render(found).rstrip("\n")]
     return "\n".join(lines) + "\n"

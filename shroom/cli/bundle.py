@@ -9,7 +9,7 @@ import click
 
 from shroom import bundle
 from shroom.cli.options import INPUT, OUTPUT, say
-from shroom.problems import Problems
+from shroom.core.problems import Problems
 
 EXAMPLES = """\b
 Examples:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cache import MOST, NAME, Cache
 from shroom.cli.options import deliver, format_option, say
-from shroom.datasets.cache import cache_folder
-from shroom.problems import ShroomError
+from shroom.core.problems import ShroomError
+from shroom.datasets.download.local_cache import cache_folder
+from shroom.inference.result_cache import MOST, NAME, Cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from shroom.calibrators import METHODS
 from shroom.cli.options import (
     COLUMNS_OPTION,
     FILE,
@@ -20,16 +19,17 @@ from shroom.cli.options import (
     refuse_two_pipes,
     say,
 )
-from shroom.problems import ShroomError, printable
-from shroom.writing import prepare, refuse_overwriting, write_files
+from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
+from shroom.core.problems import ShroomError, printable
+from shroom.learners.calibrators import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shroom.calibrate import How
-    from shroom.calibration_quality import Calibration
-    from shroom.calibrator_file import Fitted
-    from shroom.check import Checked
+    from shroom.prediction.calibration.calibrate import How
+    from shroom.prediction.calibration.fitted import Fitted
+    from shroom.prediction.calibration.quality import Calibration
+    from shroom.scoring.check import Checked
 
 EXAMPLES = """\b
 Examples:
@@ -102,7 +102,7 @@ def command(
     Applying writes SUBMISSION anew, with other p and labels; with GOLD, which must not be the one
     that was fitted on, it shows figures before and after.
     """
-    from shroom.calibrate import How
+    from shroom.prediction.calibration.calibrate import How
 
     submission, gold = _submission_and_gold(arguments, fitting=calibrator is None)
     if output is None:
@@ -134,8 +134,8 @@ def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[
 
 
 def _fit(submission: str, gold: str, output: str, how: How, form: str) -> None:
-    from shroom.calibrate import fit
-    from shroom.calibrator_file import text_of
+    from shroom.prediction.calibration.calibrate import fit
+    from shroom.prediction.calibration.calibrator_file import text_of
 
     refuse_overwriting([output], [submission, gold])
     checked = _checked(submission, gold)
@@ -171,10 +171,10 @@ def _apply(
     *,
     in_sample: bool,
 ) -> None:
-    from shroom.calibrate import apply
-    from shroom.calibration_quality import Calibration
-    from shroom.calibrator_file import fitted_for
-    from shroom.predictions import check_made, name_for, text_of
+    from shroom.prediction.calibration.calibrate import apply
+    from shroom.prediction.calibration.calibrator_file import fitted_for
+    from shroom.prediction.calibration.quality import Calibration
+    from shroom.prediction.submission_rows import check_made, name_for, text_of
 
     fitted = _read(calibrator)
     checked = _checked(submission, gold)
@@ -200,10 +200,10 @@ def _apply(
 
 def _checked(submission: str, gold: str | None) -> Checked:
     """Return a submission that has passed the check, its gold's texts read where they matter."""
-    from shroom.check import check, read_table
-    from shroom.documents import documents
-    from shroom.problems import Problems
-    from shroom.table import Role
+    from shroom.core.problems import Problems
+    from shroom.scoring.check import check, read_table
+    from shroom.scoring.documents import documents
+    from shroom.scoring.table import Role
 
     checked = check(submission, gold)
     checked.raise_for_errors()
@@ -219,7 +219,7 @@ def _checked(submission: str, gold: str | None) -> Checked:
 
 
 def _read(path: str) -> dict[str, Fitted]:
-    from shroom.calibrator_file import fitted_in
+    from shroom.prediction.calibration.calibrator_file import fitted_in
 
     try:
         return fitted_in(Path(path).read_text(encoding="utf-8-sig"), path)

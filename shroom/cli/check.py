@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.check import Checked, check
 from shroom.cli import show_all_warnings
 from shroom.cli.options import (
     COLUMNS_OPTION,
@@ -20,10 +19,11 @@ from shroom.cli.options import (
     refuse_two_pipes,
     say,
 )
-from shroom.problems import ShroomError
+from shroom.core.problems import ShroomError
+from shroom.scoring.check import Checked, check
 
 if TYPE_CHECKING:
-    from shroom.problems import Problems
+    from shroom.core.problems import Problems
 
 EXAMPLES = """\b
 Examples:
@@ -87,9 +87,9 @@ def command(
     if name != SHROOM:
         if gold is None or data or out:
             raise click.UsageError(f"predictions for {name} are checked with --gold alone")
-        from shroom.native import registry
+        from shroom.datasets import score_native
 
-        return _tell(registry.check(name, submission, gold, limit), form, f"for {name}")
+        return _tell(score_native.check(name, submission, gold, limit), form, f"for {name}")
     if out is not None:
         return _fix(submission, gold, data, out, limit, form)
     checked = check(submission, gold, data=data, limit=limit)
@@ -118,8 +118,8 @@ def _found(checked: Checked) -> str:
 
 
 def _official(submission: str, gold: str | None, limit: int | None) -> Problems:
-    from shroom import official
-    from shroom.problems import InvalidInput
+    from shroom.core.problems import InvalidInput
+    from shroom.scoring import official2024 as official
 
     problems = official.check(submission, limit=limit)
     if gold is None or problems.errors:
@@ -134,7 +134,7 @@ def _official(submission: str, gold: str | None, limit: int | None) -> Problems:
 def _fix(
     submission: str, gold: str | None, data: str | None, out: str, limit: int | None, form: str
 ) -> int:
-    from shroom.mend import mend, write
+    from shroom.scoring.fix import mend, write
 
     if submission == "-" or "-" in (gold, data):
         raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")

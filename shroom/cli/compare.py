@@ -19,11 +19,11 @@ from shroom.cli.options import (
     refuse_two_pipes,
     say,
 )
-from shroom.writing import refuse_overwriting
+from shroom.core.atomic_writing import refuse_overwriting
 
 if TYPE_CHECKING:
-    from shroom.intervals import Intervals
     from shroom.metrics.base import Metric
+    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -58,8 +58,8 @@ def command(
     randomisation test, McNemar's exact test for accuracy, Holm's correction over all pairs, and
     the difference that could be detected with so many items.
     """
-    from shroom.comparing import compare
-    from shroom.scoring import and_usual
+    from shroom.evaluation.comparison import compare
+    from shroom.scoring.scores import and_usual
 
     if len(submissions) < 2:
         raise click.UsageError("name at least two submissions, then the gold")
@@ -71,7 +71,7 @@ def command(
     if form == "json":
         text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
-        from shroom.report.comparing import render
+        from shroom.report.comparison import render
 
         text = render(found)
     deliver(text, output)

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.align import Track, align
-from shroom.check import read_table
 from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, PATH, say
-from shroom.columns import check_doubled
+from shroom.core.atomic_writing import check_ending, prepare, write_files
+from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets import nli_outputs
-from shroom.datasets.converting import as_json
+from shroom.datasets.conversion.to_shroom import as_json
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.detectors.nli import FORMULAS, p_from
-from shroom.detectors.thresholds import USUAL
-from shroom.documents import TABLES, documents, documents_among_others
-from shroom.predictions import check_made, name_for, text_of
-from shroom.problems import InvalidInput, Problems, ShroomError, printable, show
-from shroom.submission import Name, latest
-from shroom.table import Role, Table
-from shroom.writing import check_ending, prepare, write_files
+from shroom.learners.thresholds import USUAL
+from shroom.prediction.submission_rows import check_made, name_for, text_of
+from shroom.scoring.align import Track, align
+from shroom.scoring.check import read_table
+from shroom.scoring.column_checks import check_doubled
+from shroom.scoring.documents import TABLES, documents, documents_among_others
+from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import Name
+from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.datasets.nli_outputs import Recorded
-    from shroom.documents import Document
+    from shroom.scoring.documents import Document
 
 EXAMPLES = """\b
 Examples:

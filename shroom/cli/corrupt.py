@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.options import INPUT, OUTPUT, Number, format_option, say
-from shroom.corrupt.base import Item
-from shroom.corrupt.corrupting import MAX_P, balanced, corruptions, is_faithful
-from shroom.corrupt.names import Rules
-from shroom.corrupt.reading import read
-from shroom.corrupt.registry import METHODS
-from shroom.corrupt.spacy_pipeline import recogniser
-from shroom.datapoint import Label
-from shroom.documents import JSON
-from shroom.problems import Problems, ShroomError
-from shroom.report.text import align
-from shroom.table import P
-from shroom.writing import check_ending, prepare, refuse_adding, write_files
+from shroom.core.atomic_writing import check_ending, prepare, refuse_adding, write_files
+from shroom.core.datapoint import Label
+from shroom.core.problems import Problems, ShroomError
+from shroom.evaluation.corruption.corrupt import MAX_P, balanced, corruptions, is_faithful
+from shroom.evaluation.corruption.items import Item
+from shroom.evaluation.corruption.names import Rules
+from shroom.evaluation.corruption.reading import read
+from shroom.evaluation.corruption.registry import METHODS
+from shroom.evaluation.corruption.spacy_pipeline import recogniser
+from shroom.scoring.display.text import align
+from shroom.scoring.documents import JSON
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.corrupt.corrupting import Corruption
-    from shroom.datapoint import Datapoint
-    from shroom.datapoint_files import DataFile
+    from shroom.core.datapoint import Datapoint
+    from shroom.evaluation.corruption.corrupt import Corruption
+    from shroom.scoring.datapoint_files import DataFile
 
 EXAMPLES = """\b
 Examples:

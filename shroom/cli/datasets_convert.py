@@ -10,15 +10,7 @@ import click
 import numpy as np
 
 from shroom.cli.options import INPUT, OUTPUT, SHROOM, refuse_two_pipes, say
-from shroom.datasets.collection import items_of
-from shroom.datasets.coming_back import come_back
-from shroom.datasets.converting import as_json
-from shroom.datasets.converting import convert as converted
-from shroom.datasets.places import read_here
-from shroom.datasets.registry import data_set, guess, refuse_another
-from shroom.documents import CSV, JSON
-from shroom.problems import InvalidInput, Problems, ShroomError
-from shroom.writing import (
+from shroom.core.atomic_writing import (
     check_ending,
     ending,
     names_a_file,
@@ -28,12 +20,20 @@ from shroom.writing import (
     write_atomically,
     zipped,
 )
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.datasets.collection import items_of
+from shroom.datasets.conversion.from_shroom import come_back
+from shroom.datasets.conversion.to_shroom import as_json
+from shroom.datasets.conversion.to_shroom import convert as converted
+from shroom.datasets.local_files import read_here
+from shroom.datasets.registry import data_set, guess, refuse_another
+from shroom.scoring.documents import CSV, JSON
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from shroom.datasets.data_set import DataSet
+    from shroom.datasets.base import DataSet
 
 EXAMPLES = """\b
 Examples:
@@ -150,7 +150,7 @@ def _predictions_back(source: DataSet, paths: Sequence[str], predictions: str, o
     found = [] if "-" in paths else _items(paths)
     if len(found) != 1:
         raise click.UsageError("with --predictions, PATH is the one file that they are for")
-    from shroom.check import check
+    from shroom.scoring.check import check
 
     ((file, rows),) = found
     records = [record for each in come_back(source, rows, file) for record in each.records]

@@ -16,11 +16,11 @@ from shroom.cli.options import (
     refuse_two_pipes,
     say,
 )
-from shroom.datasets.places import place_of
-from shroom.writing import refuse_overwriting
+from shroom.core.atomic_writing import refuse_overwriting
+from shroom.datasets.local_files import place_of
 
 if TYPE_CHECKING:
-    from shroom.intervals import Intervals
+    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -50,7 +50,7 @@ def command(
     folder NAME in that of the environment variable SHROOM_DATA, or what was fetched. 'shroom
     datasets list' has the names.
     """
-    from shroom.describing.describing import describe
+    from shroom.datasets.describe import describe
 
     refuse_two_pipes(*paths)
     if output:
@@ -60,7 +60,7 @@ def command(
     if form == "json":
         text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
-        from shroom.report.describing import render
+        from shroom.report.dataset_description import render
 
         text = render(found)
     deliver(text, output)

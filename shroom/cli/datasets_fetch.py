@@ -11,15 +11,15 @@ import click
 
 from shroom.cli.options import Number, format_option, say
 from shroom.cli.progress import shown_progress
-from shroom.datasets.cache import CACHE, cache_folder, held
-from shroom.datasets.fetching import fetch
-from shroom.datasets.sources import source
-from shroom.datasets.transfer import TIMEOUT
-from shroom.problems import ShroomError
+from shroom.core.problems import ShroomError
+from shroom.datasets.download.fetch import fetch
+from shroom.datasets.download.http import TIMEOUT
+from shroom.datasets.download.local_cache import CACHE, cache_folder, held
+from shroom.datasets.download.sources import source
 
 if TYPE_CHECKING:
-    from shroom.datasets.cache import Stored
-    from shroom.datasets.sources import File, Source
+    from shroom.datasets.download.local_cache import Stored
+    from shroom.datasets.download.sources import File, Source
 
 EXAMPLES = """\b
 Examples:

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from shroom.cli.options import deliver, format_option
-from shroom.datasets.forms import DATA_SETS
-from shroom.datasets.places import place_of
+from shroom.datasets.local_files import place_of
 from shroom.datasets.registry import data_set
+from shroom.scoring.known_formats import DATA_SETS
 
 EXAMPLES = """\b
 Examples:

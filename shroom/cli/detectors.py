@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.options import deliver, format_option
+from shroom.core.extras import install_hint
 from shroom.detectors.base import DEFAULT, REGISTRY
-from shroom.extras import install_hint
 
 if TYPE_CHECKING:
-    from shroom.registry import Entry
+    from shroom.core.registry import Entry
 
 EXAMPLES = """\b
 Examples:

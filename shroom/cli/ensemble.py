@@ -9,20 +9,20 @@ import click
 import numpy as np
 
 from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, say
-from shroom.documents import is_pipe
-from shroom.ensemble import FOLDS, METHODS, Training, Weighted, out_of_fold
-from shroom.ensembling.columns import Columns
-from shroom.ensembling.members import groups, read, refuse_seen
+from shroom.core.atomic_writing import prepare, write_files
+from shroom.core.problems import Problems
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
-from shroom.predictions import check_made, name_for, text_of
-from shroom.problems import Problems
-from shroom.report.text import align, number
-from shroom.writing import prepare, write_files
+from shroom.prediction.ensemble.columns import Columns
+from shroom.prediction.ensemble.combine import FOLDS, METHODS, Training, Weighted, out_of_fold
+from shroom.prediction.ensemble.members import groups, read, refuse_seen
+from shroom.prediction.submission_rows import check_made, name_for, text_of
+from shroom.scoring.display.text import align, number
+from shroom.scoring.documents import is_pipe
 
 if TYPE_CHECKING:
-    from shroom.ensemble import Combined
-    from shroom.ensembling.members import Members
+    from shroom.prediction.ensemble.combine import Combined
+    from shroom.prediction.ensemble.members import Members
 
 LOGISTIC = "logistic"
 

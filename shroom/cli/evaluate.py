@@ -21,22 +21,22 @@ from shroom.cli.options import (
     say,
 )
 from shroom.cli.progress import shown_progress
-from shroom.cli.running import run_options
-from shroom.evaluating.contenders import contenders
-from shroom.evaluating.matrix import evaluate
-from shroom.evaluating.store import Store
-from shroom.evaluating.subjects import subjects
-from shroom.evaluating.tuning import MEASURES, split
-from shroom.problems import ShroomError, printable
-from shroom.writing import refuse_overwriting
+from shroom.cli.run_options import run_options
+from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.problems import ShroomError, printable
+from shroom.evaluation.matrix.datasets import subjects
+from shroom.evaluation.matrix.detectors import contenders
+from shroom.evaluation.matrix.matrix import evaluate
+from shroom.evaluation.matrix.prediction_store import Store
+from shroom.evaluation.matrix.threshold_tuning import MEASURES, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shroom.evaluating.matrix import Matrix
-    from shroom.evaluating.subjects import Subject
-    from shroom.inference import Run
-    from shroom.intervals import Intervals
+    from shroom.evaluation.matrix.datasets import Subject
+    from shroom.evaluation.matrix.matrix import Matrix
+    from shroom.inference.run import Run
+    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:

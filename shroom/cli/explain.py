@@ -11,14 +11,14 @@ import click
 
 from shroom.cli.options import COLUMNS_OPTION, OUTPUT, SETTINGS, deliver, format_option, say
 from shroom.cli.predict import detector_and_data
-from shroom.datapoint_files import read_files
-from shroom.problems import Problems, ShroomError
+from shroom.core.problems import Problems, ShroomError
+from shroom.scoring.datapoint_files import read_files
 
 if TYPE_CHECKING:
-    from shroom.datapoint import Datapoint
-    from shroom.datapoint_files import DataFile
-    from shroom.inference import Run
-    from shroom.report.words import Told
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run import Run
+    from shroom.report.explanation import Told
+    from shroom.scoring.datapoint_files import DataFile
 
 EXAMPLES = """\b
 Examples:
@@ -60,9 +60,9 @@ def command(
     detector, data = detector_and_data(arguments)
     if number is not None and index is not None:
         raise click.UsageError("give --id or --index, not both")
-    from shroom.inference import Run
-    from shroom.recipe import Recipe
-    from shroom.writing import refuse_overwriting, write_atomically
+    from shroom.core.atomic_writing import refuse_overwriting, write_atomically
+    from shroom.detectors.recipe import Recipe
+    from shroom.inference.run import Run
 
     targets = [path for path in (output, html) if path and path != "-"]
     if len({os.path.realpath(path) for path in targets}) < len(targets):
@@ -81,7 +81,7 @@ def command(
     say(problems)
     told = _told(chosen, _found(files, data, number, index), run)
     if html:
-        from shroom.report.words import as_page
+        from shroom.report.explanation import as_page
 
         write_atomically(html, as_page(told))
     _show(told, form, output)
@@ -132,8 +132,8 @@ def _range(every: list[_Found], number: int | None) -> str:
 
 def _told(chosen: Any, found: _Found, run: Run) -> Told:
     from shroom.detectors.base import limits
-    from shroom.explain import explain, held_against
-    from shroom.report.words import Told
+    from shroom.detectors.explain import explain, held_against
+    from shroom.report.explanation import Told
 
     point = found.point
     held = held_against(chosen, point)
@@ -145,7 +145,7 @@ def _told(chosen: Any, found: _Found, run: Run) -> Told:
 
 
 def _show(told: Told, form: str, output: str | None) -> None:
-    from shroom.report.words import as_json, as_text
+    from shroom.report.explanation import as_json, as_text
 
     if form == "json":
         deliver(as_json(told), output)

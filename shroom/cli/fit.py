@@ -16,21 +16,21 @@ import numpy as np
 
 from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, SETTINGS, refuse_two_pipes, say
 from shroom.cli.progress import shown_progress
-from shroom.datapoint import Label
-from shroom.datapoint_files import DataFile, read_files
+from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.datapoint import Label
+from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.base import class_of
+from shroom.detectors.recipe import Recipe
 from shroom.detectors.training_items import TrainingItems
-from shroom.problems import Problems, ShroomError
-from shroom.recipe import Recipe
-from shroom.report.text import align, number
-from shroom.writing import refuse_overwriting
+from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.display.text import align, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
+    from shroom.core.datapoint import Datapoint
 
 EXAMPLES = """\b
 Examples:
@@ -155,7 +155,7 @@ def _out_of_fold(
     """Return p of each datapoint out of fold, and the thresholds where they differ by fold."""
     if hasattr(chosen, "out_of_fold"):  # what tunes itself by the folds that it is judged on
         return chosen.out_of_fold(points, p, folds), None
-    from shroom.detectors.crossval import judged_out_of_fold
+    from shroom.detectors.cross_validation import judged_out_of_fold
 
     return judged_out_of_fold(make, points, folds, p)
 

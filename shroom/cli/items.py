@@ -18,14 +18,14 @@ from shroom.cli.options import (
     refuse_two_pipes,
     say,
 )
-from shroom.problems import InvalidInput, ShroomError
-from shroom.writing import refuse_overwriting
+from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.problems import InvalidInput, ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.contest import Contest
-    from shroom.datapoint import Datapoint
+    from shroom.core.datapoint import Datapoint
+    from shroom.evaluation.systems import Contest
     from shroom.report.items import Listing
 
 EXAMPLES = """\b
@@ -73,7 +73,7 @@ def command(
     By default those on which the one submission is most wrong, or those that none of several
     labels right. A system is named as in the output, or by its path.
     """
-    from shroom.contest import contests, names, read
+    from shroom.evaluation.systems import contests, names, read
 
     if (hardest is not None) + (differing is not None) + unsolved > 1:
         raise click.UsageError("give one of --hardest, --unsolved and --differing")
@@ -105,7 +105,7 @@ def _datapoints(
     contest: Contest, gold: str, data: str | None, notes: list[str]
 ) -> list[Datapoint] | None:
     """Return the texts of a contest's items; ``None``, with a note, where the gold has none."""
-    from shroom.texts import datapoints
+    from shroom.evaluation.gold_texts import datapoints
 
     try:
         return datapoints(contest, data or gold)
@@ -121,19 +121,19 @@ def _listing(
     contest: Contest, asked: Sequence[str], top: int, points: Sequence[Datapoint] | None
 ) -> Listing:
     """Return a system's hardest items, those where two differ, or those that none gets right."""
-    from shroom import difficulty
+    from shroom.evaluation import item_difficulty
     from shroom.report.items import Listing
 
     if len(asked) == 1:
-        order, items = "hardest", difficulty.hardest(contest, asked[0], top)
-        those = difficulty.wrong(contest, asked[0])
+        order, items = "hardest", item_difficulty.hardest(contest, asked[0], top)
+        those = item_difficulty.wrong(contest, asked[0])
     elif asked:
         a, b = asked
-        order, items = "differing", difficulty.differing(contest, a, b, top)
-        those = difficulty.wrong(contest, a) != difficulty.wrong(contest, b)
+        order, items = "differing", item_difficulty.differing(contest, a, b, top)
+        those = item_difficulty.wrong(contest, a) != item_difficulty.wrong(contest, b)
     else:
-        order, items = "unsolved", difficulty.unsolved(contest, top)
-        those = difficulty.difficulty(contest) == 1
+        order, items = "unsolved", item_difficulty.unsolved(contest, top)
+        those = item_difficulty.difficulty(contest) == 1
     return Listing(
         contest.name,
         contest.gold.n,

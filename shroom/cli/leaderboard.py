@@ -20,12 +20,12 @@ from shroom.cli.options import (
     interval_options,
     say_alike,
 )
-from shroom.problems import ShroomError, printable
-from shroom.writing import refuse_overwriting, refuse_unwritable
+from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.problems import ShroomError, printable
 
 if TYPE_CHECKING:
-    from shroom.intervals import Intervals
-    from shroom.leaderboard import Leaderboard
+    from shroom.evaluation.leaderboard import Leaderboard
+    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -71,8 +71,8 @@ def command(
     A submission is a folder, a zip, or files that begin with the system's name, such as
     team7.val.model-aware.json. Those with errors are listed with what is wrong.
     """
-    from shroom.entries import submissions_in
-    from shroom.leaderboard import leaderboard
+    from shroom.evaluation.leaderboard import leaderboard
+    from shroom.evaluation.submission_folder import submissions_in
 
     _, others = submissions_in(folder, gold)
     targets = [path for path in (output, html) if path]

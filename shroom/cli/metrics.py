@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.options import deliver, format_option
-from shroom.problems import ShroomError
+from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ Examples:
 @format_option("text", "json", about="Lines, or json: one object, or a list of all.")
 def command(*, name: str | None, form: str) -> None:
     """List the metrics with their range and direction, or tell all about the one of NAME."""
-    from shroom.metric_registry import FIGURES, METRICS, describe
+    from shroom.scoring.metric_registry import FIGURES, METRICS, describe
 
     if name is not None:
         try:

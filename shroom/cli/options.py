@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
-from shroom.delimited import naming
-from shroom.documents import is_pipe
-from shroom.intervals import METHODS, Intervals
-from shroom.paths import shown_path
-from shroom.problems import Problems, ShroomError
-from shroom.slices import MORE_SLICES, SLICES
-from shroom.table import KEYS, P
+from shroom.core.paths import shown_path
+from shroom.core.problems import Problems, ShroomError
+from shroom.metrics.intervals import METHODS, Intervals
+from shroom.scoring.delimited_files import naming
+from shroom.scoring.documents import is_pipe
+from shroom.scoring.slices import MORE_SLICES, SLICES
+from shroom.scoring.table import KEYS, P
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,7 +96,7 @@ def settings_given(
 
 
 def _value(text: str) -> Any:
-    from shroom.recipe import parsed
+    from shroom.detectors.recipe import parsed
 
     try:
         return parsed(f"value = {text}")["value"]
@@ -120,7 +120,7 @@ def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None)
     del ctx, param
     if value is None:
         return []
-    from shroom.metric_registry import METRICS, metric
+    from shroom.scoring.metric_registry import METRICS, metric
 
     names = list(METRICS) if value.strip() == "all" else value.split(",")
     try:
@@ -209,7 +209,7 @@ def form_of_gold(dataset: str | None, submission: str, gold: str | None) -> str:
 def _refuse_swapped(submission: str, gold: str) -> None:
     """Refuse what looks like gold against what does not."""
     from shroom.datasets.registry import guess
-    from shroom.native.registry import SCORED
+    from shroom.datasets.score_native import SCORED
 
     looks = guess(submission)
     if looks in SCORED:
@@ -315,7 +315,7 @@ def deliver(text: str, output: str | None) -> None:
     if output is None or output == "-":
         click.echo(text, nl=False)
         return
-    from shroom.writing import write_atomically
+    from shroom.core.atomic_writing import write_atomically
 
     write_atomically(output, text)
 

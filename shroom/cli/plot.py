@@ -18,13 +18,13 @@ from shroom.cli.options import (
     say,
 )
 from shroom.cli.report import refuse_inputs
-from shroom.report.figures import FORMATS, file
-from shroom.report.plots import KINDS, panels
-from shroom.writing import write_atomically
+from shroom.core.atomic_writing import write_atomically
+from shroom.report.figure_files import FORMATS, file
+from shroom.report.report_plots import KINDS, panels
 
 if TYPE_CHECKING:
-    from shroom.intervals import Intervals
     from shroom.metrics.base import Metric
+    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -76,14 +76,14 @@ def command(
     scatter (p against the annotators' proportion), comparison (differences with intervals) or
     ranks. The same inputs give the same bytes. The extra [report] draws it.
     """
-    from shroom.extras import require
+    from shroom.core.extras import require
 
     require("report", "matplotlib")
     form = Path(output).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png", ctx)
     refuse_inputs(ctx, output, submissions, gold)
-    from shroom.reporting import report
+    from shroom.evaluation.report import report
 
     found = report(
         submissions,

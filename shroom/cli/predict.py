@@ -16,14 +16,24 @@ from shroom.cli.cache import NO_CACHE, opened
 from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, SETTINGS, say
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
-from shroom.cli.running import run_options
-from shroom.datapoint_files import DataFile, read_files
+from shroom.cli.run_options import run_options
+from shroom.core.append_only import Unwritable
+from shroom.core.atomic_writing import (
+    names_a_file,
+    names_a_zip,
+    prepare,
+    refuse_overwriting,
+    write_atomically,
+    write_files,
+)
+from shroom.core.checksummed_lines import computed_anew
+from shroom.core.paths import RUN_RECORD
+from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import DEFAULT, REGISTRY
-from shroom.growing import Unwritable
-from shroom.journal import PARTIAL, Journal
-from shroom.kept import computed_anew
-from shroom.paths import RUN_RECORD
-from shroom.predictions import (
+from shroom.detectors.recipe import Recipe
+from shroom.inference.journal import PARTIAL, Journal
+from shroom.prediction.run_record import is_run_record, run_record
+from shroom.prediction.submission_rows import (
     check_data,
     check_made,
     made_by,
@@ -33,24 +43,14 @@ from shroom.predictions import (
     training_notes,
     wanted,
 )
-from shroom.problems import InvalidInput, Problems, ShroomError
-from shroom.recipe import Recipe
-from shroom.record import is_run_record, run_record
-from shroom.submission import Name
-from shroom.writing import (
-    names_a_file,
-    names_a_zip,
-    prepare,
-    refuse_overwriting,
-    write_atomically,
-    write_files,
-)
+from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.file_names import Name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shroom.detectors.base import Detector
-    from shroom.inference import Run
+    from shroom.inference.run import Run
 
 EXAMPLES = """\b
 Examples:

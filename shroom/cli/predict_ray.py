@@ -10,14 +10,14 @@ import click
 
 from shroom.cli.options import say
 from shroom.cli.progress import shown_progress
-from shroom.journal import PARTIAL
-from shroom.problems import ShroomError
-from shroom.writing import names_a_file, names_a_zip
+from shroom.core.atomic_writing import names_a_file, names_a_zip
+from shroom.core.problems import ShroomError
+from shroom.inference.journal import PARTIAL
 
 if TYPE_CHECKING:
-    from shroom.inference import Run
-    from shroom.recipe import Recipe
-    from shroom.scaling.manifest import Manifest
+    from shroom.detectors.recipe import Recipe
+    from shroom.inference.run import Run
+    from shroom.prediction.ray.manifest import Manifest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,10 +31,10 @@ class Ray:
 
     def predict(self, recipe: Recipe, data: str, output: str, run: Run, *, resume: bool) -> None:
         """Judge the shards of a file or folder, and write their predictions into a folder."""
-        from shroom.scaling.manifest import MANIFEST, Manifest
-        from shroom.scaling.running import SUBMISSION, write_submission
-        from shroom.scaling.shards import shards_of
-        from shroom.scaling.storage import Place
+        from shroom.prediction.ray.manifest import MANIFEST, Manifest
+        from shroom.prediction.ray.run import SUBMISSION, write_submission
+        from shroom.prediction.ray.shards import shards_of
+        from shroom.prediction.ray.storage import Place
 
         if output == "-" or names_a_file(output) or names_a_zip(output):
             raise click.UsageError(f"--engine ray writes a folder, and {output} names none")
@@ -55,8 +55,8 @@ class Ray:
 
     def _judge(self, manifest: Manifest, recipe: Recipe, run: Run) -> None:
         """Judge the shards that are missing."""
-        from shroom.scaling.cluster import outcomes
-        from shroom.scaling.running import run_shards
+        from shroom.prediction.ray.cluster import outcomes
+        from shroom.prediction.ray.run import run_shards
 
         total = len(manifest.shards)
         kept = total - len(manifest.missing)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.annotate.probe.prompt_frame import MODES, POSITIONS
+from shroom.annotate.probe.sites import KINDS
 from shroom.cli.options import (
     FOLDER,
     INPUT,
@@ -21,22 +23,20 @@ from shroom.cli.options import (
     say_alike,
 )
 from shroom.cli.progress import shown_progress
-from shroom.cli.running import run_options
-from shroom.journal import PARTIAL
-from shroom.kept import computed_anew
-from shroom.probing.frame import MODES, POSITIONS
-from shroom.probing.sites import KINDS
-from shroom.problems import Problems, ShroomError, nearest, printable
-from shroom.report.figures import FORMATS
-from shroom.writing import refuse_overwriting, refuse_unwritable, write_atomically
+from shroom.cli.run_options import run_options
+from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
+from shroom.core.checksummed_lines import computed_anew
+from shroom.core.problems import Problems, ShroomError, nearest, printable
+from shroom.inference.journal import PARTIAL
+from shroom.report.figure_files import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shroom.datasets.dreamcatcher_records import Question
-    from shroom.inference import Run
-    from shroom.intervals import Intervals
-    from shroom.probing.saved import SavedProbe
+    from shroom.annotate.probe.saved_probe import SavedProbe
+    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.inference.run import Run
+    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -135,7 +135,7 @@ def _train(
     """
     if by_head and "heads" not in kinds:
         raise click.UsageError("--by-head needs --states heads")
-    from shroom.probing.making import Plan, make
+    from shroom.annotate.probe.train import Plan, make
 
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
@@ -175,10 +175,10 @@ def _score(
     resume: bool,
 ) -> int:
     """Add probe_score, p(the model knows the answer), to each generation of QUESTIONS."""
-    from shroom.annotate.log import Log
-    from shroom.annotate.running import score
+    from shroom.annotate.run_scorers import score
+    from shroom.annotate.score_log import Log
     from shroom.annotate.scorers.probe import Probe
-    from shroom.datasets.dreamcatcher import write
+    from shroom.datasets.dreamcatcher.reader import write
 
     if output == "-":
         raise click.BadParameter("the questions go to a file", param_hint="--output")
@@ -210,9 +210,9 @@ def _score(
 @click.option("-o", "--output", type=OUTPUT, help="A figure as well: a .svg, .pdf or .png file.")
 def _report(*, folder: str, form: str, html: str | None, output: str | None) -> None:
     """Show what training the probe in FOLDER has found."""
-    from shroom.probing.saved import SavedProbe
-    from shroom.report import probing
-    from shroom.report.figures import file
+    from shroom.annotate.probe.saved_probe import SavedProbe
+    from shroom.report import probe as probing
+    from shroom.report.figure_files import file
 
     kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"
     if output is not None and kind not in FORMATS:
@@ -222,7 +222,7 @@ def _report(*, folder: str, form: str, html: str | None, output: str | None) -> 
     refuse_overwriting(targets, [folder])
     refuse_unwritable(Path(path) for path in targets if path != "-")
     if output is not None:
-        from shroom.extras import require
+        from shroom.core.extras import require
 
         require("report", "matplotlib")
         write_atomically(output, file(probing.panels(saved), kind))
@@ -236,7 +236,7 @@ def _reported(report: Callable[..., None], word: str, done: int, total: int) -> 
 
 
 def _read(paths: tuple[str, ...]) -> list[Question]:
-    from shroom.annotate.reading import read
+    from shroom.annotate.generations import read
 
     problems = Problems()
     found = read(*paths, problems=problems)
@@ -248,6 +248,6 @@ def _rendered(saved: SavedProbe, form: str) -> str:
     if form == "json":
         whole = {**saved.about(), **saved.figures.to_dict()}
         return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
-    from shroom.report.probing import text
+    from shroom.report.probe import text
 
     return text(saved)

@@ -11,21 +11,21 @@ import click
 
 from shroom.cli.options import INPUT, OUTPUT, Number, format_option, refuse_two_pipes, say
 from shroom.cli.progress import shown_progress
-from shroom.datasets import queries
-from shroom.kept import computed_anew
-from shroom.problems import Problems, ShroomError
-from shroom.querying.describing import describe
-from shroom.querying.generating import Settings, generate
-from shroom.querying.log import Log
-from shroom.querying.prompting import Prompts
-from shroom.querying.screening import Screen
-from shroom.report.text import align
-from shroom.writing import refuse_overwriting, write_atomically
+from shroom.core.atomic_writing import refuse_overwriting, write_atomically
+from shroom.core.checksummed_lines import computed_anew
+from shroom.core.problems import Problems, ShroomError
+from shroom.datasets.queries import reader as queries
+from shroom.datasets.queries.generate.call_log import Log
+from shroom.datasets.queries.generate.generation import Settings, generate
+from shroom.datasets.queries.generate.prompts import Prompts
+from shroom.datasets.queries.generate.repetition import describe
+from shroom.datasets.queries.generate.screening import Screen
+from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:
-    from shroom.endpoint.client import Endpoint
-    from shroom.querying.describing import Likeness
-    from shroom.querying.generating import Generation
+    from shroom.datasets.queries.generate.generation import Generation
+    from shroom.datasets.queries.generate.repetition import Likeness
+    from shroom.inference.endpoint.client import Endpoint
 
 EXAMPLES = """\b
 Examples:
@@ -132,7 +132,7 @@ def _generate(
     debate question, and no near-duplicate of a seed or of one that was kept. Every call is logged
     in OUTPUT.log, from which --resume goes on.
     """
-    from shroom.endpoint.client import Endpoint
+    from shroom.inference.endpoint.client import Endpoint
 
     settings = Settings(**given)
     path = f"{output}.log"

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from shroom.annotate.base import RANKERS, Ranker
+from shroom.annotate.generations import read
 from shroom.annotate.rankers.ranking import output_texts
-from shroom.annotate.reading import read
 from shroom.cli.options import INPUT, OUTPUT, say
-from shroom.problems import Problems, ShroomError
-from shroom.writing import refuse_overwriting, refuse_unwritable, write_atomically
+from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
+from shroom.core.problems import Problems, ShroomError
 
 EXAMPLES = """\b
 Examples:

@@ -22,12 +22,12 @@ from shroom.cli.options import (
     say,
     say_alike,
 )
-from shroom.problems import ShroomError
-from shroom.writing import refuse_overwriting
+from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
-    from shroom.intervals import Intervals
     from shroom.metrics.base import Metric
+    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -72,9 +72,9 @@ def command(
 
     The page needs nothing but itself: no network, no other file. The extra [report] makes it.
     """
-    from shroom.extras import require
-    from shroom.report.page import page
-    from shroom.reporting import report
+    from shroom.core.extras import require
+    from shroom.evaluation.report import report
+    from shroom.report.report_page import page
 
     require("report", "jinja2", "matplotlib")
     refuse_inputs(ctx, output, submissions, gold)

@@ -24,14 +24,14 @@ from shroom.cli.options import (
     say,
     say_alike,
 )
-from shroom.intervals import Intervals
-from shroom.scoring import Score, score_checked
-from shroom.slices import SLICES, needs_texts
-from shroom.writing import refuse_overwriting
+from shroom.core.atomic_writing import refuse_overwriting
+from shroom.metrics.intervals import Intervals
+from shroom.scoring.scores import Score, score_checked
+from shroom.scoring.slices import SLICES, needs_texts
 
 if TYPE_CHECKING:
+    from shroom.datasets.native_scores import NativeScore
     from shroom.metrics.base import Metric
-    from shroom.native.base import NativeScore
 
 EXAMPLES = """\b
 Examples:
@@ -88,7 +88,7 @@ def command(
     if official:
         if dataset not in (None, SHROOM):
             raise click.UsageError(f"--official is for {SHROOM}, not for {dataset}")
-        from shroom import official as rules
+        from shroom.scoring import official2024 as rules
 
         found = rules.score(submission, gold)
         text = rules.scores_txt(found) if form == "codalab" else render(found, form)
@@ -99,13 +99,13 @@ def command(
     name = form_of_gold(dataset, submission, gold)
     if name != SHROOM:
         _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
-        from shroom.native import registry
+        from shroom.datasets import score_native
 
-        native = registry.score(name, submission, gold, intervals, limit)
+        native = score_native.score(name, submission, gold, intervals, limit)
         deliver(render_native(native, form), output)
         say(native.problems)
         return
-    from shroom.check import check
+    from shroom.scoring.check import check
 
     wanted = () if form == "codalab" else by
     checked = check(submission, gold, texts=needs_texts(wanted), limit=limit)
@@ -115,7 +115,7 @@ def command(
     say(checked.problems)
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
     if form == "codalab":
-        from shroom.report.platform import missing_tracks
+        from shroom.scoring.display.codalab import missing_tracks
 
         say(map(str, missing_tracks(result)))
 
@@ -131,7 +131,7 @@ def render_native(result: NativeScore, form: str) -> str:
     """Return the scores of another data set in one of the forms."""
     if form == "json":
         return _as_json(result)
-    from shroom.report.native import render as as_text
+    from shroom.report.native_scores import render as as_text
 
     return as_text(result)
 
@@ -145,9 +145,9 @@ def render(result: Score, form: str) -> str:
     if form == "json":
         return _as_json(result)
     if form == "codalab":
-        from shroom.report.platform import scores_txt
+        from shroom.scoring.display.codalab import scores_txt
 
         return scores_txt(result)
-    from shroom.report.text import render as as_text
+    from shroom.scoring.display.text import render as as_text
 
     return as_text(result)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shroom import decode
-from shroom.documents import documents_among_others
-from shroom.json_writing import without_nan
+from shroom.core import json_reading
+from shroom.core.json_writing import without_nan
+from shroom.scoring.documents import documents_among_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from shroom.documents import Document
-    from shroom.paths import Source
-    from shroom.problems import Problems
+    from shroom.core.paths import Source
+    from shroom.core.problems import Problems
+    from shroom.scoring.documents import Document
 
 R = TypeVar("R")
 
@@ -80,7 +80,7 @@ def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Docu
             if data is None:
                 continue
             lines = document.is_lines(data)
-            items = decode.items(bytes(data), document.file, problems, lines=lines)
+            items = json_reading.items(bytes(data), document.file, problems, lines=lines)
             if items is not None:
                 yield document, items
 

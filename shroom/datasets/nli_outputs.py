@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.documents import CSV, Document
-from shroom.problems import InvalidInput, Problems, ShroomError, printable, show
-from shroom.rows import id_in, number_in
-from shroom.submission import Name
+from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
+from shroom.scoring.documents import CSV, Document
+from shroom.scoring.explaining_reader import id_in, number_in
+from shroom.scoring.file_names import Name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.paths import Source
+    from shroom.core.paths import Source
 
     Place = tuple[int, int]  # the item's, from 0, and the line's, from 1
 

@@ -6,14 +6,14 @@ import importlib
 import os
 from typing import TYPE_CHECKING
 
-from shroom.datasets.forms import DATA_SETS, form_of, row_at
-from shroom.documents import CSV, JSON, documents_among_others, is_pipe
-from shroom.problems import Problems, ShroomError, nearest, printable
+from shroom.core.problems import Problems, ShroomError, nearest, printable
+from shroom.scoring.documents import CSV, JSON, documents_among_others, is_pipe
+from shroom.scoring.known_formats import DATA_SETS, form_of, row_at
 
 if TYPE_CHECKING:
-    from shroom.datasets.data_set import DataSet
-    from shroom.documents import Document
-    from shroom.paths import Source
+    from shroom.core.paths import Source
+    from shroom.datasets.base import DataSet
+    from shroom.scoring.documents import Document
 
 
 def data_set(name: str) -> DataSet:
@@ -33,7 +33,7 @@ def data_set(name: str) -> DataSet:
         known = list(DATA_SETS)
         near, listed = nearest(name.lower(), known), ", ".join(known)
         raise ShroomError(f"no data set '{printable(name)}';{near} the data sets are {listed}")
-    found: DataSet = importlib.import_module(f"shroom.datasets.{DATA_SETS[name].module}").DATA_SET
+    found: DataSet = importlib.import_module(f"shroom.datasets.{name}.reader").DATA_SET
     return found
 
 

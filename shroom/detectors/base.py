@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Protocol
 
+from shroom.core.registry import Entry, Registry
 from shroom.detectors.training_items import FittedDetector
-from shroom.inference import RUN
-from shroom.registry import Entry, Registry
+from shroom.inference.run import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
+    from shroom.core.datapoint import Datapoint
     from shroom.detectors.training_items import TrainingItems
-    from shroom.inference import Run
+    from shroom.inference.run import Run
 
 
 _TORCH = ("torch", "transformers")
@@ -27,7 +27,7 @@ REGISTRY = Registry(
     "detector",
     {
         "cross-encoder": Entry(
-            "shroom.detectors.cross_encoder:CrossEncoder",
+            "shroom.detectors.cross_encoder.detector:CrossEncoder",
             "the kit's own model: reference and hypothesis read together",
             ("onnxruntime", "tokenizers"),
             "onnx",
@@ -67,18 +67,18 @@ REGISTRY = Registry(
             "--set samples=FILE: alternatives of each hypothesis",
         ),
         "unigram": Entry(
-            "shroom.detectors.scored:Unigram",
+            "shroom.annotate.as_detectors:Unigram",
             "how many of the reference's words the hypothesis has; a floor (Chinese needs jieba)",
         ),
         "reward": Entry(
-            "shroom.detectors.scored:Reward",
+            "shroom.annotate.as_detectors:Reward",
             "a reward model's score of the hypothesis as a reply to the source",
             _TORCH,
             "models",
             "--model: a reward model",
         ),
         "probe": Entry(
-            "shroom.detectors.scored:Probe",
+            "shroom.annotate.as_detectors:Probe",
             "a linear probe on a language model's hidden state at the source",
             _TORCH,
             "models",
@@ -158,7 +158,7 @@ def detector(name: str, /, **settings: Any) -> Detector:
     'lexical'
     >>> detector("lexicle")
     Traceback (most recent call last):
-    shroom.problems.ShroomError: no detector is named 'lexicle'; did you mean 'lexical'? ...
+    shroom.core.problems.ShroomError: no detector is named 'lexicle'; did you mean 'lexical'? ...
     """
     found: Detector = REGISTRY.make(name, **settings)
     return found

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom import hub
-from shroom.batching import batches
-from shroom.inference import RUN, over
-from shroom.tokens import counts, longest, padded, plain
+from shroom.inference import hub
+from shroom.inference.batching import batches
+from shroom.inference.run import RUN, over
+from shroom.inference.tokenization import counts, longest, padded, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.inference import Run
+    from shroom.inference.run import Run
 
 #: How many numbers of texts' vectors are kept for the items that follow: 128 MiB of them.
 _KEPT = 1 << 25

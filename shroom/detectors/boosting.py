@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.curves import sigmoid
-from shroom.detectors.logistic import TASKS, numbers
+from shroom.learners.curves import sigmoid
+from shroom.learners.logistic import TASKS, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

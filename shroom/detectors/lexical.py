@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.datapoint import premises
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.datapoint import premises
+from shroom.core.extras import install_hint
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.logistic import Logistic
 from shroom.detectors.training_items import UNREADABLE, FittedDetector, TrainingItems
-from shroom.extras import install_hint
-from shroom.problems import ShroomError
-from shroom.writing import write_atomically
+from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
-    from shroom.inference import Run
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run import Run
 
 FEATURES = ("chrf", "overlap", "coverage", "length_ratio")
 MODEL = Path(__file__).parent.parent / "models" / "lexical" / "model.json"
@@ -52,7 +52,7 @@ class Lexical(FittedDetector):
 
     Examples
     --------
-    >>> from shroom.datapoint import Datapoint, Task
+    >>> from shroom.core.datapoint import Datapoint, Task
     >>> close = Datapoint(hyp="A small cat.", src="", tgt="A little cat.", task=Task.DM)
     >>> far = Datapoint(hyp="To run fast.", src="", tgt="A little cat.", task=Task.DM)
     >>> p = Lexical().predict([close, far])

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom import hub
-from shroom.datapoint import premises
+from shroom.core.datapoint import premises
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.classifier import Classifier
+from shroom.detectors.nli_classifier import Classifier
 from shroom.detectors.pairs import Pairs
-from shroom.detectors.windowed import Windows
-from shroom.inference import RUN
-from shroom.problems import ShroomError
-from shroom.tokens import plain
+from shroom.detectors.windowed_pairs import Windows
+from shroom.inference import hub
+from shroom.inference.run import RUN
+from shroom.inference.tokenization import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
-    from shroom.inference import Run
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run import Run
 
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
 FORMULAS = ("c/(c+e)", "1-e", "c")
@@ -45,14 +45,14 @@ class NLI:
     formula : str
         One of ``FORMULAS``; C/(C+E) is 0.5 where both are 0.
     reference : str
-        What the hypothesis is held against: a value of :class:`shroom.datapoint.Rule`.
+        What the hypothesis is held against: a value of :class:`shroom.core.datapoint.Rule`.
     multilingual : bool
         Whether the models read the source language of a translation.
     threshold : float
         The label is Hallucination where p is greater.
     windows, overlap
         How a premise is read that is too long for a model: see
-        :class:`shroom.detectors.windowed.Windows`.
+        :class:`shroom.detectors.windowed_pairs.Windows`.
 
     Notes
     -----

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.datapoint import Rule, premises
+from shroom.core.datapoint import Rule, premises
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
+    from shroom.core.datapoint import Datapoint
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Pairs:
 
     Examples
     --------
-    >>> from shroom.datapoint import Datapoint, Task
+    >>> from shroom.core.datapoint import Datapoint, Task
     >>> pairs = Pairs.of([Datapoint(hyp="A cat.", src="One cat.", tgt="Cats.", task=Task.PG)])
     >>> pairs.items
     [('PG', 'One cat.', 'A cat.'), ('PG', 'Cats.', 'A cat.')]

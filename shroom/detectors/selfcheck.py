@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom import hub
+from shroom.core.problems import ShroomError
+from shroom.core.word_spans import spans
 from shroom.detectors import settings
-from shroom.detectors.samples import Samples
-from shroom.detectors.windowed import Windows
-from shroom.inference import RUN
-from shroom.problems import ShroomError
-from shroom.words import spans
+from shroom.detectors.selfcheck_samples import Samples
+from shroom.detectors.windowed_pairs import Windows
+from shroom.inference import hub
+from shroom.inference.run import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
-    from shroom.inference import Run
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run import Run
 
 VARIANTS = ("ngram", "bertscore", "nli")
 AGGREGATES = ("average", "max")
@@ -61,7 +61,7 @@ class SelfCheck:
     Parameters
     ----------
     samples : path
-        JSON or JSON Lines, see :class:`shroom.detectors.samples.Samples`.
+        JSON or JSON Lines, see :class:`shroom.detectors.selfcheck_samples.Samples`.
     variant : str
         One of ``VARIANTS``.
     model, revision : str, optional
@@ -74,13 +74,13 @@ class SelfCheck:
         The label is Hallucination where p is greater.
     windows, overlap
         How ``nli`` reads a sample that is too long for the model: see
-        :class:`shroom.detectors.windowed.Windows`.
+        :class:`shroom.detectors.windowed_pairs.Windows`.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from shroom.datapoint import Datapoint, Task
+    >>> from shroom.core.datapoint import Datapoint, Task
     >>> path = Path(tempfile.mkdtemp()) / "samples.json"
     >>> _ = path.write_text('[{"samples": ["A cat.", "A small cat."]}]')
     >>> def p(hyp):

@@ -7,8 +7,8 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.datapoint import Rule
-from shroom.problems import ShroomError, nearest, show
+from shroom.core.datapoint import Rule
+from shroom.core.problems import ShroomError, nearest, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ def number(name: str, value: Any, least: float = 0.0, most: float = math.inf) ->
     1.5
     >>> number("temperature", 3, 0, 2)
     Traceback (most recent call last):
-    shroom.problems.ShroomError: temperature: expected a number from 0 to 2, got 3
+    shroom.core.problems.ShroomError: temperature: expected a number from 0 to 2, got 3
     """
     found = _read(value)
     if not least <= found <= most:
@@ -40,7 +40,7 @@ def whole(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
     4
     >>> whole("folds", 2.5, 2)
     Traceback (most recent call last):
-    shroom.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
+    shroom.core.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
     """
     found = _read(value)
     if not least <= found <= most or found != int(found):
@@ -86,7 +86,7 @@ def text(name: str, value: Any) -> str:
     --------
     >>> text("model", "")
     Traceback (most recent call last):
-    shroom.problems.ShroomError: model: expected a text, got ""
+    shroom.core.problems.ShroomError: model: expected a text, got ""
     """
     if not isinstance(value, str) or not value.strip():
         raise ShroomError(f"{name}: expected a text, got {show(value)}")
@@ -116,7 +116,7 @@ def one_of(name: str, value: object, known: Iterable[str]) -> str:
     'mean'
     >>> one_of("pooling", "men", ["mean", "cls"])
     Traceback (most recent call last):
-    shroom.problems.ShroomError: pooling: expected one of mean, cls, got "men"; did you mean 'mean'?
+    shroom.core.problems.ShroomError: pooling: expected one of mean, cls, got "men"; did you ...
     """
     known = list(known)
     if not isinstance(value, str) or value not in known:
@@ -164,7 +164,7 @@ def path(name: str, value: object) -> Path:
     'model.json'
     >>> path("model", 3)
     Traceback (most recent call last):
-    shroom.problems.ShroomError: model: expected a path, got 3
+    shroom.core.problems.ShroomError: model: expected a path, got 3
     """
     if isinstance(value, Path) or (isinstance(value, str) and value.strip()):
         return Path(value)

@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom import hub
-from shroom.datapoint import Rule, premises
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.datapoint import Rule, premises
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.logistic import Logistic
 from shroom.detectors.pairs import Pairs
-from shroom.detectors.sentences import SentenceEncoder, layout
+from shroom.detectors.sentence_encoder import SentenceEncoder, layout
 from shroom.detectors.training_items import FittedDetector, TrainingItems
-from shroom.detectors.windowed import Windows
-from shroom.inference import RUN
-from shroom.problems import ShroomError
-from shroom.writing import write_atomically
+from shroom.detectors.windowed_pairs import Windows
+from shroom.inference import hub
+from shroom.inference.run import RUN
+from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
-    from shroom.inference import Run
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run import Run
 
 #: Inverse strength of the L2 penalty on the curves; chosen by cross-validation.
 _C = 0.3
@@ -54,7 +54,7 @@ class Similarity(FittedDetector):
     revision : str, optional
         A commit, tag or branch on the hub.
     reference : str
-        What the hypothesis is held against: a value of :class:`shroom.datapoint.Rule`.
+        What the hypothesis is held against: a value of :class:`shroom.core.datapoint.Rule`.
     multilingual : bool
         Whether the encoder reads the source language of a translation.
     calibration : path, optional
@@ -62,7 +62,8 @@ class Similarity(FittedDetector):
     threshold : float, optional
         The label is Hallucination where p is greater; by default that of the fit, else 0.5.
     windows, overlap
-        How a reference is read that is too long: see :class:`shroom.detectors.windowed.Windows`.
+        How a reference is read that is too long: see
+        :class:`shroom.detectors.windowed_pairs.Windows`.
 
     Notes
     -----

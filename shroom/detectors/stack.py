@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.curves import clipped_log_odds
-from shroom.datapoint import premises
+from shroom.core.datapoint import premises
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.boosting import Boosting
-from shroom.detectors.crossval import out_of_fold, splits
-from shroom.detectors.inputs import Input, Kept, Known, inputs_of, refuse_seen
+from shroom.detectors.cross_validation import out_of_fold, splits
+from shroom.detectors.explain import held_against
 from shroom.detectors.lexical import features as lexical_features
-from shroom.detectors.logistic import Logistic
 from shroom.detectors.stack_file import LEARNERS, State
-from shroom.detectors.thresholds import tuned
+from shroom.detectors.stack_inputs import Input, Kept, Known, inputs_of, refuse_seen
 from shroom.detectors.training_items import FittedDetector, TrainingItems, in_sample
-from shroom.explain import held_against
-from shroom.inference import RUN
+from shroom.inference.run import RUN
+from shroom.learners.curves import clipped_log_odds
+from shroom.learners.logistic import Logistic
+from shroom.learners.thresholds import tuned
 from shroom.metrics.calibration import log_loss
-from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
-    from shroom.inference import Run
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run import Run
 
     Values = NDArray[np.float64]
     Words = NDArray[np.str_]
@@ -74,7 +74,7 @@ class Stack(FittedDetector):
 
     Examples
     --------
-    >>> from shroom.datapoint_files import read
+    >>> from shroom.scoring.datapoint_files import read
     >>> points = read("shroom/sample/val.model-aware.json")
     >>> p = np.array([point.p for point in points])
     >>> stack = Stack(detectors="lexical", features=False).fit(points, p)

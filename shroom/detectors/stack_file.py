@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.problems import ShroomError
 from shroom.detectors.boosting import Boosting
-from shroom.detectors.inputs import inputs_of, restored
 from shroom.detectors.lexical import FEATURES
-from shroom.detectors.logistic import Logistic
+from shroom.detectors.stack_inputs import inputs_of, restored
 from shroom.detectors.training_items import UNREADABLE, TrainingItems
-from shroom.problems import ShroomError
-from shroom.writing import write_atomically
+from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
-    from shroom.detectors.inputs import Input
+    from shroom.detectors.stack_inputs import Input
 
 LEARNERS: dict[str, Any] = {"logistic": Logistic, "boosting": Boosting}
 

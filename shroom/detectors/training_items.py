@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.inference import RUN
+from shroom.inference.run import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
-    from shroom.inference import Run
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run import Run
 
     Answer = tuple[float, float]
 
@@ -44,7 +44,7 @@ def fingerprint(point: Datapoint) -> str:
 
     Examples
     --------
-    >>> from shroom.datapoint import Datapoint, Task
+    >>> from shroom.core.datapoint import Datapoint, Task
     >>> one = Datapoint(hyp="A cat.", src="What is it ?", tgt="A pet.", task=Task.DM)
     >>> other = Datapoint(hyp="A cat. ", src="It.", tgt="A pet.", task=Task.MT)
     >>> fingerprint(one) == fingerprint(other)
@@ -66,7 +66,7 @@ class TrainingItems:
 
     Examples
     --------
-    >>> from shroom.datapoint import pair
+    >>> from shroom.core.datapoint import pair
     >>> seen, new = pair("Two cats.", "A dog."), pair("Two cats.", "Two pets.")
     >>> items = TrainingItems.of([seen], np.array([0.75]), np.array([0.5]))
     >>> items.contain([seen, new])
@@ -202,7 +202,7 @@ def in_sample(found: object, datapoints: Sequence[Datapoint], run: Run = RUN) ->
 
     Examples
     --------
-    >>> from shroom.datapoint import pair
+    >>> from shroom.core.datapoint import pair
     >>> in_sample(object(), [pair("Two cats.", "A dog.")])
     array([False])
     """

@@ -57,7 +57,7 @@ class Description:
 
         Examples
         --------
-        >>> from shroom.metric_registry import describe
+        >>> from shroom.scoring.metric_registry import describe
         >>> describe("rho").range, describe("log_loss").range
         ('[−1, 1]', '[0, 36.04]')
         """

@@ -9,8 +9,8 @@ import numpy as np
 
 from shroom.metrics.agreement import MISSING, one
 from shroom.metrics.resampling import percentile_interval, resamples
-from shroom.metrics.span_cells import Cells, Spans
-from shroom.metrics.spans import everything
+from shroom.metrics.span_arrays import Cells, Spans
+from shroom.metrics.span_metrics import everything
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.calibrate import ELSEWHERE, IN_SAMPLE
-from shroom.calibrators import Platt, Temperature
-from shroom.report.stars import footnote, starred
-from shroom.report.text import align, number
+from shroom.learners.calibrators import Platt, Temperature
+from shroom.prediction.calibration.calibrate import ELSEWHERE, IN_SAMPLE
+from shroom.scoring.display.in_sample_stars import footnote, starred
+from shroom.scoring.display.text import align, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shroom.calibration_quality import Calibration, TrackQuality
+    from shroom.prediction.calibration.quality import Calibration, TrackQuality
 
     Row = tuple[str, ...]
 

@@ -6,17 +6,17 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shroom.problems import printable
-from shroom.report.cells import as_csv
-from shroom.report.stars import footnote, starred
-from shroom.report.text import align, number
+from shroom.core.problems import printable
+from shroom.report.csv_cells import as_csv
+from shroom.scoring.display.in_sample_stars import footnote, starred
+from shroom.scoring.display.text import align, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shroom.datapoint import Datapoint
-    from shroom.difficulty import Item
-    from shroom.submission import Name
+    from shroom.core.datapoint import Datapoint
+    from shroom.evaluation.item_difficulty import Item
+    from shroom.scoring.file_names import Name
 
 #: Texts of more characters are shortened for people.
 LONGEST = 400

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.problems import printable
-from shroom.report.cells import as_csv as csv_of
-from shroom.report.stars import footnote, starred
-from shroom.report.text import align, confidence, interval, kind, number
+from shroom.core.problems import printable
+from shroom.report.csv_cells import as_csv as csv_of
+from shroom.scoring.display.in_sample_stars import footnote, starred
+from shroom.scoring.display.text import align, confidence, interval, kind, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shroom.leaderboard import Leaderboard, Row
+    from shroom.evaluation.leaderboard import Leaderboard, Row
 
 COLUMNS = ("rank", "rank_ci", "group", "system", "accuracy", "accuracy_ci", "rho", "rho_ci")
 #: What csv has besides.

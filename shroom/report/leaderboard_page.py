@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shroom.report.leaderboard import how, star, tracks
-from shroom.report.marks import scale
-from shroom.report.templating import rendered
-from shroom.report.text import confidence
+from shroom.report.page_templates import rendered
+from shroom.scoring.display.marks import scale
+from shroom.scoring.display.text import confidence
 
 if TYPE_CHECKING:
-    from shroom.leaderboard import Leaderboard, Row
+    from shroom.evaluation.leaderboard import Leaderboard, Row
 
 
 def page(board: Leaderboard) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.evaluating.matrix import floor
-from shroom.intervals import MAX_ITEMS
-from shroom.problems import printable
-from shroom.report.stars import footnote, starred
-from shroom.report.text import WHY_UNDEFINED, align, interval, kind, number
+from shroom.core.problems import printable
+from shroom.evaluation.matrix.matrix import floor
+from shroom.metrics.intervals import MAX_ITEMS
+from shroom.scoring.display.in_sample_stars import footnote, starred
+from shroom.scoring.display.text import WHY_UNDEFINED, align, interval, kind, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shroom.evaluating.matrix import Matrix, Scores
-    from shroom.evaluating.subjects import Subject
+    from shroom.evaluation.matrix.datasets import Subject
+    from shroom.evaluation.matrix.matrix import Matrix, Scores
 
     Cells = tuple[str, ...]
 
@@ -137,7 +137,7 @@ def milliseconds(cell: Scores) -> str:
 
     Examples
     --------
-    >>> from shroom.evaluating.matrix import Scores
+    >>> from shroom.evaluation.matrix.matrix import Scores
     >>> [milliseconds(Scores("felm", 0, {}, {}, time)) for time in (0.123, 226.4, None)]
     ['0.12', '226', '–']
     """

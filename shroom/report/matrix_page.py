@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shroom.evaluating.matrix import floor
-from shroom.report.marks import scale
+from shroom.core.version import __version__
+from shroom.evaluation.matrix.matrix import floor
 from shroom.report.matrix import FLOOR, HEADS, milliseconds, notes, size, why_starred
-from shroom.report.templating import rendered
-from shroom.report.text import confidence
-from shroom.version import __version__
+from shroom.report.page_templates import rendered
+from shroom.scoring.display.marks import scale
+from shroom.scoring.display.text import confidence
 
 if TYPE_CHECKING:
-    from shroom.evaluating.matrix import Matrix, Scores
-    from shroom.evaluating.subjects import Subject
+    from shroom.evaluation.matrix.datasets import Subject
+    from shroom.evaluation.matrix.matrix import Matrix, Scores
 
 
 def page(matrix: Matrix) -> str:

@@ -13,7 +13,7 @@ from shroom.detectors import settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.datasets.dreamcatcher_records import Generation, Question
+    from shroom.datasets.dreamcatcher.records import Generation, Question
 
 #: What decides of a generation that is not much longer than the answer, and what of a long one.
 SHORT = ("unigram_overlap_with_answer_score",)
@@ -47,7 +47,7 @@ class Length:
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher_records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
     >>> def question(*scores):
     ...     said = [Generation("A", None, unigram_overlap_with_answer_score=s) for s in scores]
     ...     return Question("Q?", "A", None, tuple(said))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from shroom.annotate.base import Ranked, normal
 from shroom.annotate.rankers.ranking import notes_on, with_ranking
 from shroom.annotate.rankers.scaled import Scaled
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.datasets.dreamcatcher_records import Question
+    from shroom.datasets.dreamcatcher.records import Question
 
 #: What the source adds up, in its order.
 SCORES = (
@@ -46,7 +46,7 @@ class Percentile:
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher_records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
     >>> def question(*scores):
     ...     said = [Generation(f"{s}", "normal", sim2answer_score=s) for s in scores]
     ...     return Question("Q?", "A", None, (*said, Generation("?", "uncertainty")))

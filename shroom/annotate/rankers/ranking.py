@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable
 
-from shroom.datasets import dreamcatcher
-from shroom.datasets.dreamcatcher_records import (
+from shroom.core.json_writing import json_lines
+from shroom.datasets.dreamcatcher import reader as dreamcatcher
+from shroom.datasets.dreamcatcher.records import (
     ALL_RIGHT,
     ALL_WRONG,
     PARTIAL_RIGHT,
@@ -15,12 +16,11 @@ from shroom.datasets.dreamcatcher_records import (
     Preference,
     Turn,
 )
-from shroom.json_writing import json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shroom.datasets.dreamcatcher_records import Question
+    from shroom.datasets.dreamcatcher.records import Question
 
 
 def category_of(*, right: bool, wrong: bool) -> str:
@@ -70,7 +70,7 @@ def preferences(questions: Iterable[Question]) -> list[Preference]:
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher_records import Question
+    >>> from shroom.datasets.dreamcatcher.records import Question
     >>> rank = (Generation("A.", "normal"), Generation("No idea.", "uncertainty"))
     >>> preferences([Question("Q?", "A", None, rank, ALL_RIGHT, rank)])[0].preference
     ('A.', 'No idea.')

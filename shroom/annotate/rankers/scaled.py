@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.annotate.base import normal, value_of
-from shroom.problems import ShroomError, show
+from shroom.core.problems import ShroomError, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.datasets.dreamcatcher_records import Generation, Question
+    from shroom.datasets.dreamcatcher.records import Generation, Question
 
 
 #: Far beyond any score; the distance of two greater ones may be more than a float can be.

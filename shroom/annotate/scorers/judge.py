@@ -11,6 +11,7 @@ from shroom.annotate.scorers import verdicts
 from shroom.annotate.scorers.prompting import Prompts
 from shroom.annotate.scorers.slices import gathered, in_slices
 from shroom.annotate.scorers.verdicts import Verdict
+from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
 from shroom.detectors.judge.asking import Question as Request
 from shroom.detectors.judge.asking import TooDear, answered, estimate
@@ -18,8 +19,7 @@ from shroom.detectors.judge.budget import Budget
 from shroom.detectors.judge.cache import Cache, folder_of, key_of
 from shroom.detectors.judge.detector import MODES
 from shroom.detectors.judge.local import Local
-from shroom.endpoint.client import Endpoint
-from shroom.problems import ShroomError, show
+from shroom.inference.endpoint.client import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from shroom.annotate.base import Scores, Work
     from shroom.annotate.scorers.prompting import Prompt
-    from shroom.datasets.dreamcatcher_records import Question
+    from shroom.datasets.dreamcatcher.records import Question
     from shroom.detectors.judge.answers import Reply
-    from shroom.inference import Run
+    from shroom.inference.run import Run
 
 #: How replies are read, by number: what was kept by another reading is asked for again.
 _READING = "annotate 1"

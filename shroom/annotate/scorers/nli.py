@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from shroom.annotate.base import normal
 from shroom.annotate.scorers.slices import gathered, in_slices
+from shroom.core.problems import ShroomError
 from shroom.detectors import nli, settings
-from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher_records import Question
-    from shroom.inference import Run
+    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.inference.run import Run
 
 
 class NLI:

@@ -7,18 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shroom.annotate.base import Failure
-from shroom.batching import batches
+from shroom.annotate.probe.saved_probe import CHECK, SavedProbe, identity
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.probing.saved import CHECK, SavedProbe, identity
-from shroom.problems import ShroomError
+from shroom.inference.batching import batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher_records import Question
-    from shroom.inference import Run
-    from shroom.probing.reader import Reader
+    from shroom.annotate.probe.hidden_states import Reader
+    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.inference.run import Run
 
 _FIELD = "probe_score"
 
@@ -96,7 +96,7 @@ class Probe:
 
     def _reader(self, run: Run) -> Reader:
         """Return the model, having looked whether it is that of the probe."""
-        from shroom.probing.reader import Reader
+        from shroom.annotate.probe.hidden_states import Reader
 
         saved = self._saved
         name = self._model or saved.model

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shroom.annotate.languages import CHINESE, ENGLISH, language_of
+from shroom.annotate.words.languages import CHINESE, ENGLISH, language_of
+from shroom.core.problems import ShroomError, nearest
 from shroom.detectors.judge.prompts import Template, read
-from shroom.problems import ShroomError, nearest
 
 if TYPE_CHECKING:
     from shroom.annotate.base import Work

@@ -5,20 +5,20 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from shroom import hub
 from shroom.annotate.scorers.slices import gathered, in_slices
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.judge.prompts import Template
-from shroom.problems import ShroomError
-from shroom.sequence_classifier import SequenceClassifier
-from shroom.tokens import PairReader, in_chat, plain
+from shroom.inference import hub
+from shroom.inference.sequence_classifier import SequenceClassifier
+from shroom.inference.tokenization import PairReader, in_chat, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher_records import Question
-    from shroom.inference import Run
+    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.inference.run import Run
 
 FORMS = CHAT, PAIR = "chat", "pair"
 _PLACES = ("question", "generation")

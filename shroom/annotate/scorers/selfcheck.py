@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shroom import hub
 from shroom.annotate.base import normal
 from shroom.annotate.scorers.slices import SIZE, within
+from shroom.core.problems import ShroomError
 from shroom.detectors import selfcheck, settings
-from shroom.problems import ShroomError
+from shroom.inference import hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher_records import Question
-    from shroom.inference import Run
+    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.inference.run import Run
 
 #: Which setting names the model of each method; ``None`` where it needs none.
 _MODELS = {"ngram": None, "nli": "nli_model", "bertscore": "encoder"}
@@ -58,8 +58,8 @@ class SelfCheck:
     Examples
     --------
     >>> from shroom.annotate.base import Work
-    >>> from shroom.datasets.dreamcatcher_records import Generation, Question
-    >>> from shroom.inference import RUN
+    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.inference.run import RUN
     >>> said = [Generation(text, "normal") for text in ("In Rome.", "In Rome.", "At sea!")]
     >>> work = [Work(Question("Where?", "In Rome.", None, tuple(said)), (0, 1, 2))]
     >>> [round(fields["selfcheck_ngram_score"], 3) for _, _, fields in SelfCheck().score(work, RUN)]

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from shroom import hub
-from shroom.annotate import ngrams
 from shroom.annotate.base import normal
-from shroom.annotate.languages import CHINESE, language_of
-from shroom.datapoint import pair
+from shroom.annotate.words import character_ngrams
+from shroom.annotate.words.languages import CHINESE, language_of
+from shroom.core.datapoint import pair
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.inference import Run
-from shroom.problems import ShroomError
+from shroom.inference import hub
+from shroom.inference.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher_records import Question
+    from shroom.datasets.dreamcatcher.records import Question
 
 #: How many questions are done at a time: what a kill loses at most.
 CHUNK = 16
@@ -42,7 +42,8 @@ class Similarity:
     ----------
     model, revision : str, optional
         A sentence encoder's folder or name on the hub, and its commit, tag or branch there; by
-        default :mod:`shroom.annotate.ngrams`, which needs no model. With ``detector``, its own.
+        default :mod:`~shroom.annotate.words.character_ngrams`, which needs no model. With
+        ``detector``, its own.
     detector : str, optional
         A detector's name: a similarity is then 1 - p(Hallucination) of the generation, held
         against the answer or another generation.
@@ -52,8 +53,8 @@ class Similarity:
     Examples
     --------
     >>> from shroom.annotate.base import Work
-    >>> from shroom.datasets.dreamcatcher_records import Generation, Question
-    >>> from shroom.inference import RUN
+    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.inference.run import RUN
     >>> said = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
     >>> work = [Work(Question("Capital of France?", "Paris", None, said), (0, 1))]
     >>> for _, place, scores in Similarity().score(work, RUN):
@@ -148,13 +149,13 @@ class _Measure(Protocol):
 class _Lexical:
     """Cosines of embeddings that need no model."""
 
-    identity = ngrams.IDENTITY
+    identity = character_ngrams.IDENTITY
 
     def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
         del run
         for chunk in _chunks(groups):
             texts = [_texts(group) for group in chunk]
-            yield from _cosines(texts, _embedded(texts, ngrams.embed))
+            yield from _cosines(texts, _embedded(texts, character_ngrams.embed))
 
 
 class _Encoded:
@@ -169,7 +170,7 @@ class _Encoded:
         return f"encoder {hub.identity(self._model, self._revision)}"
 
     def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
-        from shroom.detectors.sentences import SentenceEncoder
+        from shroom.detectors.sentence_encoder import SentenceEncoder
 
         encoder = SentenceEncoder(self._model, self._revision, run.device)
         chunks = [[_texts(group) for group in chunk] for chunk in _chunks(groups)]

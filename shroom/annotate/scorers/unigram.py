@@ -13,18 +13,18 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from shroom.annotate.base import normal
-from shroom.annotate.languages import CHINESE, LANGUAGES, language, language_of
+from shroom.annotate.words.languages import CHINESE, LANGUAGES, language, language_of
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from shroom.annotate.base import Scores, Work
-    from shroom.annotate.languages import Language
-    from shroom.datasets.dreamcatcher_records import Question
-    from shroom.inference import Run
+    from shroom.annotate.words.base import Language
+    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.inference.run import Run
 
 #: Keeps what is divided by from being 0.
 EPSILON = 1e-6
@@ -46,8 +46,8 @@ class Unigram:
     Examples
     --------
     >>> from shroom.annotate.base import Work
-    >>> from shroom.datasets.dreamcatcher_records import Generation, Question
-    >>> from shroom.inference import RUN
+    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.inference.run import RUN
     >>> said = (Generation("Paris, France", "normal"), Generation("London", "normal"))
     >>> question = Question("Capital of France?", "Paris", None, said)
     >>> for _, place, scores in Unigram(language="other").score([Work(question, (0, 1))], RUN):

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from shroom.detectors.judge.answers import LEAST_MASS, Reply, steps_of, usage_of
-from shroom.endpoint.answer import BLANKS, text_of, without_thought
+from shroom.inference.endpoint.answer import BLANKS, text_of, without_thought
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

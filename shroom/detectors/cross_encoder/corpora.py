@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from shroom.datapoint import Task
+from shroom.core.datapoint import Task
+from shroom.core.problems import ShroomError, nearest
 from shroom.detectors.cross_encoder.training import Example
-from shroom.problems import ShroomError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.extras import install_hint
-from shroom.problems import ShroomError
-from shroom.tokens import plain
+from shroom.core.extras import install_hint
+from shroom.core.problems import ShroomError
+from shroom.inference.tokenization import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

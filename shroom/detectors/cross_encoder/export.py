@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from shroom.eight_bits import TEXTS
-from shroom.exporting import graph_of
-from shroom.forward import layouts_of
-from shroom.quantise import quantised
+from shroom.inference.activation_quantization import TEXTS
+from shroom.inference.forward import layouts_of
+from shroom.inference.onnx_export import graph_of
+from shroom.inference.onnx_quantization import quantised
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom import hub
-from shroom.datapoint import Rule
+from shroom.core.datapoint import Rule
+from shroom.core.paths import data_folder
+from shroom.core.problems import ShroomError, nearest
 from shroom.detectors.cross_encoder.corpora import Corpus, mixture, normalised
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.pair_model import PairModel
@@ -29,22 +30,21 @@ from shroom.detectors.cross_encoder.training import (
     probabilities,
     train,
 )
-from shroom.detectors.crossval import splits
+from shroom.detectors.cross_validation import splits
 from shroom.detectors.pairs import Pairs
+from shroom.detectors.recipe import detector_from
 from shroom.detectors.training_items import FittedDetector
-from shroom.inference import RUN
+from shroom.inference import hub
+from shroom.inference.run import RUN
+from shroom.inference.tokenization import longest
 from shroom.metrics.correlation import rho
-from shroom.paths import data_folder
-from shroom.problems import ShroomError, nearest
-from shroom.recipe import detector_from
-from shroom.tokens import longest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
+    from shroom.core.datapoint import Datapoint
 
 #: What is fitted where a recipe says nothing else: the labelled datapoints, three times over.
 STAGES: tuple[Mapping[str, Any], ...] = ({"name": "shroom"},)
@@ -59,9 +59,9 @@ class Stage:
     name : str
         What it is called.
     epochs, batch, rate, frozen
-        As of :class:`~shroom.detectors.cross_encoder.training.Schedule`.
+        As of :class:`~shroom.detectors.cross_encoder.detector.training.Schedule`.
     corpora : tuple of mapping
-        See :class:`~shroom.detectors.cross_encoder.corpora.Corpus`.
+        See :class:`~shroom.detectors.cross_encoder.detector.corpora.Corpus`.
     teacher : str
         A detector, or a recipe, whose p of unlabelled datapoints is learnt.
     unlabelled : tuple of str
@@ -341,7 +341,7 @@ class Fitting:
 
     def _texts_of_the_task(self) -> set[str]:
         """Return all texts of trial, val and test, which no corpus may give away."""
-        from shroom.datapoint_files import read_files
+        from shroom.scoring.datapoint_files import read_files
 
         folder = self.data / "semeval2024"
         if not folder.is_dir():  # nobody can then hold the model against it either
@@ -361,7 +361,7 @@ class Fitting:
 
     def _taught(self, stage: Stage) -> list[Example]:
         """Return unlabelled pairs with what the teacher says of them."""
-        from shroom.datapoint_files import read
+        from shroom.scoring.datapoint_files import read
 
         teacher = detector_from(stage.teacher)
         points = [point for name in stage.unlabelled for point in read(self.data / name)]

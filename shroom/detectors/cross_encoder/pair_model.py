@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shroom import hub
 from shroom.detectors.cross_encoder.encoding import HYP, HYP_SPECIAL, PADDING, REF
+from shroom.inference import hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

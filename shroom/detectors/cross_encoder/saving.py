@@ -6,18 +6,18 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from shroom.detectors.cross_encoder import FORMAT
+from shroom.core.atomic_writing import write_atomically
 from shroom.detectors.cross_encoder.card import card
 from shroom.detectors.cross_encoder.export import exported
-from shroom.detectors.cross_encoder.files import (
+from shroom.detectors.cross_encoder.model_folder import (
     ABOUT,
+    FORMAT,
     GRAPH,
     INTEGERS,
     TOKENIZER,
     TRAINING_ITEMS,
 )
-from shroom.integers import packed
-from shroom.writing import write_atomically
+from shroom.inference.weight_packing import packed
 
 if TYPE_CHECKING:
     from pathlib import Path

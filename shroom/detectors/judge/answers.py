@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from shroom.endpoint.answer import (
+from shroom.core.problems import ShroomError
+from shroom.inference.endpoint.answer import (
     BLANKS,
     OPEN,
     THOUGHT,
@@ -17,7 +18,6 @@ from shroom.endpoint.answer import (
     text_of,
     without_thought,
 )
-from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,18 +7,18 @@ from collections import deque
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shroom.core.checksummed_lines import computed_anew
+from shroom.core.problems import ShroomError
 from shroom.detectors.judge.answers import Reply, reply_of
 from shroom.detectors.judge.budget import Estimate, tokens_in
-from shroom.kept import computed_anew
-from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from shroom.detectors.judge.budget import Budget, Reservation
     from shroom.detectors.judge.cache import Cache
-    from shroom.endpoint.client import Endpoint
-    from shroom.inference import Run
+    from shroom.inference.endpoint.client import Endpoint
+    from shroom.inference.run import Run
 
 
 class TooDear(ShroomError):  # noqa: N818 - it names what is the matter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.problems import ShroomError
 
 _MILLION = 1_000_000
 

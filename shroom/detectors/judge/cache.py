@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.core.checksummed_lines import line_of, read
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import Reply, Step
-from shroom.kept import line_of, read
-from shroom.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

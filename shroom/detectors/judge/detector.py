@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.datapoint import Rule
+from shroom.core.datapoint import Rule
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.judge.budget import Budget, Estimate
 from shroom.detectors.judge.cache import folder_of
@@ -18,18 +19,17 @@ from shroom.detectors.judge.prompting import Context, Prompter
 from shroom.detectors.judge.prompts import templates
 from shroom.detectors.judge.remote import Remote
 from shroom.detectors.judge.shots import Shots
-from shroom.endpoint.client import Endpoint
-from shroom.inference import RUN
-from shroom.problems import ShroomError
+from shroom.inference.endpoint.client import Endpoint
+from shroom.inference.run import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.datapoint import Datapoint
+    from shroom.core.datapoint import Datapoint
     from shroom.detectors.judge.prompting import Prompts
-    from shroom.inference import Run
+    from shroom.inference.run import Run
 
 SCORINGS = ("probability", "official")
 MODES = ("chat", "completion")
@@ -93,7 +93,7 @@ class Judge:
     api_key_env : str
         The environment variable that holds the key.
     reference : str
-        A value of :class:`shroom.datapoint.Rule`.
+        A value of :class:`shroom.core.datapoint.Rule`.
     threshold : float
         The label is Hallucination where p is greater.
 
@@ -109,7 +109,7 @@ class Judge:
 
     Examples
     --------
-    >>> from shroom.datapoint import Datapoint, Task
+    >>> from shroom.core.datapoint import Datapoint, Task
     >>> judge = Judge(model="any", endpoint="http://localhost:8080/v1", template="official-chat")
     >>> point = Datapoint(hyp="A pet.", src="", tgt="A cat.", task=Task.DM)
     >>> print(judge.dry_run([point]).prompt)
@@ -257,7 +257,7 @@ class Judge:
 
     def _prompts(self, datapoints: Sequence[Datapoint]) -> Prompts:
         if self._shots and self._prompter.shots is None:
-            from shroom.datapoint_files import read
+            from shroom.scoring.datapoint_files import read
 
             source = str(self._examples)
             if not Path(source).exists():

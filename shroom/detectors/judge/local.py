@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from shroom import hub
+from shroom.core.problems import ShroomError
 from shroom.detectors.judge.answers import Verdict, from_one, meaning, official_word
 from shroom.detectors.judge.budget import Estimate, tokens_in
-from shroom.inference import over
-from shroom.problems import ShroomError
-from shroom.tokens import in_chat, padded
+from shroom.inference import hub
+from shroom.inference.run import over
+from shroom.inference.tokenization import in_chat, padded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.inference import Run
+    from shroom.inference.run import Run
 
 #: The most tokens of a prompt, whatever the model reads.
 _LONGEST = 8192
@@ -48,7 +48,7 @@ class Local:
     Parameters
     ----------
     name, revision : str
-        As for :func:`shroom.hub.model`.
+        As for :func:`shroom.inference.hub.model`.
     mode : str or None
         ``"chat"`` uses the tokenizer's chat template, ``"completion"`` gives the prompt as it is;
         by default the former where there is a template.
@@ -74,7 +74,7 @@ class Local:
 
     @property
     def identity(self) -> str:
-        """What tells the model from others; see :func:`shroom.hub.identity`."""
+        """What tells the model from others; see :func:`shroom.inference.hub.identity`."""
         return hub.identity(self.name, self.revision)
 
     def verdicts(self, prompts: Sequence[Cuttable], run: Run) -> list[Verdict]:

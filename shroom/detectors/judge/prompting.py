@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.datapoint import Rule, Task, premises
+from shroom.core.datapoint import Rule, Task, premises
 from shroom.detectors.judge.shots import block
 from shroom.detectors.pairs import Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.datapoint import Datapoint
+    from shroom.core.datapoint import Datapoint
     from shroom.detectors.judge.prompts import Template
     from shroom.detectors.judge.shots import Shots
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shroom.datapoint import Task
-from shroom.problems import ShroomError, nearest
+from shroom.core.datapoint import Task
+from shroom.core.problems import ShroomError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

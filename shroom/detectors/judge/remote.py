@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from shroom.detectors.judge.answers import Reply
     from shroom.detectors.judge.budget import Budget, Estimate
     from shroom.detectors.judge.prompting import Prompt
-    from shroom.endpoint.client import Endpoint
-    from shroom.inference import Run
+    from shroom.inference.endpoint.client import Endpoint
+    from shroom.inference.run import Run
 
 #: How answers are read, by number: what was read otherwise, and kept, is asked for again.
 READING = 2

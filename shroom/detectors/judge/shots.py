@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from shroom.datapoint import Datapoint, Label, Task
-from shroom.problems import ShroomError
+from shroom.core.datapoint import Datapoint, Label, Task
+from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

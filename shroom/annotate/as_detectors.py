@@ -1,0 +1,204 @@
+"""Scorers of generations as detectors: a datapoint is a question with one generation.
+
+The question is the source, the answer is the reference, and the generation is the hypothesis. Of
+the scorers that ``shroom annotate`` has, ``nli``, ``similarity``, ``judge`` and ``selfcheck`` are
+detectors in their own right already; here are the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.annotate.base import SCORERS, Failure, Work
+from shroom.core.datapoint import premises
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
+from shroom.detectors import settings
+from shroom.detectors.pairs import Pairs
+from shroom.inference.run import RUN
+from shroom.learners.curves import sigmoid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.annotate.base import Scorer
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run import Run
+
+    Values = NDArray[np.float64]
+
+
+class Scored:
+    """p(Hallucination) from a score of which higher is better, by a falling map.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        What scores.
+    field : str
+        Which of its fields counts.
+    reference : str
+        What the hypothesis is held against: a value of :class:`shroom.core.datapoint.Rule`.
+    threshold : float
+        The label is Hallucination where p is greater.
+    """
+
+    name = ""
+
+    def __init__(self, scorer: Scorer, field: str, reference: str, threshold: float) -> None:
+        self.scorer, self.field = scorer, field
+        self.rule = settings.rule(reference)
+        self.threshold = settings.share("threshold", threshold)
+
+    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
+        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
+
+        Where either of two references may support the hypothesis, the one that does so better
+        counts.
+
+        Raises
+        ------
+        ShroomError
+            Where a datapoint cannot be scored.
+        """
+        if not datapoints:
+            return np.empty(0)
+        pairs = Pairs.of(datapoints, rule=self.rule)
+        owners = [datapoints[place] for place in pairs.owner.tolist()]
+        work = [
+            Work(question_of(point, premise), (0,))
+            for point, (_, premise, _) in zip(owners, pairs.items)
+        ]
+        scores = np.empty(len(work))
+        for place, _, found in self.scorer.score(work, run):
+            if isinstance(found, Failure):
+                point = owners[place].name
+                raise ShroomError(f"{self.name}: datapoint {point}: {found.reason}")
+            scores[place] = found[self.field]
+        return pairs.best(self.p_from(scores))
+
+    def p_from(self, scores: Values) -> Values:
+        """Return p(Hallucination) from scores in [0, 1]: what they lack to 1."""
+        return np.asarray(1 - np.clip(scores, 0.0, 1.0))
+
+    def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
+        """Return what the hypothesis is held against."""
+        return premises(datapoint, rule=self.rule)
+
+    @property
+    def identity(self) -> str:
+        """What tells the scorer with its settings from others."""
+        return self.scorer.identity
+
+
+class Unigram(Scored):
+    """p = 1 - the share of the reference's words that the hypothesis has.
+
+    Parameters
+    ----------
+    language : str
+        As for :class:`shroom.annotate.scorers.unigram.Unigram`.
+    reference, threshold
+        As for :class:`Scored`.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import Datapoint, Task
+    >>> point = Datapoint(hyp="A small cat.", src="", tgt="A cat that is small.", task=Task.DM)
+    >>> 0 < float(Unigram().predict([point])[0]) < 1
+    True
+    """
+
+    name = "unigram"
+
+    def __init__(
+        self, language: str = "auto", reference: str = "given", threshold: float = 0.5
+    ) -> None:
+        scorer = SCORERS.make("unigram", language=language)
+        super().__init__(scorer, "unigram_overlap_with_answer_score", reference, threshold)
+
+
+class Reward(Scored):
+    """p = 1 / (1 + e^r) from a reward model's raw score r of the hypothesis as a reply.
+
+    The order is that of the rewards, so that rho is theirs; where the middle of a reward model lies
+    is its own affair, so that 0.5 is a convention: ``shroom calibrate`` finds a threshold, or a
+    calibrator, on labelled data. The reference is not read; the source is.
+
+    Parameters
+    ----------
+    model, revision, template : str, optional
+        As for :class:`shroom.annotate.scorers.reward.Reward`.
+    threshold : float
+        As for :class:`Scored`.
+    """
+
+    name = "reward"
+
+    def __init__(
+        self,
+        model: str | None = None,
+        revision: str | None = None,
+        template: str | None = None,
+        threshold: float = 0.5,
+    ) -> None:
+        if model is None:
+            raise ShroomError(
+                "the detector reward needs --model: a folder or the hub's name of a reward model, "
+                "such as OpenAssistant/reward-model-deberta-v3-base"
+            )
+        given = {"model": model, "revision": revision, "template": template}
+        super().__init__(SCORERS.make("reward", **given), "rm_score", "src", threshold)
+
+    def p_from(self, scores: Values) -> Values:
+        """Return p(Hallucination) from raw rewards: any numbers."""
+        return np.asarray(sigmoid(-scores))
+
+
+class Probe(Scored):
+    """p = 1 - how surely a language model knows the answer, by its hidden state at the source.
+
+    The hypothesis is not read: all hypotheses of a source have one p.
+
+    Parameters
+    ----------
+    model : path
+        What ``shroom probe train`` has written.
+    threshold : float
+        As for :class:`Scored`.
+    """
+
+    name = "probe"
+
+    def __init__(self, model: str | None = None, threshold: float = 0.5) -> None:
+        if model is None:
+            raise ShroomError(
+                "the detector probe needs --model: the folder that 'shroom probe train' has written"
+            )
+        given: dict[str, Any] = {"probe": model}
+        super().__init__(SCORERS.make("probe", **given), "probe_score", "src", threshold)
+
+
+def question_of(datapoint: Datapoint, premise: str) -> Question:
+    """Return a datapoint as a question with one generation.
+
+    Parameters
+    ----------
+    datapoint : Datapoint
+        Its source is the question, or the reference where it has none.
+    premise : str
+        The reference, which is the answer.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import pair
+    >>> made = question_of(pair("Two cats.", "A dog."), "Two cats.")
+    >>> made.question, made.answer, made.generation[0].text
+    ('Two cats.', 'Two cats.', 'A dog.')
+    """
+    question = datapoint.src if datapoint.src.strip() else premise
+    return Question(question, premise, None, (Generation(datapoint.hyp, NORMAL),))

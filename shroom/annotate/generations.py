@@ -1,0 +1,82 @@
+"""Generations as people have them: in Dreamcatcher's form, or simpler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.json_writing import without_nan
+from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.collection import items_of
+from shroom.datasets.dreamcatcher.records import NORMAL, Question
+from shroom.datasets.dreamcatcher.rows import RowReader
+
+if TYPE_CHECKING:
+    from shroom.core.paths import Source
+    from shroom.datasets.dreamcatcher.records import Generation
+
+
+def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
+    """Return the questions of files, folders or zips, with their generations.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        JSON Lines or JSON lists of ``{"question", "answer", "generation"}``. A generation is an
+        object with ``text``, ``type`` (``normal`` or ``uncertainty``) and whatever scores it has,
+        or a text alone, which is normal. Without an answer, scorers that need one say so.
+    problems : Problems, optional
+        Gets everything that is odd, each with its place.
+
+    Returns
+    -------
+    list of Question
+        A number that is not finite, which no JSON has, is ``None``.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors, or no question at all.
+    """
+    problems = Problems() if problems is None else problems
+    found: list[Question] = []
+    for document, rows in items_of(paths, problems):
+        reader = RowReader(document.file, problems)
+        for index, row in enumerate(rows):
+            record = reader.record(index, _in_full(row))
+            if isinstance(record, Question):
+                found.append(_finite(record))
+            elif record is not None:
+                expected = "a question with generations"
+                problems.add("row-dropped", document.file, expected, "a ranking", index=index)
+    if not found and not problems.errors:
+        problems.add("empty", ", ".join(map(str, paths)), "questions with generations", "none")
+    if problems.errors:
+        raise InvalidInput(problems)
+    return found
+
+
+def _finite(question: Question) -> Question:
+    def mended(generation: Generation) -> Generation:
+        return replace(generation, extra=without_nan(generation.extra))
+
+    said = tuple(map(mended, question.generation))
+    rank = None if question.rank is None else tuple(map(mended, question.rank))
+    extra = without_nan(question.extra)
+    return replace(question, generation=said, rank=rank, extra=extra)
+
+
+def _in_full(row: Any) -> Any:
+    """Return a row with all that the source's form has."""
+    if not isinstance(row, dict) or "question" not in row:
+        return row
+    filled = {"type": "", "answer": "", **row}
+    if isinstance(filled.get("generation"), list):
+        filled["generation"] = [_generation(each) for each in filled["generation"]]
+    return filled
+
+
+def _generation(given: Any) -> Any:
+    if isinstance(given, str):
+        return {"text": given, "type": NORMAL}
+    return {"type": NORMAL, **given} if isinstance(given, dict) else given

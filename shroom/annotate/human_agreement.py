@@ -1,0 +1,229 @@
+"""How far automatic scores and rankings agree with people's judgements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from shroom.annotate.base import value_of
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.reader import datapoints
+from shroom.metrics.classification import ACCURACY
+from shroom.metrics.cluster_bootstrap import clustered
+from shroom.metrics.correlation import RHO
+from shroom.metrics.discrimination import AUROC
+from shroom.metrics.intervals import USUAL, Intervals, estimates
+from shroom.metrics.kappa import COHEN_KAPPA
+from shroom.scoring.scores import flat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.annotate.human_judgements import Judgements
+    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.metrics.intervals import Interval
+
+#: Thresholds are chosen on the questions of other folds.
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How one score, or the ranker, agrees with people.
+
+    Attributes
+    ----------
+    name : str
+        A field's, or ``category``.
+    n, questions : int
+        How many generations are judged and have it, and of how many questions.
+    direction : str
+        ``right`` where more of the score is better, ``wrong`` where it is worse, by its rho.
+    scores : dict of float or None
+        ``rho`` with the judged p, ``auroc``, and, at a threshold chosen out of fold, ``accuracy``
+        and ``cohen_kappa``.
+    intervals : dict of tuple or None
+        Of each, resampled by question.
+    """
+
+    name: str
+    n: int
+    questions: int
+    direction: str
+    scores: dict[str, float | None]
+    intervals: dict[str, Interval | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        head = {"score": self.name, "n": self.n, "questions": self.questions}
+        return {**head, "direction": self.direction, **flat(self.scores, self.intervals)}
+
+
+@dataclass(frozen=True)
+class Agreements:
+    """How each score and the ranker agree with people.
+
+    Attributes
+    ----------
+    rows : list of Agreement
+        One for each field, then ``category`` where there is one.
+    judged, wrong, unknown : int
+        How many generations are judged, how many of them wrong, and how many judgements are of
+        none of them.
+    how : Intervals
+        How intervals were made.
+    """
+
+    rows: list[Agreement]
+    judged: int
+    wrong: int
+    unknown: int
+    how: Intervals
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        rows = [row.to_dict() for row in self.rows]
+        counts = {"judged": self.judged, "wrong": self.wrong, "unknown": self.unknown}
+        return {"scores": rows, **counts, **self.how.to_dict()}
+
+
+def agreement(
+    questions: Sequence[Question], judgements: Judgements, how: Intervals = USUAL
+) -> Agreements:
+    """Return how scores and categories agree with judgements.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        Scored; with categories and rankings, the ranker is held against people as well.
+    judgements : mapping
+        As :func:`shroom.annotate.human_judgements.read` gives them.
+    how : Intervals
+        How to make intervals; questions are resampled.
+
+    Raises
+    ------
+    ShroomError
+        Where no generation is judged.
+    """
+    places = judged(questions, judgements)
+    known = {(q.question, each.text) for q in questions for each in q.generation}
+    columns = {
+        name: np.array([_number(value_of(questions[r].generation[g], name)) for r, g in places])
+        for name in _numeric(questions)
+    }
+    if any(question.category is not None for question in questions):
+        columns["category"] = _by_ranker(questions, places)
+    p = np.array(
+        [judgements[questions[r].question, questions[r].generation[g].text] for r, g in places]
+    )
+    row = np.array([r for r, _ in places])
+    rows = []
+    for name, values in columns.items():
+        there = ~np.isnan(values)
+        if there.any():
+            rows.append(_agreement(name, values[there], p[there], row[there], how))
+    wrong = int((p > 0.5).sum())
+    return Agreements(rows, len(places), wrong, len(judgements.keys() - known), how)
+
+
+def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[int, int]]:
+    """Return the places of the judged generations: ``(question, generation)``.
+
+    Raises
+    ------
+    ShroomError
+        Where none is judged.
+    """
+    places = [
+        (row, place)
+        for row, question in enumerate(questions)
+        for place, each in enumerate(question.generation)
+        if (question.question, each.text) in judgements
+    ]
+    if not places:
+        raise ShroomError(
+            "none of the generations is judged; judgements are matched by question and text"
+        )
+    return places
+
+
+def _numeric(questions: Sequence[Question]) -> list[str]:
+    """Return the names of all fields that are numbers."""
+    found: dict[str, None] = {}
+    for question in questions:
+        for each in question.generation:
+            for name, value in (*vars(each).items(), *each.extra.items()):
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    found[name] = None
+    return list(found)
+
+
+def _number(value: object) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number else np.nan  # type: ignore[arg-type]
+
+
+def _by_ranker(questions: Sequence[Question], places: list[tuple[int, int]]) -> NDArray[np.float64]:
+    """Return the p that categories and rankings give each generation, ``nan`` where none."""
+    found = {}
+    for row, question in enumerate(questions):
+        points = datapoints([question], refusals=True)
+        found.update({(row, place): point.p for place, point in enumerate(points)})
+    return np.array([np.nan if found[place] is None else found[place] for place in places], float)
+
+
+def _agreement(
+    name: str, values: NDArray[Any], p: NDArray[Any], row: NDArray[Any], how: Intervals
+) -> Agreement:
+    unit = np.unique(row, return_inverse=True)[1]
+    wrong = p > 0.5
+    sign = 1 if (RHO(RHO.statistics(wrong, values, wrong, p)) or 0) >= 0 else -1
+    flagged = values > 0.5 if name == "category" else _out_of_fold(values, wrong, unit)
+    scored = []
+    for metric in (RHO, AUROC, ACCURACY, COHEN_KAPPA):
+        if flagged is None and metric in (ACCURACY, COHEN_KAPPA):
+            continue
+        label = wrong if flagged is None else flagged
+        scored.append(clustered(metric, metric.statistics(label, sign * values, wrong, p), unit))
+    scores, intervals = estimates(scored, how)
+    direction = "wrong" if sign > 0 else "right"
+    return Agreement(name, len(values), int(unit.max()) + 1, direction, scores, intervals)
+
+
+def _out_of_fold(
+    values: NDArray[Any], wrong: NDArray[np.bool_], unit: NDArray[np.intp]
+) -> NDArray[np.bool_] | None:
+    """Return labels by thresholds that are chosen on other questions; ``None`` of one alone."""
+    folds = min(FOLDS, int(unit.max()) + 1)
+    if folds < 2:
+        return None
+    flagged = np.empty(len(values), bool)
+    for fold in range(folds):
+        here = unit % folds == fold
+        flagged[here] = _cut(values[~here], wrong[~here])(values[here])
+    return flagged
+
+
+def _cut(
+    values: NDArray[Any], wrong: NDArray[np.bool_]
+) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
+    """Return the rule, above or below a threshold, that gets most right."""
+    order = np.argsort(values, kind="stable")
+    sorted_values, sorted_wrong = values[order], wrong[order]
+    ends = np.flatnonzero(np.diff(sorted_values, append=np.inf) > 0)
+    limits = np.append((sorted_values[ends[:-1]] + sorted_values[ends[1:]]) / 2, np.inf)
+    below = np.cumsum(sorted_wrong)[ends]
+    n_below = ends + 1
+    above = int(wrong.sum()) - below
+    right_above = above + n_below - below  # flagged above the limit
+    right_below = len(wrong) - right_above
+    if right_above.max() >= right_below.max():
+        limit = limits[int(right_above.argmax())]
+        return lambda x: x > limit
+    limit = limits[int(right_below.argmax())]
+    return lambda x: x <= limit

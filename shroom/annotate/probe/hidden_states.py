@@ -1,0 +1,184 @@
+"""Reading the hidden states of a causal model, for many questions in few passes."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.annotate.probe.sites import Blocks, Site
+from shroom.core.problems import ShroomError, show
+from shroom.inference import hub
+from shroom.inference.run import over
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.annotate.probe.prompt_frame import Frame
+    from shroom.inference.run import Run
+
+    Ids = tuple[int, ...]
+    Floats = NDArray[np.float64]
+
+#: The most tokens of a text, whatever the model reads.
+_LONGEST = 8192
+#: By what part of its size a causal model's state may change with what follows: by rounding alone.
+_ROUNDING = 1e-3
+
+
+class Reader:
+    """A causal model whose states are read.
+
+    Parameters
+    ----------
+    name, revision, device
+        As for :func:`shroom.inference.hub.model`.
+
+    Raises
+    ------
+    ShroomError
+        Where it cannot be had, has no known blocks, or is not causal.
+    """
+
+    def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
+        self.name, self.revision = name, revision
+        self.tokenizer = hub.tokenizer(name, revision)
+        model = hub.model("causal", name, revision, device)
+        self.blocks = Blocks(model, name)
+        # Without its head, a model does not compute the logits of the whole vocabulary.
+        self._model = model.base_model
+        self._device = model.device
+        known = inspect.signature(self._model.forward).parameters
+        self._more = {"use_cache": False} if "use_cache" in known else {}
+        reads = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self.most = min(int(self.tokenizer.model_max_length), int(reads or _LONGEST), _LONGEST)
+        padding = self.tokenizer.pad_token_id
+        self._padding = 0 if padding is None else int(padding)
+        self._refuse_others()
+
+    @property
+    def identity(self) -> str:
+        """What tells the model from others; see :func:`shroom.inference.hub.identity`."""
+        return hub.identity(self.name, self.revision)
+
+    def ids(self, frame: Frame, question: str) -> Ids:
+        """Return the tokens of a question in its frame, the last of which is to be read.
+
+        What is too long keeps its end.
+
+        Raises
+        ------
+        ShroomError
+            Where there are none.
+        """
+        text = frame.text(question)
+        found = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        if frame.mode == "completion":  # a chat template writes the mark of the start itself
+            found = self._marked(text, found)
+        if not found:
+            raise ShroomError(
+                f"{self.name}: its tokenizer makes no token of the question {show(question)}; "
+                "leave the question out"
+            )
+        return tuple(found[-self.most :])
+
+    def check(self, ids: Ids, run: Run) -> Floats:
+        """Return what the last block makes of the last token: shape [width]."""
+        last = Site("layers", len(self.blocks.modules))
+        return np.asarray(self.states([ids], [last], run)[last][0])
+
+    def widths(self, sites: Sequence[Site]) -> list[int]:
+        """Return how many numbers a state of each place has."""
+        found = self._read([self._sample], sites)
+        return [found[site].shape[1] for site in sites]
+
+    def states(self, items: Sequence[Ids], sites: Sequence[Site], run: Run) -> dict[Site, Floats]:
+        """Return the states of each place at the last token of each item: shape [n, width].
+
+        Parameters
+        ----------
+        items : sequence of tuple of int, length n
+            The tokens of :meth:`ids`.
+        sites : sequence of Site
+            Where to read; of heads, all of a layer together.
+        run : Run
+            How it is run; its journal is not used.
+        """
+
+        def work(batch: list[Ids]) -> NDArray[np.float32]:
+            found = self._read(batch, sites)
+            return np.concatenate([found[site] for site in sites], axis=1)
+
+        lengths = [len(item) for item in items]
+        rows = over(items, work, lengths=lengths, scope="", run=replace(run, journal=None))
+        ends = np.cumsum(self.widths(sites))[:-1]
+        return dict(zip(sites, np.split(rows, ends, axis=1)))
+
+    def _marked(self, text: str, plain: list[int]) -> list[int]:
+        """Return tokens with the mark of the start, where the model has one, and none of the end.
+
+        The last token is to be that of the text.
+        """
+        marked = list(self.tokenizer(text)["input_ids"])
+        for start in range(len(marked) - len(plain) + 1):
+            if marked[start : start + len(plain)] == plain:
+                return marked[: start + len(plain)]
+        return plain
+
+    def _read(
+        self, batch: Sequence[Ids], sites: Sequence[Site], token: int = -1
+    ) -> dict[Site, NDArray[np.float32]]:
+        """Return the states at a token of each item, the last one: for each place, [batch, width].
+
+        Padding stands to the right, where no token of a causal model sees it, and positions count
+        from the first token in all architectures.
+        """
+        import torch
+
+        size = max(map(len, batch))
+        ids = torch.full((len(batch), size), self._padding)
+        mask = torch.zeros((len(batch), size), dtype=torch.long)
+        for row, tokens in enumerate(batch):
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = 1
+        rows = torch.arange(len(batch), device=self._device)
+        places = (mask.sum(1) - 1 if token < 0 else torch.full((len(batch),), token)).to(
+            self._device
+        )
+        found: dict[Site, NDArray[np.float32]] = {}
+
+        def take(site: Site, states: Any) -> None:
+            # Some MLPs see all tokens of a batch in one row.
+            here = states.reshape(len(batch), size, -1)[rows, places]
+            found[site] = here.float().cpu().numpy()
+
+        with torch.inference_mode(), self.blocks.watched(sites, take):
+            self._model(
+                input_ids=ids.to(self._device), attention_mask=mask.to(self._device), **self._more
+            )
+        return found
+
+    @property
+    def _sample(self) -> Ids:
+        """Any six tokens."""
+        vocabulary = len(self.tokenizer.get_vocab())
+        return tuple(token % vocabulary for token in range(5, 11))
+
+    def _refuse_others(self) -> None:
+        """Refuse a model whose states depend on what follows."""
+        sites = self.blocks.sites(["layers"])
+        alone, followed = (
+            self._read([self._sample[:3]], sites),
+            self._read([self._sample], sites, 2),
+        )
+        for site in sites:
+            apart = float(np.abs(alone[site] - followed[site]).max())
+            if not apart <= _ROUNDING * float(np.abs(alone[site]).max()):
+                raise ShroomError(
+                    f"{self.name}: is no causal model: what it makes of a token depends on those "
+                    "that follow; give a model that generates text"
+                )

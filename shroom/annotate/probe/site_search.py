@@ -1,0 +1,236 @@
+"""Training probes at many places, and telling honestly how good they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.annotate.probe.logistic_probe import fitted, splits
+from shroom.annotate.probe.sites import Site
+from shroom.learners.calibrators import Platt
+from shroom.learners.curves import sigmoid
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.scoring.metric_registry import metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.annotate.probe.logistic_probe import Probe
+
+    Floats = NDArray[np.float64]
+    Truth = NDArray[np.bool_]
+    Interval = tuple[float, float]
+
+#: What is told of each place.
+METRICS = ("accuracy", "balanced_accuracy", "auroc")
+#: By what the best place is chosen; of equals the first of the places.
+CHOICE = ("auroc", "balanced_accuracy")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How well decisions tell what a model knows.
+
+    Attributes
+    ----------
+    scores : dict of float or None
+        Of ``METRICS``.
+    intervals : dict of tuple or None
+        Likewise.
+    """
+
+    scores: Mapping[str, float | None]
+    intervals: Mapping[str, Interval | None]
+
+    @classmethod
+    def of(cls, decisions: Floats, knows: Truth, how: Intervals) -> Scores:
+        """Return the scores of decision values, shape [n]."""
+        scored = [
+            (each, each.statistics(decisions > 0, decisions, knows, knows))
+            for each in map(metric, METRICS)
+        ]
+        return cls(*estimates(scored, how))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return each score, and under its name with ``_ci`` its interval."""
+        bounds = {f"{name}_ci": ci for name, ci in self.intervals.items() if ci is not None}
+        return {**self.scores, **{name: list(ci) for name, ci in bounds.items()}}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Scores:
+        """Return what :meth:`to_dict` gave."""
+        ends = {name: content.get(f"{name}_ci") for name in METRICS}
+        intervals = {
+            name: (float(ci[0]), float(ci[1])) if ci else None for name, ci in ends.items()
+        }
+        return cls({name: content[name] for name in METRICS}, intervals)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What training found, all of it out of fold.
+
+    Attributes
+    ----------
+    right, wrong : int
+        How many questions have either label.
+    sites : dict of Scores
+        Of each place.
+    best : Site
+        The place of the greatest AUROC.
+    nested : Scores
+        Of the best place, which is chosen in each fold anew without the questions that are judged.
+    chosen : list of Site
+        What was chosen, fold by fold.
+    floor : dict of float
+        What the majority label alone has.
+    c : float
+        Of the probe at the best place.
+    folds, seed : int
+        Of the cross-validation.
+    how : Intervals
+        How the intervals were made.
+    """
+
+    right: int
+    wrong: int
+    sites: Mapping[Site, Scores]
+    best: Site
+    nested: Scores
+    chosen: Sequence[Site]
+    floor: Mapping[str, float]
+    c: float
+    folds: int
+    seed: int
+    how: Intervals
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as json could write it."""
+        return {
+            "right": self.right,
+            "wrong": self.wrong,
+            "best": vars(self.best),
+            "nested": self.nested.to_dict(),
+            "chosen": [vars(site) for site in self.chosen],
+            "floor": dict(self.floor),
+            "c": self.c,
+            "folds": self.folds,
+            "seed": self.seed,
+            **self.how.to_dict(),
+            "sites": [{**vars(site), **found.to_dict()} for site, found in self.sites.items()],
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Figures:
+        """Return what :meth:`to_dict` gave; raises KeyError, TypeError or ValueError."""
+        sites = {_site(row): Scores.from_dict(row) for row in content["sites"]}
+        how = content.get("intervals")
+        return cls(
+            **{name: content[name] for name in ("right", "wrong", "floor", "c", "folds", "seed")},
+            sites=sites,
+            best=_site(content["best"]),
+            nested=Scores.from_dict(content["nested"]),
+            chosen=[_site(row) for row in content["chosen"]],
+            how=Intervals(**how) if how else Intervals(0),
+        )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The best probe, with its curve to p, and the figures of all.
+
+    Attributes
+    ----------
+    figures : Figures
+        Of all places.
+    probe : Probe
+        At the best place, fitted on all questions.
+    curve : Platt
+        From the sigmoid of a decision value to p, fitted on values out of fold.
+    """
+
+    figures: Figures
+    probe: Probe
+    curve: Platt
+
+
+def train(
+    sites: Sequence[Site],
+    states: Callable[[Site], Floats],
+    knows: Truth,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    how: Intervals,
+    report: Callable[[int, int], None] = lambda *_: None,
+) -> Trained:
+    """Return the best probe and the figures of all.
+
+    Parameters
+    ----------
+    sites : sequence of Site
+        Where there are states.
+    states : callable
+        Gives the states of a place: shape [n, width].
+    knows : array of bool, shape [n]
+        The labels; of each at least as many as there are folds, and at least 4.
+    folds, seed : int
+        Of the cross-validation.
+    how : Intervals
+        How intervals are made: by bootstrap over the questions, their decisions being as they are.
+    report : callable
+        Called with the number of places done, and of all.
+    """
+    parts = list(splits(knows, folds, seed))
+    outside = np.empty((len(sites), len(knows)))
+    choices: list[list[tuple[float, ...]]] = [[] for _ in parts]
+    for row, site in enumerate(sites):
+        here = states(site)
+        for choice, (fit, judge) in zip(choices, parts):
+            probe, _, inside = fitted(here[fit], knows[fit], seed)
+            outside[row, judge] = probe.decide(here[judge])
+            choice.append(_merit(inside, knows[fit]))
+        report(row + 1, len(sites))
+    best = _best([_merit(decisions, knows) for decisions in outside])
+    chosen = [_best(choice) for choice in choices]
+    nested = np.empty(len(knows))
+    for row, (_, judge) in zip(chosen, parts):
+        nested[judge] = outside[row, judge]
+    probe, c, _ = fitted(states(sites[best]), knows, seed)
+    right = int(knows.sum())
+    figures = Figures(
+        right=right,
+        wrong=len(knows) - right,
+        sites={site: Scores.of(row, knows, how) for site, row in zip(sites, outside)},
+        best=sites[best],
+        nested=Scores.of(nested, knows, how),
+        chosen=[sites[row] for row in chosen],
+        floor={
+            "accuracy": max(right, len(knows) - right) / len(knows),
+            "balanced_accuracy": 0.5,
+            "auroc": 0.5,
+        },
+        c=c,
+        folds=len(parts),
+        seed=seed,
+        how=how,
+    )
+    curve = Platt.fitted(sigmoid(outside[best]), knows.astype(np.float64))
+    return Trained(figures, probe, curve)
+
+
+def _merit(decisions: Floats, knows: Truth) -> tuple[float, ...]:
+    scores = Scores.of(decisions, knows, Intervals(0)).scores
+    return tuple(scores[name] or 0.0 for name in CHOICE)
+
+
+def _best(merits: Sequence[tuple[float, ...]]) -> int:
+    return max(range(len(merits)), key=lambda row: (merits[row], -row))
+
+
+def _site(row: Mapping[str, Any]) -> Site:
+    return Site(str(row["kind"]), int(row["layer"]), row["head"])

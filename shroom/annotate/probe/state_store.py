@@ -1,0 +1,205 @@
+"""Hidden states on disk: shards of safetensors, each whole or not there, and an index."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.annotate.probe.prompt_frame import Frame
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.problems import ShroomError, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from shroom.annotate.probe.sites import Site
+
+FORMAT = "shroom-states-1"
+DTYPES = ("float32", "float16")
+_INDEX = "index.json"
+#: What of an index must be the same for states to go together, and how one is told.
+_SAME = {
+    "format": "the form",
+    "identity": "the model",
+    "mode": "--mode",
+    "prompt": "--prompt",
+    "position": "--position",
+    "dtype": "--dtype",
+}
+
+
+class Store:
+    """The states of texts, by a key of each text.
+
+    Every shard says itself which keys it has and which index it belongs to, so that nothing is
+    lost or read twice whenever a run is killed.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the index and the shards.
+    about : dict
+        What the states are of: ``identity``, ``frame``, ``states`` (kinds), ``dtype`` and more.
+    resume : bool
+        Whether what is there counts.
+
+    Attributes
+    ----------
+    about : dict
+        As given; of an earlier run, what that had.
+
+    Raises
+    ------
+    ShroomError
+        Where there are states and they are not to be used, are of another model or read in another
+        way, or a shard is damaged.
+    """
+
+    def __init__(self, folder: Path, about: Mapping[str, Any], *, resume: bool) -> None:
+        self.folder, self.about = folder, {"format": FORMAT, **about}
+        index = folder / _INDEX
+        if not index.exists():
+            write_atomically(index, json.dumps(self.about, indent=2) + "\n")
+        elif not resume:
+            raise ShroomError(
+                f"{folder}: has the states of an earlier run; go on from them with --resume, or "
+                "name another folder"
+            )
+        else:
+            self.about = self._resumed(index)
+        self._of = hashlib.sha256(index.read_bytes()).hexdigest()[:16]
+        self._places: dict[str, tuple[Path, int]] = {}
+        for left in folder.glob(".shroom-*"):  # what a killed run was writing
+            left.unlink(missing_ok=True)
+        for shard in sorted(folder.glob("states-*.safetensors")):
+            self._note(shard, self._keys(shard))
+
+    @property
+    def frame(self) -> Frame:
+        """What stands around each question; of an earlier run, what stood there then."""
+        return Frame.from_dict(self.about["frame"])
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, keys: Sequence[str], states: Mapping[Site, NDArray[Any]]) -> None:
+        """Keep the states of some texts as one shard; they are safe once this has returned.
+
+        Parameters
+        ----------
+        keys : sequence of str, length n
+            The texts'.
+        states : mapping of array, shape [n, width]
+            By place.
+
+        Raises
+        ------
+        ShroomError
+            Where a number is too large for the type, or the shard cannot be written.
+        """
+        from safetensors.numpy import save
+
+        dtype = self.about["dtype"]
+        with np.errstate(over="ignore"):
+            tensors = {site.key: values.astype(dtype) for site, values in states.items()}
+        if not all(np.isfinite(values).all() for values in tensors.values()):
+            raise ShroomError(
+                f"a state is too large for {dtype}; name another folder and give --dtype float32"
+            )
+        shard = self.folder / f"states-{self._number():05}.safetensors"
+        write_atomically(shard, save(tensors, {"of": self._of, "keys": json.dumps(list(keys))}))
+        self._note(shard, keys)
+
+    def states(self, site: Site, keys: Sequence[str], heads: int) -> NDArray[np.float64]:
+        """Return the states of a place: shape [n, width].
+
+        Parameters
+        ----------
+        site : Site
+            One whose kind is among those stored.
+        keys : sequence of str, length n
+            Texts that the store has.
+        heads : int
+            How many attention heads share a layer's states, where the place is one of them.
+        """
+        from safetensors import safe_open
+
+        parts: dict[Path, NDArray[Any]] = {}
+        for shard in dict.fromkeys(self._places[key][0] for key in keys):
+            with safe_open(shard, "numpy") as tensors:
+                parts[shard] = tensors.get_tensor(site.key)
+        rows = [parts[shard][row] for shard, row in (self._places[key] for key in keys)]
+        return of_head(np.array(rows, np.float64), site, heads)
+
+    def _number(self) -> int:
+        numbers = [int(shard.stem[-5:]) for shard, _ in self._places.values()]
+        return max(numbers, default=-1) + 1
+
+    def _note(self, shard: Path, keys: Sequence[str]) -> None:
+        self._places.update((key, (shard, row)) for row, key in enumerate(keys))
+
+    def _resumed(self, index: Path) -> dict[str, Any]:
+        """Return what an index says, unless its states do not go with those wanted."""
+        try:
+            before = json.loads(index.read_text(encoding="utf-8"))
+            there = {**before, **Frame.from_dict(before["frame"]).to_dict()}
+            missing = [kind for kind in self.about["states"] if kind not in there["states"]]
+            said = {key: there[key] for key in _SAME}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ShroomError(f"{index}: is no index of states; name another folder") from error
+        wanted = {**self.about, **self.about["frame"]}
+        for key, option in _SAME.items():
+            if said[key] != wanted[key]:
+                raise ShroomError(
+                    f"{self.folder}: has states of another run: {option} was {show(said[key])} and "
+                    f"is {show(wanted[key])}; name another folder, or give it as it was"
+                )
+        if missing:
+            raise ShroomError(
+                f"{self.folder}: has the states {', '.join(there['states'])}, but no "
+                f"{missing[0]}; name another folder, or leave {missing[0]} out of --states"
+            )
+        return dict(before)
+
+    def _keys(self, shard: Path) -> list[str]:
+        """Return the keys of a shard's rows, having looked whether it is whole and of the index."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(shard, "numpy") as tensors:
+                metadata = tensors.metadata() or {}
+                keys = [str(key) for key in json.loads(metadata["keys"])]
+                sizes = {tensors.get_slice(name).get_shape()[0] for name in tensors.keys()}  # noqa: SIM118
+                number = int(shard.stem[-5:])
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            raise ShroomError(
+                f"{shard}: is no whole shard of states; remove it, and its questions are read again"
+            ) from error
+        if metadata.get("of") != self._of or sizes != {len(keys)} or number < 0:
+            raise ShroomError(
+                f"{shard}: is a shard of other states than {_INDEX} tells; remove it, and go on"
+            )
+        return keys
+
+
+def of_head(states: NDArray[Any], site: Site, heads: int) -> NDArray[Any]:
+    """Return the part of a layer's states that a place has: of one head its own columns.
+
+    Examples
+    --------
+    >>> from shroom.annotate.probe.sites import Site
+    >>> of_head(np.array([[1.0, 2.0, 3.0, 4.0]]), Site("heads", 1, 1), 2).tolist()
+    [[3.0, 4.0]]
+    """
+    if site.head is None:
+        return states
+    return np.split(states, heads, axis=-1)[site.head]

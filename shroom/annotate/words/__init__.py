@@ -1,0 +1,1 @@
+"""The words of texts in a language."""

@@ -1,0 +1,221 @@
+"""What is in zips and gzip files, read in memory under limits of count, size and ratio."""
+
+from __future__ import annotations
+
+import io
+import stat
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    import zipfile
+    from collections.abc import Iterator
+
+    from shroom.core.problems import Problems
+
+#: Members of one zip, or files in one folder.
+MAX_MEMBERS = 1000
+#: Bytes of a submission, inflated: a file, or all documents out of a zip.
+MAX_BYTES = 96 << 20
+#: Bytes of data and gold out of a zip, a gzip file or a pipe.
+MAX_DATA = 1 << 30
+#: Bytes of the list of members at the end of a zip.
+_MAX_DIRECTORY = 1 << 22
+#: Beyond so many bytes, predictions that shrink to less than this part are no predictions. Long
+#: texts that repeat shrink as much, but do not come near this size.
+MAX_RATIO, RATIO_FROM = 200, 1 << 26
+_TOO_LARGE = ("too-large", "absurd-ratio")
+_UNIX = 3
+#: The types of a member that is a file, or that does not tell its type.
+_FILE = (0, stat.S_IFREG)
+
+
+def is_absurd(size: int, packed: int) -> bool:
+    """Return whether so many bytes out of so many packed ones are refused.
+
+    Examples
+    --------
+    >>> is_absurd(RATIO_FROM, 1), is_absurd(RATIO_FROM + 1, 1)
+    (False, True)
+    """
+    return size > max(RATIO_FROM, MAX_RATIO * packed)
+
+
+class Wanted(Protocol):
+    """Which members are documents."""
+
+    @property
+    def expected(self) -> str:
+        """How messages name one."""
+
+    @property
+    def most(self) -> int:
+        """How many bytes all of them may have."""
+
+    def is_document(self, name: str) -> bool:
+        """Return whether a member is a document by its name."""
+
+    def passes_over(self, name: str) -> bool:
+        """Return whether a member is of no interest, and nothing is said of it."""
+
+    def __call__(self, name: str, place: str, problems: Problems) -> bool:
+        """Return whether a member is a document; what else it is may be reported."""
+
+
+def members(
+    archive: Path | io.BytesIO, file: str, problems: Problems, wanted: Wanted
+) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the documents of a zip by name: how messages name them, their own names, their bytes.
+
+    Parameters
+    ----------
+    archive : path or binary file
+        The zip.
+    file : str
+        How messages name it.
+    problems : Problems
+        Gets what is wrong with it; a damaged zip ends where that shows.
+    wanted : Wanted
+        Which members are documents.
+    """
+    import zipfile
+
+    try:
+        raw = archive.open("rb", buffering=0) if isinstance(archive, Path) else archive
+        with _Archive(raw) as stream, zipfile.ZipFile(stream) as opened:
+            infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
+            if len(infos) > MAX_MEMBERS:
+                expected = f"at most {MAX_MEMBERS} members"
+                problems.add("zip-members", file, expected, f"{len(infos)}")
+                return
+            found_any, room = False, wanted.most
+            for info in sorted(infos, key=lambda info: info.filename):
+                name = info.filename.replace("\\", "/")
+                place = f"{file}/{name}"
+                if wanted.passes_over(name):
+                    continue
+                data = _member(opened, info, place, problems, room, wanted)
+                if data is None and any(problems.count(code, place) for code in _TOO_LARGE):
+                    return  # else a small zip of many such members takes minutes
+                room -= len(data or b"")
+                found_any = found_any or data is None  # what was refused has been told
+                if data is None or not wanted(name, place, problems):
+                    continue
+                found_any = True
+                yield place, PurePosixPath(name).name, data
+    except _DirectoryTooLongError:
+        problems.add("zip-members", file, f"at most {MAX_MEMBERS} members", "more")
+        return
+    except damages() as error:
+        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+        return
+    if not found_any:
+        problems.add("no-file", file, wanted.expected, "none")
+
+
+class _DirectoryTooLongError(Exception):
+    pass
+
+
+class _Archive(io.BufferedReader):
+    """A zip of whose list of members a bounded part is read into memory."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return so many bytes."""
+        if size is not None and size > _MAX_DIRECTORY:
+            raise _DirectoryTooLongError
+        return super().read(size)
+
+
+def damages() -> tuple[type[Exception], ...]:
+    """Return what reading a damaged archive is known to raise."""
+    import zipfile
+    import zlib
+
+    return (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        LookupError,
+        NotImplementedError,
+        OSError,
+        OverflowError,
+        RuntimeError,
+        ValueError,
+    )
+
+
+def _member(
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    place: str,
+    problems: Problems,
+    room: int,
+    wanted: Wanted,
+) -> bytes | None:
+    """Return a member's bytes if it may be read; documents only, others count as empty."""
+    stored, deflated = 0, 8
+    if info.flag_bits & 0x1:
+        problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
+    elif place.lower().endswith(".zip"):
+        problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
+    elif info.compress_type not in (stored, deflated):
+        found = f"method {info.compress_type}"
+        problems.add("zip-method", place, "a stored or deflated member", found)
+    elif not wanted.is_document(place):
+        return b""
+    elif info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:
+        problems.add("not-a-file", place, "a file", "a link or another thing that is not a file")
+    else:
+        with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
+            if stream.peek(4)[:4] != b"PK\x03\x04":
+                return _inflated(stream, info.compress_size, place, problems, room)
+        problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
+    return None
+
+
+def gunzipped(data: bytes | memoryview, file: str, problems: Problems, most: int) -> bytes | None:
+    """Return what is in a gzip file; or ``None``, with the reason among the problems.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The gzip file.
+    file : str
+        How messages name it.
+    problems : Problems
+        Gets what is wrong with it.
+    most : int
+        How many bytes may be in it.
+    """
+    import gzip
+    import zlib
+
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            return _inflated(stream, len(data), file, problems, most)
+    except (OSError, EOFError, zlib.error) as error:
+        problems.add("gzip-broken", file, "a gzip file", str(error))
+        return None
+
+
+def _inflated(
+    stream: io.BufferedIOBase, packed: int, file: str, problems: Problems, room: int
+) -> bytes | None:
+    """Return what a stream of so many bytes holds, or ``None`` once it grows beyond the limits."""
+    grown, size = io.BytesIO(), 0
+    while chunk := stream.read(1 << 20):
+        size += grown.write(chunk)
+        if size > room:
+            report_too_large(file, problems, room)
+            return None
+        if is_absurd(size, packed):
+            expected = f"at most {MAX_RATIO} times its packed size"
+            problems.add("absurd-ratio", file, expected, f"over {size} bytes out of {packed}")
+            return None
+    return grown.getvalue()
+
+
+def report_too_large(file: str, problems: Problems, most: int) -> None:
+    """Report a file that has more than so many bytes."""
+    problems.add("too-large", file, f"at most {most / (1 << 20):.0f} MiB in all", "more")

@@ -1,0 +1,229 @@
+"""Writing results whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shroom.core.archives import is_absurd
+from shroom.core.paths import is_junk
+from shroom.core.problems import ShroomError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shroom.core.paths import Source
+
+
+def write_atomically(path: Source, content: str | bytes) -> None:
+    """Write a file whole or not at all: beside the target first, then moved into place.
+
+    What is no file, such as a pipe, is written to as it is; of a link, what it points to.
+
+    Raises
+    ------
+    ShroomError
+        Where it cannot be written.
+    """
+    import tempfile
+
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    target = Path(os.path.realpath(path))
+    temporary = None
+    try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(data)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".shroom-")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+        Path(temporary).chmod(mode & 0o7777)
+        Path(temporary).replace(target)
+        temporary = None
+    except OSError as error:
+        if isinstance(error, (FileExistsError, NotADirectoryError)):
+            refuse_unwritable([Path(path)])  # which says what is in the way
+        raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink()
+
+
+def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source | None]) -> None:
+    """Write a submission as ``out`` names it: a ``.zip``, a file, a folder, or ``-`` for stdout.
+
+    Raises
+    ------
+    ShroomError
+        Where several files would go into one, something would overwrite one of the ``inputs``,
+        or cannot be written.
+    """
+    path = Path(out)
+    targets = prepare(out, list(files), inputs)
+    if os.fspath(out) == "-":
+        sys.stdout.write(next(iter(files.values())))
+    elif names_a_zip(out):
+        write_atomically(path, zipped(files))
+    elif names_a_file(out):
+        write_atomically(path, encoded(path.name, next(iter(files.values()))))
+    else:
+        for target, text in zip(targets, files.values()):
+            write_atomically(target, text)
+
+
+def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> list[Path]:
+    """Return the files that :func:`write_files` will write, having refused what cannot be."""
+    one = os.fspath(out) == "-" or names_a_file(out)
+    if len(names) > 1 and one:
+        raise ShroomError(f"{out}: is one file, for {len(names)} of them; name a .zip or a folder")
+    if os.fspath(out) == "-":
+        return []
+    path = Path(out)
+    targets = [path] if one or names_a_zip(out) else [path / name for name in names]
+    refuse_overwriting(targets, inputs)
+    refuse_unwritable(targets)
+    return targets
+
+
+def refuse_unwritable(targets: Iterable[Path]) -> None:
+    """Raise :class:`ShroomError` if a target is a folder, or can be in none; nothing is written."""
+    for target in targets:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            continue  # a device or a pipe is written to as it is
+        above = next(parent for parent in target.absolute().parents if parent.exists())
+        if not above.is_dir():
+            raise ShroomError(f"{target}: cannot be written: {above} is no folder")
+        if target.is_dir():
+            raise ShroomError(f"{target}: is a folder; name a file")
+        if not os.access(above, os.W_OK):
+            raise ShroomError(f"{target}: cannot be written: {above} is read-only")
+
+
+def names_a_zip(out: Source) -> bool:
+    """Return whether an output's name is that of a zip."""
+    return os.fspath(out).lower().endswith(".zip")
+
+
+def names_a_file(out: Source) -> bool:
+    """Return whether an output's name is that of one file, rather than of a zip or a folder."""
+    path = Path(out)
+    if os.fspath(out).endswith("/"):
+        return False
+    return bool(path.suffix) and path.suffix.lower() != ".zip" and not path.is_dir()
+
+
+def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None]) -> None:
+    """Raise :class:`ShroomError` if a target exists and is an input, or lies in one.
+
+    Parameters
+    ----------
+    targets : iterable of path
+        The files that are to be written.
+    inputs : iterable of path or None
+        The files and folders that were read; ``"-"`` and ``None`` are no matter.
+    """
+    real = [Path(os.path.realpath(i)) for i in inputs if i is not None and os.fspath(i) != "-"]
+    for target in targets:
+        place = Path(os.path.realpath(target))
+        if place.exists() and any(read == place or read in place.parents for read in real):
+            raise ShroomError(f"{target}: is an input, and inputs are never touched; name another")
+
+
+def refuse_adding(
+    targets: Iterable[Source], inputs: Iterable[Source], endings: tuple[str, ...]
+) -> None:
+    """Raise :class:`ShroomError` if a target would be one more file that is read of a folder.
+
+    Parameters
+    ----------
+    targets : iterable of path
+        The files that are to be written.
+    inputs : iterable of path
+        Files, and folders of which all files are read.
+    endings : tuple of str
+        What the names of files end in that are read of a folder.
+    """
+    folders = [Path(os.path.realpath(path)) for path in inputs if Path(path).is_dir()]
+    for target in targets:
+        place = Path(os.path.realpath(target))
+        inside = [place.relative_to(each) for each in folders if each in place.parents]
+        if any(path.name.lower().endswith(endings) and not is_junk(str(path)) for path in inside):
+            raise ShroomError(
+                f"{target}: would lie in the folder that is read, and be read the next time; "
+                "name a place outside"
+            )
+
+
+def ending(out: Source) -> str:
+    """Return what a file's name ends in, whether it is gzipped or not.
+
+    Examples
+    --------
+    >>> ending("a.JSONL.gz")
+    '.jsonl'
+    """
+    return Path(os.fspath(out).lower().removesuffix(".gz")).suffix
+
+
+def check_ending(out: Source, *known: str) -> None:
+    """Raise :class:`ShroomError` if an output is one file, and its name ends in something else."""
+    if os.fspath(out) != "-" and names_a_file(out) and ending(out) not in known:
+        raise ShroomError(f"{out}: its name should end in {' or '.join(known)}, for its form")
+
+
+def encoded(name: str, text: str) -> bytes:
+    r"""Return the JSON text of a list as the file's name wants it.
+
+    Examples
+    --------
+    >>> encoded("a.jsonl", "[1, 2]")
+    b'1\n2\n'
+    """
+    if name.endswith((".jsonl", ".jsonl.gz")):
+        text = "".join(json.dumps(row) + "\n" for row in json.loads(text))
+    data = text.encode()
+    if not name.endswith(".gz"):
+        return data
+    import gzip
+
+    return gzip.compress(data, 0 if _shrinks_too_far(data) else 9, mtime=0)
+
+
+def zipped(files: Mapping[str, str | bytes]) -> bytes:
+    """Return a zip of these files; the same files give the same bytes.
+
+    Examples
+    --------
+    >>> zipped({"b": "1", "a": "2"}) == zipped({"a": "2", "b": "1"})
+    True
+    """
+    import zipfile
+
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in sorted(files.items()):
+            member = zipfile.ZipInfo(name)  # its time is fixed, and 1980
+            member.external_attr = 0o644 << 16
+            data = content.encode() if isinstance(content, str) else content
+            stored = _shrinks_too_far(data)
+            archive.writestr(member, data, zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED)
+    return stream.getvalue()
+
+
+def _shrinks_too_far(data: bytes) -> bool:
+    """Return whether data would be refused, once compressed, as a zip bomb is."""
+    import zlib
+
+    return is_absurd(len(data), 0) and is_absurd(len(data), len(zlib.compress(data)))
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,47 @@
+"""The extras of the kit: the packages that some commands need, and the hint that installs them."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from shroom.core.problems import ShroomError
+
+#: The modules whose names are not those of their packages.
+_MODULES = {"scikit-learn": "sklearn"}
+
+
+def install_hint(extra: str) -> str:
+    """Return how to install an extra of the kit, whose packages are no part of its core.
+
+    Examples
+    --------
+    >>> install_hint("onnx")
+    "run pip install '.[onnx]' in the folder of the kit's clone"
+    """
+    return f"run pip install '.[{extra}]' in the folder of the kit's clone"
+
+
+def require(extra: str, *packages: str) -> None:
+    """Raise an error if a package of an extra is missing.
+
+    Parameters
+    ----------
+    extra : str
+        The extra that has the packages.
+    *packages : str
+        Their names as pip knows them.
+
+    Raises
+    ------
+    ShroomError
+        With the names of all missing packages and how to install them.
+
+    Examples
+    --------
+    >>> require("lexical", "click", "no-such-package")
+    Traceback (most recent call last):
+    shroom.core.problems.ShroomError: this needs no-such-package: run pip install '.[lexical]' ...
+    """
+    missing = [name for name in packages if not importlib.util.find_spec(_MODULES.get(name, name))]
+    if missing:
+        raise ShroomError(f"this needs {' and '.join(missing)}: {install_hint(extra)}")

@@ -1,0 +1,320 @@
+"""From bytes to items, the slow way: with the standard library, explaining every problem.
+
+The bytes are decoded piece by piece and each item is handed on before the next is read, so that
+the memory that a file takes is bounded by its longest item.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections import Counter
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from shroom.core.problems import Problems, Stopped, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BOM = b"\xef\xbb\xbf"
+#: Longer whole numbers are no ids, and Python refuses to read them from 3.11 on.
+_MAX_DIGITS = 4000
+#: The longest item, in bytes.
+MAX_ITEM = 1 << 22
+#: How many bytes are decoded at once, unless an item takes more.
+_PIECE = 1 << 18
+#: How many items tell that JSON Lines are one list instead.
+_TELLING = 10_000
+#: How many doubled keys of an object are named.
+_NAMED = 5
+_BLANKS = re.compile(rb"[ \t\n\r]*")
+_LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
+def items(data: bytes, file: str, problems: Problems, *, lines: bool = False) -> list[Any] | None:
+    """Return the items of a document, or ``None`` where it cannot be read.
+
+    The parameters are those of :func:`each`.
+    """
+    try:
+        return list(each(data, file, problems, lines=lines))
+    except Stopped:
+        return None
+
+
+def each(
+    data: bytes | memoryview, file: str, problems: Problems, *, lines: bool = False
+) -> Iterator[Any]:
+    """Yield the items of a document one by one.
+
+    In JSON Lines, a line that cannot be read leaves :data:`BROKEN` in its place.
+
+    Parameters
+    ----------
+    data : bytes-like
+        A JSON list, or JSON Lines.
+    file : str
+        How to name the file in messages.
+    problems : Problems
+        Gets ``not-utf8``, ``not-json``, ``not-a-list``, ``too-large`` and ``empty``.
+    lines : bool
+        Whether it is JSON Lines.
+
+    Raises
+    ------
+    Stopped
+        Where the rest cannot be read; the reason is among the problems.
+    """
+    view = memoryview(data)
+    if bytes(view[:3]) == _BOM:
+        view = view[3:]
+    _check_utf8(view, file, problems)
+    empty = True
+    for item in (_json_lines if lines else _json_list)(view, file, problems):
+        empty = False
+        yield item
+    if empty:
+        _stop(problems, "empty", file, "at least one item", "none")
+
+
+def _stop(problems: Problems, code: str, file: str, expected: str, found: str) -> NoReturn:
+    problems.add(code, file, expected, found)
+    raise Stopped(problems)
+
+
+def _check_utf8(data: memoryview, file: str, problems: Problems) -> None:
+    decoder, start, pending = codecs.getincrementaldecoder("utf-8")(), 0, 0
+    try:
+        for start in range(0, len(data), _PIECE):
+            pending = len(decoder.getstate()[0])  # the beginning of a character before the piece
+            decoder.decode(data[start : start + _PIECE], final=start + _PIECE >= len(data))
+    except UnicodeDecodeError as error:
+        at = start - pending + error.start
+        found = f"byte 0x{data[at]:02x} at {_place(data, at, 'byte')}"
+        if bytes(data[:2]) in (b"\xff\xfe", b"\xfe\xff"):
+            found += " (this looks like UTF-16)"
+        _stop(problems, "not-utf8", file, "UTF-8", found)
+
+
+def _piece(data: memoryview, start: int, size: int) -> str:
+    """Return the text of valid UTF-8 from a byte on, which ends with a whole character."""
+    end = min(start + size, len(data))
+    for _ in range(3):
+        if end < len(data) and data[end] & 0xC0 == 0x80:
+            end -= 1
+    return str(data[start:end], "utf-8")
+
+
+def _place(data: memoryview, at: int, unit: str = "column") -> str:
+    """Return the line and the column of a byte, from 1; columns count characters or bytes."""
+    line = column = 1
+    for start in range(0, at, _PIECE):
+        head, newline, last = bytes(data[start : min(start + _PIECE, at)]).rpartition(b"\n")
+        line += head.count(b"\n") + len(newline)
+        column = 1 if newline else column
+        column += len(last if unit == "byte" else last.translate(None, _CONTINUATION))
+    return f"line {line}, {unit} {column}"
+
+
+def _json_list(data: memoryview, file: str, problems: Problems) -> Iterator[Any]:
+    start = _past_blanks(data, 0)
+    if start == len(data):
+        _stop(problems, "empty", file, "a JSON list", "an empty file")
+    if data[start] != ord("["):
+        _refuse_value(data, start, file, problems)
+    start = _past_blanks(data, start + 1)
+    if bytes(data[start : start + 1]) == b"]":
+        _check_end(data, start + 1, file, problems)
+        return
+    size, at, mark = _PIECE, 0, ","
+    piece = _piece(data, start, size)
+    while mark == ",":
+        if at == 0 and start + size < len(data):
+            values, at = _many(piece)
+            yield from values
+        try:
+            value, end = _value(piece, at)
+        except (json.JSONDecodeError, RecursionError) as error:
+            # Cut off by the end of the piece, perhaps: begin one with this item, then a long one.
+            if at == 0 and (size == MAX_ITEM or start + size >= len(data)):
+                _refuse_json(data, start, error, file, problems, cut=start + size < len(data))
+            size = MAX_ITEM if at == 0 else _PIECE
+            start = _past_blanks(data, start + len(piece[:at].encode()))
+            piece, at = _piece(data, start, size), 0
+            continue
+        yield value
+        mark, at = piece[end], end + 1
+    _check_end(data, start + len(piece[:at].encode()), file, problems)
+
+
+def _many(text: str) -> tuple[list[Any], int]:
+    """Return items from the beginning of a list without brackets, and the place of the next.
+
+    To decode many at once takes a third of the time. If they are a list once a bracket closes it
+    after an object, that object is one of the items. There may be none that can be decoded so.
+    """
+    cut = text.rfind("},") + 1
+    try:
+        return (_DECODER.decode(f"[{text[:cut]}]"), cut + 1) if cut else ([], 0)
+    except (json.JSONDecodeError, RecursionError):
+        return [], 0
+
+
+def _value(text: str, at: int) -> tuple[Any, int]:
+    """Return the value that begins at a place, and the place of the comma or bracket after it."""
+    value, end = _DECODER.raw_decode(text, _next(text, at))
+    end = _next(text, end)
+    if text[end : end + 1] not in (",", "]") or end == len(text):
+        raise json.JSONDecodeError("Expecting ',' delimiter", text, end)
+    return value, end
+
+
+def _next(text: str, at: int) -> int:
+    return _WHITESPACE(text, at).end() if text[at : at + 1].isspace() else at  # type: ignore[union-attr]
+
+
+def _past_blanks(data: memoryview, start: int) -> int:
+    return _BLANKS.match(data, start).end()  # type: ignore[union-attr]
+
+
+def _check_end(data: memoryview, at: int, file: str, problems: Problems) -> None:
+    rest = _past_blanks(data, at)
+    if rest < len(data):
+        found = f"more text after the end (name JSON Lines .jsonl) at {_place(data, rest)}"
+        _stop(problems, "not-json", file, "JSON", found)
+
+
+def _refuse_value(data: memoryview, start: int, file: str, problems: Problems) -> NoReturn:
+    """Report a document that is something else than a list."""
+    piece = _piece(data, start, MAX_ITEM)
+    try:
+        value, end = _DECODER.raw_decode(piece)
+    except (json.JSONDecodeError, RecursionError) as error:
+        _refuse_json(data, start, error, file, problems, cut=start + MAX_ITEM < len(data))
+    _check_end(data, start + len(piece[:end].encode()), file, problems)
+    found = "an object" if isinstance(value, dict) else show(value)
+    _stop(problems, "not-a-list", file, "a list of items", found)
+
+
+def _refuse_json(
+    data: memoryview,
+    start: int,
+    error: json.JSONDecodeError | RecursionError,
+    file: str,
+    problems: Problems,
+    *,
+    cut: bool,
+) -> NoReturn:
+    """Report why a text from a byte on could not be decoded; ``cut`` if it is not the whole."""
+    if isinstance(error, RecursionError):
+        _stop(problems, "not-json", file, "JSON", "brackets that nest too deeply")
+    elif cut and (error.msg.startswith("Unterminated") or error.pos > len(error.doc) - 20):
+        found = f"a longer one at {_place(data, start)}"
+        _stop(problems, "too-large", file, f"items of at most {MAX_ITEM >> 20} MiB", found)
+    else:
+        place = _place(data, start + len(error.doc[: error.pos].encode()))
+        _stop(problems, "not-json", file, "JSON", f"{_reason(error)} at {place}")
+
+
+def _json_lines(data: memoryview, file: str, problems: Problems) -> Iterator[Any]:
+    # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a string.
+    first = _LINE.search(data)
+    if first and first[0][:1] == b"[" and _is_list(data):
+        _stop(problems, "not-json", file, "JSON Lines", "one JSON list (name it .json)")
+    for match in _LINE.finditer(data):
+        start, end = match.span()
+        if end - start > MAX_ITEM:
+            found = f"a longer one at {_place(data, start)}"
+            _stop(problems, "too-large", file, f"lines of at most {MAX_ITEM >> 20} MiB", found)
+        text = match[0].decode()
+        if not text.strip():
+            continue
+        try:
+            yield _DECODER.decode(text)
+        except json.JSONDecodeError as error:
+            problems.add("not-json", file, "JSON", partial(_in_line, error, data, start))
+            yield BROKEN
+        except RecursionError:
+            problems.add("not-json", file, "JSON", "brackets that nest too deeply")
+            yield BROKEN
+
+
+def _in_line(error: json.JSONDecodeError, data: memoryview, start: int) -> str:
+    return f"{_reason(error)} at {_place(data, start + len(error.doc[: error.pos].encode()))}"
+
+
+def _is_list(data: memoryview) -> bool:
+    """Return whether it is one list, as far as its first items tell."""
+    try:
+        return all(True for _ in islice(_json_list(data, "", Problems()), _TELLING))
+    except Stopped:
+        return False
+
+
+def is_json(text: str) -> bool:
+    """Return whether a text is one JSON value."""
+    try:
+        json.loads(text, parse_int=_integer)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class Doubled(dict[str, Any]):
+    """An object that has had keys more than once; of each it holds the last value."""
+
+    keys_given: list[str]
+
+    @property
+    def keys_doubled(self) -> list[str]:
+        """The keys that it has had more than once."""
+        return [key for key, times in Counter(self.keys_given).items() if times > 1]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    doubled = Doubled(found)
+    doubled.keys_given = [key for key, _ in pairs]
+    return doubled
+
+
+def report_doubled(item: dict[str, Any], file: str, problems: Problems, **place: Any) -> None:
+    """Report the keys that an object has had more than once, as one ``key-doubled``."""
+    if isinstance(item, Doubled):
+        problems.add("key-doubled", file, "each key once", partial(again, item), **place)
+
+
+def again(item: Doubled) -> str:
+    """Return what is found where an object has had keys more than once."""
+    return f"{named_doubled(item)} again (the last counts)"
+
+
+def named_doubled(item: Doubled) -> str:
+    """Return the keys that an object has had more than once, of many the first."""
+    keys = item.keys_doubled
+    more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+    return f"{' and '.join(map(show, keys[:_NAMED]))}{more}"
+
+
+#: Stands for what could not be read and has been reported, so that later items keep their place.
+BROKEN = object()
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
+
+
+def _reason(error: json.JSONDecodeError) -> str:
+    if error.msg == "Extra data":
+        return "more text after the end"
+    return error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, object_pairs_hook=_object)
+_WHITESPACE = re.compile(r"[ \t\n\r]*").match

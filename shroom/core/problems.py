@@ -1,0 +1,316 @@
+"""What is wrong with a submission: one problem, and the collection of them.
+
+Every problem has a stable code from :data:`~shroom.core.problem_codes.CODES`. A problem says where
+it is, what was expected, what was found and how to fix it; the collection keeps the first few of
+each code and counts the rest, so that a file with a million wrong lines costs no more than one with
+twenty.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shroom.core.printing import nearest, printable, shortened, show
+from shroom.core.problem_codes import CODES, ERROR, WARNING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["InvalidInput", "Problem", "Problems", "ShroomError", "nearest", "printable", "show"]
+
+#: A file with so many errors is not read further.
+MAX_ERRORS = 100_000
+#: The codes under which there are several kinds of anomaly; what was expected tells them apart.
+_OF_SEVERAL_KINDS = {"row-dropped", "row-odd"}
+
+
+def _kind(code: str, expected: str) -> str:
+    """Return which kind of anomaly it is among those of its code."""
+    return re.sub(r'"[^"]*"|\d+', "…", expected) if code in _OF_SEVERAL_KINDS else ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, and where.
+
+    ``index`` counts the items of a file from 0; ``id`` is the item's own. Both are ``None`` for
+    what concerns a whole file. ``line_number`` is where the item begins in a CSV file, from 1.
+    """
+
+    code: str
+    file: str
+    expected: str
+    found: str
+    index: int | None = None
+    id: int | str | None = None
+    key: str | None = None
+    line_number: int | None = None
+
+    @property
+    def severity(self) -> str:
+        """``"error"`` or ``"warning"``."""
+        return CODES[self.code].severity
+
+    @property
+    def kind(self) -> str:
+        """Which kind of anomaly it is among those of its code."""
+        return _kind(self.code, self.expected)
+
+    @property
+    def mend(self) -> str:
+        """How to mend it."""
+        return CODES[self.code].mend
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for json."""
+        return {**asdict(self), "severity": self.severity, "mend": self.mend}
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one line, whatever its severity."""
+        return self._sentence("")
+
+    def _sentence(self, count: str) -> str:
+        place = self.file
+        if self.index is not None:
+            place += f": item {self.index}"
+            more = [f"id {self.id}"] if self.id is not None else []
+            more += [f"line {self.line_number}"] if self.line_number is not None else []
+            place += f" ({', '.join(more)})" if more else ""
+        if self.key is not None:
+            place += f": {self.key}"
+        found = f"{self.found}{count}"
+        return printable(f"{place}: expected {self.expected}, got {found} [{self.code}]")
+
+    def line(self, count: int = 1, files: int = 1) -> str:
+        """Return it as it is printed where it stands for so many problems in so many files."""
+        of = f" (the first of {count}{f', in {files} files' if files > 1 else ''})"
+        warning = "warning: " if self.severity == WARNING else ""
+        return warning + self._sentence(of if count > 1 else "")
+
+    def __str__(self) -> str:
+        return self.line()
+
+
+class ShroomError(Exception):
+    """A user's mistake, told in sentences; the command line prints it without a traceback."""
+
+
+class InvalidInput(ShroomError):  # noqa: N818 - it names what is the matter
+    """The input has errors; ``problems`` holds every one of them."""
+
+    def __init__(self, problems: Problems):
+        super().__init__("\n".join(problems.lines()))
+        self.problems = problems
+
+
+class Stopped(InvalidInput):
+    """A file that cannot be read further; the reason is among the problems."""
+
+
+@dataclass
+class Problems:
+    r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
+
+    Of warnings, the first of each kind is kept and printed; all of them where ``all_warnings`` is
+    set, which the option ``--all-warnings`` does for the whole process.
+
+    Examples
+    --------
+    >>> problems = Problems(limit=1)
+    >>> for index in range(3):
+    ...     problems.add("p-number", "a.json", "a number", '"0.5"', index=index)
+    >>> problems.errors
+    3
+    >>> print(*problems.lines(), sep="\n")
+    a.json: item 0: expected a number, got "0.5" [p-number]
+    a.json: and 2 more [p-number]
+      to mend [p-number]: write p as a JSON number (in SHROOM's form, check --fix mends strings)
+    """
+
+    limit: int | None = 20
+    _kept: dict[str, list[Problem]] = field(default_factory=dict)
+    _count: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    _lines: dict[str, Sequence[int]] = field(default_factory=dict)
+    _errors: dict[str, int] = field(default_factory=dict)
+    all_warnings: ClassVar[bool] = False
+
+    def number_lines(self, file: str, lines: Sequence[int]) -> None:
+        """Keep on which line of a file each item begins, for its problems."""
+        self._lines[file] = lines
+
+    def add(
+        self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
+    ) -> None:
+        """Add one problem.
+
+        Parameters
+        ----------
+        code : str
+            Of :data:`~shroom.core.problem_codes.CODES`.
+        file, expected, found : str
+            The parts of the message, which are shortened. ``found`` may be a function that
+            returns it, which is called only if the problem is kept.
+        **place
+            ``index``, ``id`` and ``key``.
+
+        Raises
+        ------
+        Stopped
+            Where it is the last error of a file that is counted, with ``too-many`` added.
+        """
+        kind = _kind(code, expected)
+        before = self._count.get((code, file, kind), 0)
+        self._count[code, file, kind] = before + 1
+        if self._has_room(code, None if before else kind):
+            index, lines = place.get("index"), self._lines.get(file)
+            if lines is not None and index is not None and index < len(lines):
+                place.setdefault("line_number", lines[index])
+            parts = file, expected, found() if callable(found) else found
+            short = {name: shortened(value) for name, value in place.items()}
+            self._kept[code].append(Problem(code, *map(shortened, parts), **short))
+        if CODES[code].severity == ERROR:
+            self._errors[file] = self._errors.get(file, 0) + 1
+            if self._errors[file] == MAX_ERRORS:
+                expected = f"fewer than {MAX_ERRORS} errors in a file"
+                self.add("too-many", file, expected, "more; the rest of it was not checked")
+                raise Stopped(self)
+
+    def _most(self, code: str) -> int | None:
+        """Return how many problems of a code are kept."""
+        every = self.all_warnings and CODES[code].severity == WARNING
+        return None if every else self.limit
+
+    def _has_room(self, code: str, kind: str | None) -> bool:
+        """Return whether another problem of a code is kept; ``kind``, if it may be a new one."""
+        kept, most = self._kept.setdefault(code, []), self._most(code)
+        if most is None or len(kept) < most:
+            return True
+        known = (each.kind == kind for each in kept)
+        return kind is not None and len(kept) < 2 * most and not any(known)
+
+    def add_rows(
+        self,
+        code: str,
+        file: str,
+        rows: NDArray[np.intp],
+        problem: Callable[[int], dict[str, Any]],
+    ) -> None:
+        """Add a problem for each of ``rows``, asking ``problem`` only for those that are kept."""
+        shown = rows[: self._most(code)]
+        for row in shown.tolist():
+            self.add(code, file, index=row, **problem(row))
+        if len(rows) > len(shown):
+            kind = _kind(code, problem(int(rows[0]))["expected"])
+            self.add_count(code, file, len(rows) - len(shown), kind)
+
+    def add_count(self, code: str, file: str, count: int, kind: str = "") -> None:
+        """Count more problems of a code that are not kept, after one that was."""
+        self._count[code, file, kind] += count
+
+    def only_counts(self, code: str) -> bool:
+        """Return whether further problems of a code are neither kept nor end the check."""
+        return CODES[code].severity == WARNING and not self._has_room(code, None)
+
+    def extend(self, other: Problems) -> None:
+        """Add the problems of another check; what concerns a file that both have read, once."""
+        for code, problems in other._kept.items():
+            kept = self._kept.setdefault(code, [])
+            for problem in problems:
+                if problem not in kept and self._has_room(code, problem.kind):
+                    kept.append(problem)
+        for place, count in other._count.items():
+            self._count[place] = max(count, self._count.get(place, 0))
+        self._lines.update(other._lines)
+
+    def replaced(self, change: Callable[[Problem], Problem]) -> Problems:
+        """Return the same counts, with each problem that is kept as ``change`` returns it."""
+        kept = {code: list(map(change, problems)) for code, problems in self._kept.items()}
+        return replace(self, _kept=kept)
+
+    def count(self, code: str, file: str | None = None) -> int:
+        """Return how many problems have this code, in one file or in all."""
+        return sum(
+            count
+            for (name, place, _), count in self._count.items()
+            if name == code and file in (None, place)
+        )
+
+    @property
+    def codes(self) -> set[str]:
+        """The codes of all problems."""
+        return set(self._kept)
+
+    @property
+    def errors(self) -> int:
+        """How many of them are errors."""
+        return self._total(ERROR)
+
+    @property
+    def warnings(self) -> int:
+        """How many of them are warnings."""
+        return self._total(WARNING)
+
+    def _total(self, severity: str) -> int:
+        return sum(n for (code, *_), n in self._count.items() if CODES[code].severity == severity)
+
+    def __iter__(self) -> Iterator[Problem]:
+        for code in self._ordered():
+            yield from self._kept[code]
+
+    def _ordered(self) -> Iterable[str]:
+        """Return the codes: errors before warnings, else as they were found."""
+        return sorted(self._kept, key=lambda code: CODES[code].severity)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the problems as lines, each code with the count of its rest and how to fix it.
+
+        Warnings are one line for each kind, with the first place and how many there are.
+        """
+        for code in self._ordered():
+            shown = self._shown(code)
+            for problem, counts in shown:
+                yield problem.line(sum(counts), len(counts))
+            rest = self.count(code) - sum(sum(counts) for _, counts in shown)
+            if rest:
+                files = {file for name, file, _ in self._count if name == code}
+                where = printable(*files) if len(files) == 1 else f"{len(files)} files"
+                warning = "warning: " if CODES[code].severity == WARNING else ""
+                yield f"{warning}{where}: and {rest} more [{code}]"
+            yield f"  to mend [{code}]: {CODES[code].mend}"
+
+    def _shown(self, code: str) -> list[tuple[Problem, list[int]]]:
+        """Return the problems of a code that are printed, with how many there are in each file."""
+        kept = self._kept[code]
+        if self.all_warnings or CODES[code].severity == ERROR:
+            return [(problem, [1]) for problem in kept]
+        first: dict[str, Problem] = {}
+        for problem in kept:
+            first.setdefault(problem.kind, problem)
+        counts: dict[str, list[int]] = {kind: [] for kind in first}
+        for (name, _, kind), count in self._count.items():
+            if name == code and kind in first:
+                counts[kind].append(count)
+        return [(problem, counts[kind]) for kind, problem in first.items()]
+
+    @property
+    def unshown(self) -> int:
+        """How many warnings :meth:`lines` counts without printing them."""
+        codes = [code for code in self._kept if CODES[code].severity == WARNING]
+        return sum(self.count(code) - len(self._shown(code)) for code in codes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict, the counts and the problems that were kept, for json."""
+        counts = {code: self.count(code) for code in self._kept}
+        return {
+            "ok": not self.errors,
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "counts": counts,
+            "problems": [problem.to_dict() for problem in self],
+        }

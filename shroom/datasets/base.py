@@ -1,0 +1,117 @@
+"""What every data set of the family offers, so that the kit reads, shows and scores all alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable
+
+from shroom.core.problems import ShroomError, nearest, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.datasets.collection import Collection
+
+
+def _none(records: Sequence[Any]) -> int:
+    del records
+    return 0
+
+
+@dataclass(frozen=True)
+class View:
+    """One way to see the records of a data set as datapoints.
+
+    A record gives none, one or several, whatever other records there are.
+
+    Attributes
+    ----------
+    about : str
+        What premise, hypothesis and p are.
+    datapoints : callable
+        ``records -> [Datapoint]``; each is judged, so what nobody judged is left out.
+    units : callable
+        ``records -> [unit]``: for each datapoint what it belongs to, a response or a dialogue.
+        Datapoints of one unit are not independent, so they are drawn together.
+    left_out : callable
+        ``records -> int``: how many more datapoints there would be, had somebody judged them, or
+        if there were a text that they could be held against.
+    """
+
+    about: str
+    datapoints: Callable[[Sequence[Any]], list[Datapoint]]
+    units: Callable[[Sequence[Any]], list[Hashable]]
+    left_out: Callable[[Sequence[Any]], int] = _none
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set in its native form.
+
+    Attributes
+    ----------
+    name : str
+        The kit's name of it.
+    licence : str
+        As its source states it.
+    about : str
+        What it has, in one line.
+    source : str
+        Where it is published.
+    read : callable
+        ``(*paths, problems=None) -> Collection``.
+    write : callable
+        ``records -> text`` in the native form: what ``read`` made of a file, as it stood there.
+    views : dict of View
+        By name, the usual one first. Queries have none: nobody judged them.
+    ending : str
+        What the names of its files end in.
+    predictions : callable or None
+        ``(records, wrong, p) -> text``: what a detector says of the datapoints of any view, in the
+        native form of predictions. ``None`` where there is no such form.
+    no_predictions : str
+        Why there is none.
+    """
+
+    name: str
+    licence: str
+    about: str
+    source: str
+    read: Callable[..., Collection[Any]]
+    write: Callable[[Sequence[Any]], str]
+    views: Mapping[str, View] = field(default_factory=dict)
+    ending: str = ".jsonl"
+    predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (
+        None
+    )
+    no_predictions: str = "predictions for it have no form of their own"
+
+    def view(self, name: str | None = None) -> View:
+        """Return a view, the usual one by default.
+
+        Raises
+        ------
+        ShroomError
+            Where there is none of that name, or none at all.
+
+        Examples
+        --------
+        >>> from shroom.datasets.registry import data_set
+        >>> data_set("felm").view().about
+        'the segments of answers against the prompt and the references'
+        """
+        if not self.views:
+            raise ShroomError(f"{self.name} has no datapoints: {self.about}")
+        if name is None:
+            return next(iter(self.views.values()))
+        if name not in self.views:
+            known = list(self.views)
+            listed = ", ".join(known)
+            near = nearest(name, known)
+            said = printable(name)
+            raise ShroomError(f"no view '{said}' of {self.name};{near} its views are {listed}")
+        return self.views[name]

@@ -1,0 +1,1 @@
+"""Data sets as datapoints of SHROOM, and as files of the hub."""

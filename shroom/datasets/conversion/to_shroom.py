@@ -1,0 +1,155 @@
+"""A data set in SHROOM's form, with all that it takes to come back.
+
+A row has SHROOM's own keys and two more. ``of`` says where it is from: the data set, the view, the
+file, the record's place among those of the file, and the part's among the record's datapoints.
+``native``, in the first row of each record, has the native rows up to and including that record's,
+so that records without datapoints are kept as well; what comes after the last of them is there too.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.json_writing import json_line, json_lines, without_nan
+from shroom.core.problems import ShroomError
+from shroom.datasets.semeval2024 import reader as semeval2024
+from shroom.scoring.datapoint_files import row_of
+from shroom.scoring.documents import CSV, JSON, PIPE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.datasets.base import DataSet
+    from shroom.datasets.collection import Collection
+
+OF, NATIVE = "of", "native"
+
+
+@dataclass(frozen=True)
+class Converted:
+    """The datapoints of one file of a data set.
+
+    Attributes
+    ----------
+    stem : str
+        The file's name without its ending.
+    rows : list of dict
+        In SHROOM's form.
+    records : int
+        How many records the file has.
+    left_out : int
+        How many more datapoints it would have, had they been judged or had a text to be held
+        against.
+    """
+
+    stem: str
+    rows: list[dict[str, Any]]
+    records: int
+    left_out: int
+
+
+def convert(source: DataSet, found: Collection[Any], view: str | None = None) -> list[Converted]:
+    """Return the datapoints of each file as rows in SHROOM's form.
+
+    Parameters
+    ----------
+    source : DataSet
+        What the records are of.
+    found : Collection
+        As its ``read`` gives them.
+    view : str, optional
+        How to see them; the usual way by default. Of SHROOM's own data the rows are kept without
+        a view, whether they are judged or not.
+
+    Raises
+    ------
+    ShroomError
+        Where there is no such view, or two files have one name, whatever their endings.
+    """
+    _refuse_doubled([stem_of(file, source) for file in found.files])
+    chosen = source.view(view)
+    if source.name == semeval2024.NAME:
+        made = []
+        for file, points in found.by_file():
+            kept = points if view is None else chosen.datapoints(points)
+            left_out = len(points) - len(kept)
+            made.append(
+                Converted(stem_of(file, source), [*map(row_of, kept)], len(points), left_out)
+            )
+        return made
+    name = next(key for key, each in source.views.items() if each is chosen)
+    return [
+        Converted(
+            stem_of(file, source),
+            rows_of(source, name, base_of(file, source), records),
+            len(records),
+            chosen.left_out(records),
+        )
+        for file, records in found.by_file()
+    ]
+
+
+def _refuse_doubled(names: Sequence[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ShroomError(f"{times} of the files are called {name}; convert them one by one")
+
+
+def rows_of(source: DataSet, view: str, file: str, records: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the datapoints of one file's records in a view, as rows in SHROOM's form."""
+    rows: list[dict[str, Any]] = []
+    waiting: list[dict[str, Any]] = []
+    held = waiting
+    datapoints = source.view(view).datapoints
+    for place, (record, native) in enumerate(zip(records, native_rows(source, records))):
+        waiting.append(native)
+        for part, point in enumerate(datapoints([record])):
+            of = {"data_set": source.name, "view": view, "file": file}
+            rows.append({**row_of(point), OF: {**of, "record": place, "part": part}})
+            if part == 0:
+                rows[-1][NATIVE] = held = waiting
+                waiting = []
+    if held is not waiting:
+        held += waiting
+    return rows
+
+
+def native_rows(source: DataSet, records: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the row of each record: a JSON object or, of CSV, the cells by column."""
+    text = source.write(records)
+    if source.ending in CSV:
+        return list(csv.DictReader(io.StringIO(text, newline="")))
+    return [without_nan(json.loads(line)) for line in text.split("\n") if line]
+
+
+def base_of(file: str, source: DataSet) -> str:
+    """Return a file's name without its folders; a pipe has the data set's."""
+    return source.name + source.ending if file == PIPE else PurePath(file).name
+
+
+def stem_of(file: str, source: DataSet) -> str:
+    """Return a file's name without its folders and its ending.
+
+    Examples
+    --------
+    >>> from shroom.datasets.registry import data_set
+    >>> stem_of("mushroom/mushroom.de-val.v2.jsonl.gz", data_set("mushroom2025"))
+    'mushroom.de-val.v2'
+    """
+    base = base_of(file, source)
+    endings = [end for end in (*JSON, *CSV) if base.lower().endswith(end)]
+    longest = max(endings, key=len, default="")
+    return base[: len(base) - len(longest)] or source.name
+
+
+def as_json(rows: Sequence[dict[str, Any]], *, lines: bool = False) -> str:
+    """Return rows as a JSON list, a row on each line, or as JSON Lines."""
+    if lines:
+        return json_lines(rows)
+    return "[\n" + ",\n".join(map(json_line, rows)) + "\n]\n"

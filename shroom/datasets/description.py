@@ -1,0 +1,245 @@
+"""What describing files of a data set gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.intervals import MAX_ITEMS, estimates
+from shroom.metrics.pooled_ratio import ratio
+from shroom.scoring.scores import flat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from shroom.core.problems import Problems
+    from shroom.metrics.intervals import Intervals
+
+    #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
+    Row = dict[str, Any]
+
+#: What stands for every value of a key.
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class FileRecords:
+    """The records of one file.
+
+    Attributes
+    ----------
+    file : str
+        As messages name it.
+    records : list
+        In their order.
+    dropped : int
+        How many further rows the file has, which could not be used.
+    """
+
+    file: str
+    records: list[Any]
+    dropped: int
+
+    @property
+    def base(self) -> str:
+        """Its own name, without folders."""
+        return PurePath(self.file).name
+
+    def to_dict(self) -> Row:
+        """Return the counts as plain values, for json."""
+        kept, lost = len(self.records), self.dropped
+        return {"file": self.file, "rows": kept + lost, "records": kept, "dropped": lost}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of figures.
+
+    Attributes
+    ----------
+    about : str
+        What they are of, in a line.
+    keys : tuple of str
+        What tells a row from the others.
+    rows : list of dict
+        All with the same names. Undefined figures are ``None``.
+    """
+
+    about: str
+    keys: tuple[str, ...]
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What one data set has to say of its records.
+
+    Attributes
+    ----------
+    labels : dict of dict of int
+        How often each label was given, by the name of its field.
+    lengths : Table
+        Of the texts; see :func:`lengths`.
+    tables : dict of Table
+        The native ones, by what their rows are keyed by.
+    agreement : Table or None
+        ``None`` where the files do not have more than one judgement of anything.
+    notes : tuple of str
+        What must be known to read the figures.
+    """
+
+    labels: dict[str, dict[str, int]]
+    lengths: Table
+    tables: dict[str, Table]
+    agreement: Table | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is in the files of a data set.
+
+    Attributes
+    ----------
+    dataset : str
+        Its name.
+    files : list of FileRecords
+        In their order.
+    contents : Contents
+        What they hold.
+    problems : Problems
+        Everything that was odd.
+    how : Intervals
+        How intervals were made.
+    """
+
+    dataset: str
+    files: list[FileRecords]
+    contents: Contents
+    problems: Problems
+    how: Intervals
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The ``rows`` of all files: how many are ``records``, and how many were ``dropped``."""
+        each = [file.to_dict() for file in self.files]
+        return {key: sum(file[key] for file in each) for key in ("rows", "records", "dropped")}
+
+    @property
+    def normal_above(self) -> int | None:
+        """With more units than these an interval is normal; ``None`` if there cannot be so many.
+
+        Those of agreement are percentiles all the same.
+        """
+        return MAX_ITEMS if self.counts["records"] > MAX_ITEMS and self.how.resamples else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        found, made = self.contents, self.how.to_dict()
+        if self.normal_above:
+            made = {"intervals": {**made["intervals"], "normal_above": self.normal_above}}
+        return {
+            "dataset": self.dataset,
+            "files": [file.to_dict() for file in self.files],
+            **self.counts,
+            "labels": found.labels,
+            "lengths": found.lengths.rows,
+            "agreement": None if found.agreement is None else found.agreement.rows,
+            "tables": {name: table.rows for name, table in found.tables.items()},
+            **made,
+            "notes": list(found.notes),
+            "warning_counts": self.problems.to_dict()["counts"],
+            "warnings": [problem.sentence for problem in self.problems],
+        }
+
+
+def counted(values: Iterable[str | None]) -> dict[str, int]:
+    """Return how often each value is there, the most frequent first; ``None`` as ``none``.
+
+    Examples
+    --------
+    >>> counted(["y", None, "n", "y"])
+    {'y': 2, 'none': 1, 'n': 1}
+    """
+    words = Counter("none" if value is None else value for value in values)
+    return dict(words.most_common())
+
+
+def histogram(values: Iterable[float | None]) -> dict[str, int]:
+    """Return how often each number is there, in their order; ``None`` as ``none``, the last.
+
+    Examples
+    --------
+    >>> histogram([0.5, None, 0.25, 0.5])
+    {'0.25': 1, '0.5': 2, 'none': 1}
+    """
+    numbers = Counter(values)
+    missing = numbers.pop(None, 0)
+    found = {repr(number): n for number, n in sorted(numbers.items())}
+    return {**found, "none": missing} if missing else found
+
+
+def lengths(texts: Mapping[str, Iterable[str]]) -> Table:
+    """Return how long texts are, in characters, by the name of their field, where there are any.
+
+    Examples
+    --------
+    >>> lengths({"hyp": ["ab", "abcd"]}).rows
+    [{'text': 'hyp', 'n': 2, 'characters': 6, 'min': 2, 'median': 3.0, 'mean': 3.0, 'max': 4}]
+    """
+    sizes = {name: np.array([*map(len, found)], np.int64) for name, found in texts.items()}
+    rows = [_length(name, found) for name, found in sizes.items() if len(found)]
+    return Table("lengths in characters", ("text",), rows)
+
+
+def _length(name: str, sizes: NDArray[np.int64]) -> Row:
+    return {
+        "text": name,
+        "n": len(sizes),
+        "characters": int(sizes.sum()),
+        "min": int(sizes.min()),
+        "median": float(np.median(sizes)),
+        "mean": float(sizes.mean()),
+        "max": int(sizes.max()),
+    }
+
+
+def shares(parts: Mapping[str, tuple[ArrayLike, ArrayLike]], how: Intervals) -> dict[str, Any]:
+    """Return ratios of sums, each with its interval, for a row.
+
+    Parameters
+    ----------
+    parts : dict of (array, array)
+        By name the parts and wholes of the units, which are what is resampled; all of the same n.
+    how : Intervals
+        How to make intervals.
+
+    Examples
+    --------
+    >>> from shroom.metrics.intervals import NO_INTERVALS
+    >>> shares({"wrong_share": ([1, 0], [2, 2])}, NO_INTERVALS)
+    {'wrong_share': 0.25, 'wrong_share_ci': None}
+    """
+    scored = [
+        (ratio(name), np.column_stack(columns).astype(np.float64))
+        for name, columns in parts.items()
+    ]
+    return flat(*estimates(scored, how))
+
+
+def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
+    """Return the records of each file with its name, short where that tells it from the others.
+
+    Examples
+    --------
+    >>> [name for name, _ in named([FileRecords("a/x.json", [], 0), FileRecords("y.json", [], 0)])]
+    ['x.json', 'y.json']
+    """
+    bases = Counter(file.base for file in files)
+    return [(each.base if bases[each.base] == 1 else each.file, each.records) for each in files]

@@ -1,0 +1,1 @@
+"""Public files are fetched, checked and kept."""

@@ -1,0 +1,138 @@
+"""Data sets that lie in the caches of Hugging Face on this machine; the network is never asked."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.json_writing import json_lines
+from shroom.core.problems import Problems
+from shroom.datasets.conversion.huggingface import rows_of, table
+from shroom.datasets.registry import data_set
+from shroom.scoring.documents import CSV, JSON
+from shroom.scoring.known_formats import DATA_SETS
+
+if TYPE_CHECKING:
+    from shroom.datasets.collection import Collection
+
+#: What the data sets are called on the hub, the likeliest first.
+NAMES = {
+    "semeval2024": ("Helsinki-NLP/shroom", "pminervini/shroom"),
+    "mushroom2025": ("Helsinki-NLP/mu-shroom",),
+    "felm": ("hkust-nlp/felm",),
+    "verifiability": ("osunlp/AttributionBench",),
+}
+_TABLES = (".parquet", ".arrow")
+#: What the names of files begin with that describe data, or that came of working with them.
+_ABOUT = (".", "dataset_info", "state.json", "metadata", "cache-")
+
+
+def files(name: str) -> list[Path]:
+    """Return the data files of a data set that are in a cache, or none.
+
+    Looked into are the cache of the hub, for the files as they stand there, and then that of the
+    library datasets, for what it has made of them.
+
+    Parameters
+    ----------
+    name : str
+        The kit's name of a data set, or the owner's and its own on the hub, ``owner/name``.
+
+    Examples
+    --------
+    >>> files("nobody/no-such-data")
+    []
+    """
+    names = NAMES.get(name, ()) if name in DATA_SETS else (name,)
+    for each in names:
+        found = _snapshot(each) or _prepared(each)
+        if found:
+            return found
+    return []
+
+
+def read(
+    name: str, hub_name: str | None = None, problems: Problems | None = None
+) -> Collection[Any] | None:
+    """Return a data set as it lies in a cache, or ``None`` where it does not.
+
+    Parameters
+    ----------
+    name : str
+        The kit's name of it.
+    hub_name : str, optional
+        What it is called on the hub, where that is another name than those that the kit knows.
+    problems : Problems, optional
+        Gets the warnings, each with its place.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors.
+    ShroomError
+        Where there is no data set of that name, or the library for tables is not installed.
+    """
+    source = data_set(name)
+    found = files(hub_name or name)
+    problems = Problems() if problems is None else problems
+    if not found:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        return source.read(*(_as_text(path, Path(folder)) for path in found), problems=problems)
+
+
+def _as_text(path: Path, folder: Path) -> Path:
+    """Return a file that the readers can read: itself, or a table's rows as JSON Lines."""
+    if path.suffix not in _TABLES:
+        return path
+    # Tables of several configurations may have one name, so each gets a folder.
+    target = Path(tempfile.mkdtemp(dir=folder)) / f"{path.stem}.jsonl"
+    split = path.stem.partition("-")[0]
+    target.write_text(json_lines(rows_of(table(path), split)), encoding="utf-8")
+    return target
+
+
+def _snapshot(hub_name: str) -> list[Path]:
+    """Return the files of the newest revision in the hub's cache: the main one where it is told."""
+    try:
+        from huggingface_hub import constants, scan_cache_dir
+        from huggingface_hub.errors import CacheNotFound
+    except ImportError:
+        return []
+    try:
+        repositories = scan_cache_dir(constants.HF_HUB_CACHE).repos
+    except CacheNotFound:
+        return []
+    for repository in repositories:
+        if (repository.repo_type, repository.repo_id) == ("dataset", hub_name):
+            revisions = repository.revisions
+            newest = max(revisions, key=lambda each: ("main" in each.refs, each.last_modified))
+            return _data_files(newest.snapshot_path)
+    return []
+
+
+def _prepared(hub_name: str) -> list[Path]:
+    """Return what the library datasets has loaded: the newest version of each configuration."""
+    try:
+        from datasets import config
+    except ImportError:
+        return []
+    folder = Path(config.HF_DATASETS_CACHE) / hub_name.replace("/", "___")
+    newest = {}
+    for made in sorted(
+        folder.glob("*/*/*/dataset_info.json"), key=lambda path: path.stat().st_mtime
+    ):
+        if made.parent.suffix != ".incomplete":
+            newest[made.parts[-4]] = made.parent
+    return [path for each in newest.values() for path in _data_files(each)]
+
+
+def _data_files(folder: Path) -> list[Path]:
+    """Return the data files in a folder: texts, or tables where there are none."""
+    paths = sorted(path for path in folder.rglob("*") if not path.name.startswith(_ABOUT))
+    for endings in ((*JSON, *CSV), _TABLES):
+        found = [path for path in paths if path.name.lower().endswith(endings) and path.is_file()]
+        if found:
+            return found
+    return []

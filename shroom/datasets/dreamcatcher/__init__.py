@@ -1,0 +1,1 @@
+"""Dreamcatcher: generations with their scores."""

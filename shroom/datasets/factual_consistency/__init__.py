@@ -1,0 +1,1 @@
+"""Factual consistency of responses in dialogues."""

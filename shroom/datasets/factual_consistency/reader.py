@@ -1,0 +1,253 @@
+"""Factual consistency of knowledge-grounded responses: the annotated responses of GPT-2 models.
+
+Each row is a response to a dialogue, given a piece of knowledge. Three files were judged by crowd
+workers and differ in where the knowledge is from (the person's own, or retrieved by KNN or DPR);
+one was judged by experts. The columns are documented at
+:class:`~shroom.datasets.factual_consistency.records.Response`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING
+
+from shroom.core.datapoint import pair
+from shroom.core.problems import InvalidInput, Problems, show
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection
+from shroom.datasets.factual_consistency.records import Response, mended_response
+from shroom.datasets.factual_consistency.rows import (
+    COLUMNS,
+    OPTIONAL,
+    RowReader,
+    cells_of,
+    report_the_whole,
+)
+from shroom.scoring.documents import CSV, documents_among_others
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.core.paths import Source
+    from shroom.scoring.documents import Document
+
+NAME = "factual_consistency"
+
+
+class Premise(str, Enum):
+    """What a response is held against."""
+
+    KNOWLEDGE = "knowledge"  #: the knowledge; the context where there is none
+    CONTEXT = "context"  #: the turns of the dialogue
+    BOTH = "both"  #: the knowledge, and then the turns
+
+
+class Truth(str, Enum):
+    """Which judgement p is from."""
+
+    HALLUCINATION = "hallucination"  #: 1 or 0, by ``Hallucination``
+    CORRECTNESS = "correctness"  #: 1 minus the correctness
+
+
+def read(
+    *paths: Source, problems: Problems | None = None, mend: bool = False
+) -> Collection[Response]:
+    """Return the responses of files and folders.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        CSV files in UTF-8, gzipped or not, or folders of them.
+    problems : Problems, optional
+        Gets everything that is odd, each with its place.
+    mend : bool
+        Whether to mend what was UTF-8 and has been read as Mac Roman; see
+        :mod:`shroom.datasets.factual_consistency.mojibake`. It is reported in either case.
+
+    Returns
+    -------
+    Collection of Response
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors: no such file, no CSV, a missing column.
+    """
+    problems = Problems(limit=None) if problems is None else problems
+    records: list[Response] = []
+    files, sizes, dropped = [], [], 0
+    for document in (
+        found for path in paths for found in documents_among_others(path, problems, endings=CSV)
+    ):
+        found, lost = _responses(document, problems)
+        files.append(document.file)
+        sizes.append(len(found))
+        records += map(mended_response, found) if mend else found
+        dropped += lost
+    if problems.errors:
+        raise InvalidInput(problems)
+    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
+
+
+def write(responses: Iterable[Response]) -> str:
+    """Return the responses of one file as CSV, in the source's own form.
+
+    What :func:`read` has kept comes out as it stood: of the real files, byte by byte.
+    """
+    rows = [cells_of(response) for response in responses]
+    named = dict.fromkeys(name for row in rows for name in row)
+    columns = [name for name in COLUMNS if name not in OPTIONAL or name in named]
+    columns += [name for name in named if name not in COLUMNS]
+    lines = [",".join(map(_quoted, columns))]
+    lines += [",".join(_quoted(row.get(name, "")) for name in columns) for row in rows]
+    return "".join(line + "\n" for line in lines)
+
+
+def datapoints(
+    responses: Iterable[Response],
+    premise: Premise = Premise.BOTH,
+    truth: Truth = Truth.HALLUCINATION,
+) -> list[Datapoint]:
+    r"""Return a datapoint for each response, in their order.
+
+    Parameters
+    ----------
+    responses : iterable of Response
+        All of them, or the :func:`judged` ones.
+    premise : Premise
+        What a response is held against.
+    truth : Truth
+        Which judgement p is from; without it, p and the label are ``None``.
+
+    Examples
+    --------
+    >>> response = Response("gt", 1, None, "GPT2-small", "DBS", "A: Pho? <br>B: Yes! <br>",
+    ...     "Pho is a soup.", "It is a cake.", 0.25, True, True)
+    >>> point = datapoints([response], truth=Truth.CORRECTNESS)[0]
+    >>> point.src, point.hyp, point.p, point.label.value
+    ('Pho is a soup.\nA: Pho?\nB: Yes!', 'It is a cake.', 0.75, 'Hallucination')
+    """
+    return [_datapoint(response, premise, truth) for response in responses]
+
+
+def judged(responses: Iterable[Response], truth: Truth = Truth.HALLUCINATION) -> list[Response]:
+    """Return the responses that have the judgement that p is from."""
+    return [response for response in responses if _p(response, truth) is not None]
+
+
+def _quoted(text: str) -> str:
+    """Return a cell as CSV; not by csv.writer, which leaves a lone carriage return unquoted."""
+    quoted = '"' + text.replace('"', '""') + '"'
+    return quoted if set(text) & set('",\r\n') else text
+
+
+def _p(response: Response, truth: Truth) -> float | None:
+    if truth is Truth.HALLUCINATION:
+        return None if response.hallucination is None else float(response.hallucination)
+    return None if response.correctness is None else 1 - response.correctness
+
+
+def _datapoint(response: Response, premise: Premise, truth: Truth) -> Datapoint:
+    context = "\n".join(response.turns)
+    known = bool(response.knowledge.strip())
+    parts = {
+        Premise.KNOWLEDGE: [response.knowledge if known else context],
+        Premise.CONTEXT: [context],
+        Premise.BOTH: [response.knowledge, context],
+    }[premise]
+    src = "\n".join(part for part in parts if part.strip())
+    return pair(src, response.response, _p(response, truth), response.model_type)
+
+
+def _responses(document: Document, problems: Problems) -> tuple[list[Response], int]:
+    """Return the responses of one file, and how many rows could not be used."""
+    lines = _lines(document, problems)
+    if not lines or not _known_columns(lines[0], document.file, problems):
+        return [], 0
+    stem = re.split(r"\.csv", document.base, maxsplit=1, flags=re.IGNORECASE)[0]
+    reader = RowReader(lines[0], stem, document.file, problems)
+    rows = [(index, reader.response(index, row)) for index, row in enumerate(lines[1:])]
+    found = {index: response for index, response in rows if response is not None}
+    report_the_whole(found, document.file, problems)
+    return list(found.values()), len(rows) - len(found)
+
+
+def _lines(document: Document, problems: Problems) -> list[list[str]]:
+    data = document.read(problems)
+    if data is None:
+        return []
+    try:
+        text = bytes(data).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        found = f"byte 0x{error.object[error.start]:02x} at line {line}"
+        problems.add("not-utf8", document.file, "UTF-8", found)
+        return []
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        lines = [row for row in reader if row]
+    except csv.Error as error:
+        found = f"{error} at line {reader.line_num}"
+        problems.add("not-csv", document.file, "fields between commas", found)
+        return []
+    if len(lines) < 2:
+        found = "only a header" if lines else "an empty file"
+        problems.add("empty", document.file, "a header and rows", found)
+    return lines
+
+
+def _known_columns(header: Sequence[str], file: str, problems: Problems) -> bool:
+    for name in COLUMNS:
+        count = header.count(name)
+        if count > 1 or (not count and name not in OPTIONAL):
+            found = f"{count} of it" if count else f"columns {show(list(header))}"
+            problems.add("key-missing", file, f'one column "{name}"', found)
+    for name in header:
+        if name not in COLUMNS:
+            problems.add("key-unknown", file, "the columns of the source", show(name))
+    return all(header.count(name) == 1 or name in OPTIONAL for name in COLUMNS)
+
+
+def _judged_datapoints(responses: Iterable[Response], truth: Truth) -> list[Datapoint]:
+    return datapoints(judged(responses, truth), truth=truth)
+
+
+def _dialogues(responses: Iterable[Response], truth: Truth) -> list[Hashable]:
+    return [response.dialogue for response in judged(responses, truth)]
+
+
+def _unjudged(responses: Sequence[Response], truth: Truth) -> int:
+    return len(responses) - len(judged(responses, truth))
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="CC BY-SA 4.0",
+    about="responses of GPT-2 models to dialogues, judged against the knowledge they were given",
+    source=(
+        "S. Santhanam, B. Hedayatnia, S. Gella, A. Padmakumar, S. Kim, Y. Liu and D. Hakkani-Tür "
+        '(2021), "Rome was built in 1776: A Case Study on Factual Correctness in '
+        'Knowledge-Grounded Response Generation", arXiv:2110.05456'
+    ),
+    read=read,
+    write=write,
+    ending=".csv",
+    views={
+        truth.value: View(
+            f"responses against knowledge and dialogue; p is {meaning}",
+            partial(_judged_datapoints, truth=truth),
+            partial(_dialogues, truth=truth),
+            partial(_unjudged, truth=truth),
+        )
+        for truth, meaning in (
+            (Truth.HALLUCINATION, "whether the annotators found a hallucination"),
+            (Truth.CORRECTNESS, "1 minus the mean correctness"),
+        )
+    },
+)

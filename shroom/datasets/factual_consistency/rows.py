@@ -1,0 +1,160 @@
+"""From the rows of a factual-consistency file to typed cells, reporting everything that is odd."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import show
+from shroom.datasets.collection import unwritten
+from shroom.datasets.factual_consistency.mojibake import is_mojibake, mended
+from shroom.datasets.factual_consistency.records import Response
+from shroom.scoring.explaining_reader import id_in, number_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shroom.core.problems import Problems
+
+CORRECTNESS = "Avg Factual Correctness"
+#: The columns in the order of the source, which is also that of the fields of a response.
+COLUMNS = (
+    "conv_index",
+    "dial_index",
+    "model_type",
+    "decoding",
+    "context",
+    "knowledge",
+    "response",
+    CORRECTNESS,
+    "Hallucination",
+    "Verifiable",
+)
+#: Only one of the files has it.
+OPTIONAL = ("dial_index",)
+_TEXTS = ("context", "knowledge", "response")
+
+
+class RowReader:
+    """The rows of one file while they are read."""
+
+    def __init__(self, header: Sequence[str], stem: str, file: str, problems: Problems) -> None:
+        self.header, self.stem, self.file, self.problems = header, stem, file, problems
+
+    def response(self, index: int, row: Sequence[str]) -> Response | None:
+        """Return a row's response; ``None`` for a row of other width."""
+        if len(row) != len(self.header):
+            expected, found = f"{len(self.header)} fields, as the header has", f"{len(row)}"
+            self.problems.add("row-dropped", self.file, expected, found, index=index)
+            return None
+        given = dict(zip(self.header, row))
+        cells: tuple[Any, ...] = (
+            self._index(index, given, "conv_index"),
+            self._index(index, given, "dial_index"),
+            *(given[name] for name in ("model_type", "decoding", *_TEXTS)),
+            self._correctness(index, given),
+            self._word(index, given, "Hallucination", {"Yes": True, "No": False}),
+            self._word(index, given, "Verifiable", {"y": True, "n": False}),
+        )
+        self._report_blanks(index, given)
+        response = Response(self.stem, *cells)
+        return replace(response, other=unwritten(given, cells_of(response)))
+
+    def _index(self, index: int, given: Mapping[str, str], key: str) -> int | None:
+        if key not in given:
+            return None
+        value = id_in(given[key])
+        if value is None:
+            self._odd(index, key, "an integer (read as none)", show(given[key]))
+        return value
+
+    def _correctness(self, index: int, given: Mapping[str, str]) -> float | None:
+        text = given[CORRECTNESS].strip()
+        value = number_in(text) if text else None
+        if text and (value is None or not math.isfinite(value)):
+            self._odd(index, CORRECTNESS, "a number in [0, 1] (read as none)", show(text))
+            return None
+        if value is not None and not 0 <= value <= 1:
+            self._odd(index, CORRECTNESS, "a number in [0, 1] (left out of all means)", text)
+        return value
+
+    def _word(
+        self, index: int, given: Mapping[str, str], key: str, words: Mapping[str, bool]
+    ) -> bool | None:
+        text = given[key].strip()
+        if text and text not in words:
+            self._odd(index, key, f"{' or '.join(words)} (read as none)", show(text))
+        return words.get(text)
+
+    def _report_blanks(self, index: int, given: Mapping[str, str]) -> None:
+        """Report a judgement that is missing; neither is there where a row is not verifiable."""
+        verifiable = given["Verifiable"].strip()
+        if not verifiable:
+            self._odd(index, "Verifiable", "y or n (read as none)", "none")
+        blank = [key for key in (CORRECTNESS, "Hallucination") if not given[key].strip()]
+        if len(blank) == 1 or (blank and verifiable == "y"):
+            self._odd(index, " and ".join(blank), "a judgement", "none")
+
+    def _odd(self, index: int, key: str, expected: str, found: str) -> None:
+        self.problems.add("row-odd", self.file, expected, found, index=index, key=key)
+
+
+def cells_of(response: Response) -> dict[str, str]:
+    """Return the cells of a response by column, as they stood; without ``dial_index`` if none."""
+    values = (getattr(response, field.name) for field in fields(response)[1:])
+    cells = dict(zip(COLUMNS, values))
+    for name, words in (("Hallucination", ("No", "Yes")), ("Verifiable", ("n", "y"))):
+        cells[name] = None if cells[name] is None else words[cells[name]]
+    if response.dial_index is None:
+        del cells["dial_index"]
+    texts = {name: "" if value is None else str(value) for name, value in cells.items()}
+    return texts | dict(response.other)
+
+
+def report_the_whole(found: Mapping[int, Response], file: str, problems: Problems) -> None:
+    """Report what shows only once a file is read, or stands in so many rows that once is enough."""
+    seen: dict[Response, int] = {}
+    contexts: dict[int | None, str] = {}
+    again = []
+    for index, response in found.items():
+        first = seen.setdefault(response, index)
+        if first != index:
+            same = f"the same as item {first}"
+            problems.add("row-doubled", file, "a row of its own", same, index=index)
+        if contexts.setdefault(response.conv_index, response.context) != response.context:
+            again.append(index)
+    unjudged = [
+        index
+        for index, row in found.items()
+        if row.hallucination is None and row.verifiable is False
+    ]
+    marked = [index for index, row in found.items() if "<br>" in row.context]
+    for key, expected, what, rows in (
+        ("conv_index", "a number for each dialogue", "another dialogue's", again),
+        ("Hallucination", "a judgement", "none, as it is not verifiable", unjudged),
+        ("context", "plain text", "<br> after each turn", marked),
+    ):
+        if rows:
+            number = f"{what}; so in {len(rows)} rows, of which this is the first"
+            problems.add("row-odd", file, expected, number, index=rows[0], key=key)
+    # Last, as they are many: where only the first few are kept, they hide nothing rarer.
+    for index, response in found.items():
+        _report_texts(index, response, file, problems)
+
+
+def _report_texts(index: int, response: Response, file: str, problems: Problems) -> None:
+    texts = {key: getattr(response, key) for key in _TEXTS}
+    for key, text in texts.items():
+        if not text.strip():
+            problems.add("row-odd", file, "a text", "none", index=index, key=key)
+    broken = [key for key, text in texts.items() if is_mojibake(text)]
+    if broken:
+        found = "UTF-8 read as Mac Roman (mend=True mends it): " + _difference(texts[broken[0]])
+        problems.add("row-odd", file, "a text", found, index=index, key=" and ".join(broken))
+
+
+def _difference(text: str) -> str:
+    """Return the first word that mending changes, before and after."""
+    words = zip(text.split(" "), mended(text).split(" "))
+    return next(f"{show(old)} for {show(new)}" for old, new in words if old != new)

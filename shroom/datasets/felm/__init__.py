@@ -1,0 +1,1 @@
+"""FELM: the factuality of segments."""

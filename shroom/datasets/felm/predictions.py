@@ -1,0 +1,275 @@
+"""What a system says of FELM's segments: read, checked as a whole, and aligned with the responses.
+
+One JSON object a line: ``index``, and for each segment ``labels`` (true is factual, as in the data)
+or ``p`` (of being wrong), or both. Rows may be in any order.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core import json_reading
+from shroom.core.problems import InvalidInput, Problems, show
+from shroom.datasets.felm.rows import Response
+from shroom.scoring.documents import documents
+from shroom.scoring.table import TOLERANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.paths import Source
+    from shroom.datasets.collection import Collection
+
+#: Beyond this p a segment is called wrong, where there are no labels.
+THRESHOLD = 0.5
+_COLUMNS = ("labels", "p")
+_KNOWN = {*_COLUMNS, *(field.name for field in fields(Response))} - {"other"}
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a system says of all segments, in the order of the records.
+
+    Attributes
+    ----------
+    wrong : array of bool, shape [m]
+        Whether it calls a segment wrong: by its labels, or else by p > 0.5.
+    p : array of float, shape [m], or None
+        How sure it is that a segment is wrong, in [0, 1]; ``None`` where it does not say.
+    """
+
+    wrong: NDArray[np.bool_]
+    p: NDArray[np.float64] | None = None
+
+    def rows(self, records: Sequence[Response]) -> list[dict[str, Any]]:
+        """Return the predictions in the native form, an object for each response.
+
+        Examples
+        --------
+        >>> from shroom.datasets.felm.reader import Response
+        >>> record = Response("7", "wk", "", "Q?", "A. B.", ("A.", "B."), (True, False),
+        ...                   ("", ""), (None, None), (), ())
+        >>> Predictions(np.array([False, True])).rows([record])
+        [{'index': '7', 'labels': [True, False]}]
+        """
+        found, start = [], 0
+        for record in records:
+            part = slice(start, start + len(record.labels))
+            row = {"index": record.index, "labels": (~self.wrong[part]).tolist()}
+            found.append(row if self.p is None else {**row, "p": self.p[part].tolist()})
+            start = part.stop
+        return found
+
+
+def floors(m: int) -> dict[str, Predictions]:
+    """Return what trivial systems say of m segments, by name.
+
+    Examples
+    --------
+    >>> {name: floor.wrong.tolist() for name, floor in floors(2).items()}
+    {'flag everything': [True, True], 'flag nothing': [False, False]}
+    """
+    verdicts = {"flag everything": True, "flag nothing": False}
+    return {name: Predictions(np.full(m, wrong)) for name, wrong in verdicts.items()}
+
+
+def read_predictions(
+    source: Source, gold: Collection[Response], problems: Problems | None = None
+) -> Predictions:
+    """Return the predictions of a file, a folder, a zip or a pipe; see :func:`check`.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors.
+    """
+    problems = Problems() if problems is None else problems
+    found = check(source, gold, problems)
+    if found is None or problems.errors:
+        raise InvalidInput(problems)
+    return found
+
+
+def check(source: Source, gold: Collection[Response], problems: Problems) -> Predictions | None:
+    """Return the predictions for the gold's responses, reporting every problem.
+
+    Parameters
+    ----------
+    source : path or "-"
+        JSON Lines or a JSON list, also gzipped; a folder, a zip or a pipe.
+    gold : Collection
+        What they are for.
+    problems : Problems
+        Gets every problem with its place.
+
+    Returns
+    -------
+    Predictions or None
+        ``None`` where there are errors.
+    """
+    own = Problems(problems.limit)
+    if not gold.records:
+        own.add("gold-unlabelled", ", ".join(gold.files), "labelled responses", "none")
+    files = {}
+    for document in documents(source, own):
+        data = document.read(own)
+        if data is not None:
+            lines = document.is_lines(data)
+            items = json_reading.items(bytes(data), document.file, own, lines=lines)
+            files[document.file] = items or []
+    reader = _Reader(gold, own)
+    reader.read(files)
+    if files:
+        reader.check_complete(str(source))
+    found = None if own.errors else reader.predictions()
+    if found is not None:
+        _check_columns(found, gold, str(source), own)
+    problems.extend(own)
+    return found
+
+
+class _Reader:
+    """The rows of predictions while they are read."""
+
+    def __init__(self, gold: Collection[Response], problems: Problems) -> None:
+        self.problems, self.gold_files = problems, ", ".join(gold.files)
+        self.record = {record.index: record for record in gold.records}
+        self.said: dict[str, dict[str, list[Any]]] = {}
+        self.file, self.place = "", dict[str, Any]()
+
+    def read(self, files: dict[str, list[Any]]) -> None:
+        """Read the rows of all files."""
+        rows = [row for items in files.values() for row in items if isinstance(row, dict)]
+        columns = [key for key in _COLUMNS if any(key in row for row in rows)]
+        for file, items in files.items():
+            self.file = file
+            unknown: dict[str, list[int]] = {}
+            for place, item in enumerate(items):
+                if isinstance(item, dict):
+                    self._read_row(place, item, columns)
+                    for key in item.keys() - _KNOWN:
+                        unknown.setdefault(key, []).append(place)
+                elif item is not json_reading.BROKEN:
+                    self.problems.add("item-object", file, "an object", show(item), index=place)
+            for key, places in sorted(unknown.items()):
+                rest = f" here and in {len(places) - 1} more" if len(places) > 1 else ""
+                expected, found = '"index", "labels" and "p"', show(key) + rest
+                self.problems.add("key-unknown", file, expected, found, index=places[0])
+
+    def _read_row(self, place: int, item: dict[str, Any], columns: list[str]) -> None:
+        index = item.get("index")
+        index = str(index) if type(index) is int else index
+        self.place = {"index": place, "id": index if isinstance(index, str) else None}
+        json_reading.report_doubled(item, self.file, self.problems, **self.place)
+        record = self._record(item, index)
+        row = {}
+        if not columns:
+            self._missing(item, '"labels" or "p"')
+        for key in columns:
+            if key in item:
+                values = self._list(key, item[key], record)
+                read = self._label if key == "labels" else self._p
+                row[key] = [read(f"{key}[{n}]", value) for n, value in enumerate(values)]
+            else:
+                self._missing(item, f'"{key}"')
+        self._check_agree(row)
+        if record is not None:
+            self.said[record.index] = row
+
+    def _missing(self, item: dict[str, Any], keys: str) -> None:
+        self._report("key-missing", None, f"the key {keys}", f"keys {show(list(item))}")
+
+    def _record(self, item: dict[str, Any], index: Any) -> Response | None:
+        if "index" not in item:
+            self._missing(item, '"index"')
+            return None
+        record = self.record.get(index) if isinstance(index, str) else None
+        if record is None:
+            expected = f"an index of {self.gold_files}"
+            self._report("id-unknown", "index", expected, show(item["index"]))
+        elif record.index in self.said:
+            self._report("id-doubled", "index", "an index of its own", f"{index} again")
+        return record
+
+    def _list(self, key: str, value: Any, record: Response | None) -> list[Any]:
+        if not isinstance(value, list):
+            code = "label-value" if key == "labels" else "p-number"
+            self._report(code, key, "a list with a value for each segment", show(value))
+            return []
+        if record is not None and len(value) != len(record.labels):
+            expected = f"{len(record.labels)} values, one for each segment"
+            self._report("count", key, expected, f"{len(value)}")
+        return value
+
+    def _label(self, key: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            self._report("label-value", key, "true (factual) or false", show(value))
+        return bool(value)
+
+    def _p(self, key: str, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self._report("p-number", key, "a number", show(value))
+        elif isinstance(value, float) and not math.isfinite(value):
+            self._report("p-finite", key, "a finite number", show(value))
+        elif not -TOLERANCE <= value <= 1 + TOLERANCE:
+            self._report("p-range", key, "a number in [0, 1]", show(value))
+        else:
+            return min(max(float(value), 0.0), 1.0)
+        return THRESHOLD
+
+    def _check_agree(self, row: dict[str, list[Any]]) -> None:
+        for number, (factual, p) in enumerate(zip(*(row.get(key, []) for key in _COLUMNS))):
+            if p != THRESHOLD and factual == (p > THRESHOLD):
+                word, sign = ("true", "<=") if factual else ("false", ">=")
+                expected = f"p {sign} {THRESHOLD} of being wrong for the label {word}"
+                self._report("label-p", f"p[{number}]", expected, repr(p))
+
+    def check_complete(self, source: str) -> None:
+        """Report the responses that no row is for."""
+        missing = [index for index in self.record if index not in self.said]
+        if missing:
+            first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+            expected = f"all {len(self.record)} indices of {self.gold_files}"
+            found = f"{len(missing)} missing: {first}"
+            self.problems.add("ids-missing", source, expected, found, key="index")
+
+    def predictions(self) -> Predictions:
+        """Return what was read, where there are no errors, in the order of the gold."""
+        rows = [self.said[index] for index in self.record]
+        column = {key: np.array([each for row in rows for each in row[key]]) for key in rows[0]}
+        p = column.get("p")
+        wrong = np.logical_not(column["labels"]) if "labels" in column else column["p"] > THRESHOLD
+        return Predictions(np.asarray(wrong), p)
+
+    def _report(self, code: str, key: str | None, expected: str, found: str) -> None:
+        self.problems.add(code, self.file, expected, found, key=key, **self.place)
+
+
+def _check_columns(
+    predictions: Predictions, gold: Collection[Response], source: str, problems: Problems
+) -> None:
+    """Report what shows only in all rows together, as it does for SHROOM's."""
+    wrong, p = predictions.wrong, predictions.p
+    if len(wrong) > 1 and np.all(wrong == wrong[0]):
+        found = f"{'wrong' if wrong[0] else 'factual'} for every segment"
+        problems.add("label-constant", source, "both verdicts", found)
+    if p is not None and len(p) > 1 and np.ptp(p) == 0:
+        found = f"{float(p[0])!r} for every segment"
+        problems.add("p-constant", source, "p that differs", found, key="p")
+    meant = np.array([not label for record in gold.records for label in record.labels], float)
+    key, said = ("labels", wrong.astype(float)) if p is None else ("p", p)
+    n = len(gold.records)
+    if n < 10 or np.ptp(said) == 0 or np.ptp(meant) == 0:
+        return
+    correlation = float(np.corrcoef(said, meant)[0, 1])
+    # The segments of a response go together, so chance is told by the number of responses.
+    if correlation * math.sqrt(n - 1) <= -3:
+        expected = "labels that are true, and p that is low, for what is factual"
+        found = f"a correlation of {correlation:.2f} with the gold"
+        problems.add("p-inverted", source, expected, found, key=key)

@@ -1,0 +1,186 @@
+"""FELM: answers of ChatGPT in five domains, cut into segments that people judged for errors.
+
+One JSON object a line. A response has ``segmented_response``, its text in segments, and a label for
+each: *true is factual*, the opposite of SHROOM's polarity. Here "wrong" is what is not factual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.core.datapoint import pair
+from shroom.core.json_writing import json_lines
+from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.felm.predictions import Predictions
+from shroom.datasets.felm.rows import DOMAINS, Response, Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.core.paths import Source
+
+__all__ = ["DOMAINS", "Premise", "Response", "Segments", "datapoints", "read"]
+
+NAME = "felm"
+
+
+class Premise(str, Enum):
+    """What a segment is held against."""
+
+    PROMPT = "prompt"  #: what ChatGPT was asked
+    REFERENCES = "references"  #: the prompt, and the passages of references where there are any
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """The segments of all responses as columns, m segments of n responses.
+
+    Attributes
+    ----------
+    response : array of int, shape [m]
+        The place of each segment's response among the records, rising.
+    wrong : array of bool, shape [m]
+        What people said: whether it is not factual.
+    domain : array of str, shape [n]
+        Of each response.
+    """
+
+    response: NDArray[np.intp]
+    wrong: NDArray[np.bool_]
+    domain: NDArray[np.str_]
+
+    @classmethod
+    def of(cls, records: Sequence[Response]) -> Segments:
+        """Return the columns of the records."""
+        sizes = [len(record.labels) for record in records]
+        return cls(
+            np.repeat(np.arange(len(records)), sizes),
+            np.array([not label for record in records for label in record.labels], bool),
+            np.array([record.domain for record in records], np.str_),
+        )
+
+
+def read(*paths: Source, problems: Problems | None = None) -> Collection[Response]:
+    """Return the responses in files, folders or zips.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        JSON Lines, also gzipped.
+    problems : Problems, optional
+        Gets the warnings, each with its place.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors: a file that is not of this form, or an index
+        that is given twice.
+
+    Examples
+    --------
+    >>> read("no/such/file.jsonl")
+    Traceback (most recent call last):
+    shroom.core.problems.InvalidInput: no/such/file.jsonl: expected a file, got No such ... [...]
+      to mend [file-unreadable]: check the path and its permissions
+    """
+    problems = Problems() if problems is None else problems
+    rows, files, sizes, records, dropped = Rows(problems), [], [], [], 0
+    for document, items in items_of(paths, problems):
+        found = rows.records(items, document.file)
+        kept = [record for record in found if record is not None]
+        files.append(document.file)
+        sizes.append(len(kept))
+        records += kept
+        dropped += len(found) - len(kept)
+    if problems.errors:
+        raise InvalidInput(problems)
+    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
+
+
+def datapoints(
+    records: Sequence[Response], premise: Premise = Premise.REFERENCES
+) -> list[Datapoint]:
+    r"""Return each segment as a datapoint, in order: as many as there are labels.
+
+    Parameters
+    ----------
+    records : sequence of Response
+        The responses.
+    premise : Premise
+        What to hold the segments against.
+
+    Examples
+    --------
+    >>> record = Response("0", "wk", "", "How tall is Everest?", "8849 m.", ("8849 m.",), (True,),
+    ...                   ("",), (None,), ("https://…",), ("It is 8849 m high.",))
+    >>> (point,) = datapoints([record])
+    >>> point.src, point.hyp, point.p
+    ('How tall is Everest?\n\nIt is 8849 m high.', '8849 m.', 0.0)
+    """
+    found = []
+    for record in records:
+        passages = record.ref_contents if premise is Premise.REFERENCES else ()
+        src = "\n\n".join((record.prompt, *passages))
+        for segment, factual in zip(record.segmented_response, record.labels):
+            found.append(pair(src, segment, float(not factual)))
+    return found
+
+
+def write(records: Iterable[Response]) -> str:
+    """Return records as JSON Lines in the source's form."""
+    return json_lines(record.to_dict() for record in records)
+
+
+def predictions(
+    records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64]
+) -> str:
+    """Return what a detector says of the segments as native predictions; see :class:`Predictions`.
+
+    Parameters
+    ----------
+    records : sequence of Response
+        With m segments in all.
+    wrong : array of bool, shape [m]
+        Whether it calls a segment wrong.
+    p : array of float, shape [m]
+        How sure it is that a segment is wrong, in [0, 1].
+    """
+    return json_lines(Predictions(wrong, p).rows(records))
+
+
+def _responses(records: Sequence[Response]) -> list[Hashable]:
+    return [place for place, record in enumerate(records) for _ in record.labels]
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="CC BY-NC-SA 4.0",
+    about="segments of ChatGPT's answers in five domains, factual or not",
+    source=(
+        "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of Large Language Models"
+    ),
+    read=read,
+    write=write,
+    predictions=predictions,
+    views={
+        premise.value: View(about, partial(datapoints, premise=premise), _responses)
+        for premise, about in (
+            (
+                Premise.REFERENCES,
+                "the segments of answers against the prompt and the references",
+            ),
+            (Premise.PROMPT, "the segments of answers against the prompt alone"),
+        )
+    },
+)

@@ -1,0 +1,56 @@
+"""Where the files of a data set are on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.paths import shown_path
+from shroom.core.problems import ShroomError
+from shroom.datasets.registry import data_set
+
+if TYPE_CHECKING:
+    from shroom.core.problems import Problems
+    from shroom.datasets.collection import Collection
+
+#: The folder of ``SHROOM_DATA`` where it has not the data set's name.
+_FOLDERS = {"queries": "verifiability/queries"}
+
+
+def place_of(name: str) -> Path | None:
+    """Return the folder that has a data set here, or ``None``.
+
+    It is the data set's folder in the folder of real data, which the environment variable
+    ``SHROOM_DATA`` names; else what was fetched before.
+    """
+    from shroom.core.paths import data_folder
+    from shroom.datasets.download.fetch import cached
+
+    for folder in (name, _FOLDERS.get(name, name)):
+        if (data_folder() / folder).is_dir():
+            return Path(shown_path(data_folder() / folder))
+    return cached(name)
+
+
+def read_here(name: str, problems: Problems) -> Collection[Any]:
+    """Return a data set as it is on this machine: where :func:`place_of` tells, or the hub's cache.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors.
+    ShroomError
+        Where there is no data set of that name, or it is not here.
+    """
+    from shroom.datasets.download import hub_cache
+
+    described = data_set(name)
+    place = place_of(name)
+    if place is not None:
+        return described.read(place, problems=problems)
+    found = hub_cache.read(name, problems=problems)
+    if found is None:
+        raise ShroomError(
+            f"{name} is not here: name its files, or run 'shroom datasets fetch {name}'"
+        )
+    return found

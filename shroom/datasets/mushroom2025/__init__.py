@@ -1,0 +1,1 @@
+"""Mu-SHROOM, SemEval-2025 Task 3."""

@@ -1,0 +1,167 @@
+"""Mu-SHROOM, SemEval-2025 Task 3: answers of language models with marked spans of characters.
+
+JSON Lines, a file for each language and split. Places count the code points of
+``model_output_text``, as Python does. Train has neither labels nor, in some languages, ids.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from shroom.core.datapoint import pair
+from shroom.core.json_writing import json_lines
+from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.mushroom2025.records import HardSpan, Record, SoftSpan, hard_of, soft_of
+from shroom.datasets.mushroom2025.rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.core.paths import Source
+
+__all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "read_files", "share_marked"]
+
+NAME = "mushroom2025"
+
+#: What the p of a datapoint may be: the share of its characters that are marked, or whether any is.
+CHOICES = {
+    "share": "the share of characters that are marked",
+    "any": "whether any character is marked",
+}
+
+
+def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]:
+    """Return the records of files, folders or zips, whether they are labelled or not.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        JSON Lines, also gzipped.
+    problems : Problems, optional
+        Gets everything that is odd; a new one by default, which the collection keeps.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors: a file that cannot be read, or a doubled id.
+    """
+    problems = Problems() if problems is None else problems
+    found = read_files(*paths, problems=problems)
+    return Collection(
+        NAME,
+        tuple(name for file in found for name in file.files),
+        [record for file in found for record in file.records],
+        sum(file.dropped for file in found),
+        problems,
+        tuple(len(file.records) for file in found),
+    )
+
+
+def read_files(
+    *paths: Source, problems: Problems | None = None, strict: bool = False
+) -> list[Collection[Record]]:
+    """Return the records of files, folders or zips, file by file; see :func:`read`.
+
+    With ``strict``, labels that cannot be taken as they stand are errors, as they must be in gold.
+    """
+    problems = Problems() if problems is None else problems
+    files = []
+    seen: dict[str, str] = {}
+    for document, items in items_of(paths, problems):
+        rows = Rows(document.file, problems, seen, strict=strict)
+        found = [rows.record(index, item) for index, item in enumerate(items)]
+        rows.finish(len(items))
+        records = [record for record in found if record is not None]
+        dropped = len(found) - len(records)
+        size = (len(records),)
+        files.append(Collection(NAME, (document.file,), records, dropped, problems, size))
+    if problems.errors:
+        raise InvalidInput(problems)
+    return files
+
+
+def datapoints(records: Iterable[Record], p: str = "share") -> list[Datapoint]:
+    """Return the records as datapoints: the answer as hypothesis, the question as source.
+
+    Note that a question does not tell what is true: detectors that compare the two texts
+    see only whether the answer is about it.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        Labelled or not.
+    p : {"share", "any"}
+        The share of the answer's characters that are marked by more than half of the annotators,
+        or 1 where any is. The label is ``Hallucination`` where p > 0.5.
+
+    Raises
+    ------
+    ShroomError
+        For another word as ``p``.
+
+    Examples
+    --------
+    >>> record = Record("val-en-1", "EN", "Who?", "Ann Lee.", hard_labels=(HardSpan(0, 3),))
+    >>> datapoints([record])[0].p, datapoints([record], p="any")[0].p
+    (0.375, 1.0)
+    """
+    if p not in CHOICES:
+        raise ShroomError(f"p of Mu-SHROOM is {' or '.join(CHOICES)}, not {show(p)}")
+    return [_datapoint(record, p) for record in records]
+
+
+def _datapoint(record: Record, choice: str) -> Datapoint:
+    p = None
+    if record.is_labelled:
+        p = share_marked(record)
+        p = float(p > 0) if choice == "any" else p
+    return pair(record.model_input, record.model_output_text, p, record.model_id)
+
+
+def share_marked(record: Record) -> float:
+    """Return the share of a record's characters that are hard-labelled; 0 for an empty answer."""
+    length = len(record.model_output_text)
+    marked = hard_of(soft_of(record.hard))  # merged, so that no character counts twice
+    inside = sum(max(0, min(end, length) - start) for start, end in marked)
+    return inside / length if length else 0.0
+
+
+def write(records: Iterable[Record]) -> str:
+    """Return records as JSON Lines in the source's form, the same keys in each."""
+    return json_lines(record.to_dict() for record in records)
+
+
+def _labelled(records: Iterable[Record]) -> list[Record]:
+    return [record for record in records if record.is_labelled]
+
+
+def _judged(records: Iterable[Record], p: str) -> list[Datapoint]:
+    return datapoints(_labelled(records), p)
+
+
+#: As the kit's commands use it.
+DATA_SET = DataSet(
+    NAME,
+    licence="none stated",
+    about="answers of language models in 14 languages, hallucinated spans marked by annotators",
+    source=(
+        "R. Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on "
+        "Hallucinations and Related Observable Overgeneration Mistakes"
+    ),
+    read=read,
+    write=write,
+    no_predictions="predictions for it are spans, which the p of a whole answer does not tell",
+    views={
+        choice: View(
+            f"answers against questions; p is {meaning}",
+            partial(_judged, p=choice),
+            lambda records: [*range(len(_labelled(records)))],
+            lambda records: len(records) - len(_labelled(records)),
+        )
+        for choice, meaning in CHOICES.items()
+    },
+)

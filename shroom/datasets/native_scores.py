@@ -1,0 +1,160 @@
+"""What scoring a data set's own predictions gives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import InvalidInput, Problems
+from shroom.core.version import __version__
+from shroom.metrics.intervals import estimates
+from shroom.scoring.scores import flat
+from shroom.scoring.signature import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shroom.metrics.intervals import Interval, Intervals, Scored
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class NativeResult:
+    """The scores of one part of a data set, such as the answers in one language.
+
+    Attributes
+    ----------
+    dataset : str
+        Its name.
+    part : dict of str
+        What tells the part from others, such as ``{"lang": "DE"}``; empty where there is one.
+    counts : dict of int
+        What was scored; ``n`` is how many units there are, which are what is resampled.
+    scores : dict of float or None
+        By metric; ``None`` where it is undefined.
+    intervals : dict of tuple or None
+        By metric; ``None`` where it was not asked for, or cannot be told.
+    slices : dict
+        By key and word: counts, scores and intervals of a slice.
+    floors : dict
+        The scores of trivial systems on the same gold.
+    signature : str
+        What was measured, so that only like is compared with like.
+    """
+
+    dataset: str
+    part: dict[str, str]
+    counts: dict[str, int]
+    scores: dict[str, float | None]
+    intervals: dict[str, Interval | None]
+    slices: dict[str, dict[str, dict[str, Any]]]
+    floors: dict[str, dict[str, float | None]]
+    signature: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json; slices are named ``by_`` what they are by."""
+        return {
+            "dataset": self.dataset,
+            **self.part,
+            **self.counts,
+            **flat(self.scores, self.intervals),
+            **{f"by_{key}": slices for key, slices in self.slices.items()},
+            "floors": self.floors,
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True)
+class NativeScore:
+    """The scores of predictions, what there is to warn of, and how intervals were made."""
+
+    results: list[NativeResult]
+    problems: Problems
+    how: Intervals
+
+    @property
+    def signature(self) -> str:
+        """The signature of all results; parts that differ are joined by ``+``."""
+        return joined(result.signature for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        return {
+            "signature": self.signature,
+            "results": [result.to_dict() for result in self.results],
+            **self.how.to_dict(),
+            "warnings": [problem.sentence for problem in self.problems],
+        }
+
+
+def read_gold(read: Callable[[Problems], R], problems: Problems, *keys: str) -> R:
+    """Return what ``read`` makes of the gold, with the problems that bear on scores.
+
+    What else is odd in gold, describing it tells.
+
+    Parameters
+    ----------
+    read : callable
+        Reads the gold, and reports everything that is odd in it to the problems that it is given.
+    problems : Problems
+        Gets errors, rows that were not used, and what is odd under ``keys``.
+    *keys : str
+        What the keys of rows that are scored by begin with.
+
+    Raises
+    ------
+    InvalidInput
+        With ``problems``, where there are errors.
+    """
+    of_gold = Problems(limit=None)
+    found = None
+    with suppress(InvalidInput):
+        found = read(of_gold)
+    for each in of_gold:
+        unusable = each.severity == ERROR or each.code == "row-dropped"
+        if unusable or (each.key or "").startswith(keys):
+            problems.add(**vars(each))
+    if found is None:
+        raise InvalidInput(problems)
+    return found
+
+
+def part_of(counts: Mapping[str, int], scored: Scored, how: Intervals) -> dict[str, Any]:
+    """Return the counts, scores and intervals of a slice."""
+    return {**counts, **flat(*estimates(scored, how))}
+
+
+def whole(scored: Scored) -> dict[str, float | None]:
+    """Return scores without intervals, as those of trivial systems are."""
+    return {metric.name: metric(statistics) for metric, statistics in scored}
+
+
+def signature(dataset: str, n: int, gold: Iterable[Any], *more: str) -> str:
+    """Return the signature of a score; the gold's part depends on ids and labels alone.
+
+    Parameters
+    ----------
+    dataset : str
+        Its name.
+    n : int
+        How many units were scored.
+    gold : iterable
+        For each unit its id and its labels, as plain values; their order does not matter.
+    *more : str
+        Further parts, such as ``lang:DE``.
+
+    Examples
+    --------
+    >>> one, two = ("0", [True]), ("1", [False, True])
+    >>> signature("felm", 2, [one, two]) == signature("felm", 2, [two, one])
+    True
+    """
+    rows = sorted(json.dumps(row) for row in gold)
+    digest = hashlib.sha256("\n".join(rows).encode()).hexdigest()[:6]
+    parts = (f"v:{__version__}", f"edition:{dataset}", *more, f"n:{n}", f"gold:{digest}")
+    return "|".join(("shroom", *parts))

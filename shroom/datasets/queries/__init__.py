@@ -1,0 +1,1 @@
+"""Queries to generative search engines."""

@@ -1,0 +1,1 @@
+"""SHROOM, SemEval-2024 Task 6."""

@@ -1,0 +1,1 @@
+"""Verifiability of generative search engines."""

@@ -1,0 +1,158 @@
+"""Which words of a hypothesis drive p: what a detector says when each of them is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.datapoint import premises
+from shroom.core.problems import ShroomError
+from shroom.core.word_spans import spans
+from shroom.inference.run import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.detectors.base import Detector
+    from shroom.inference.run import Run
+
+#: Of a longer hypothesis, neighbouring words are left out together.
+MOST = 256
+#: What stands against the word before it.
+_CLOSING = frozenset(".,;:!?)]}…»”’")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What each word of a hypothesis adds to p(Hallucination).
+
+    Attributes
+    ----------
+    hyp : str
+        The hypothesis, as it was.
+    spans : tuple of (start, end)
+        Where the words are in it, in order and without overlap; all else is white space.
+    weights : tuple of float
+        For each word, p with it minus p without it: positive where the word drives p up.
+    p : float
+        p(Hallucination) of the whole hypothesis.
+    flagged : bool or None
+        Whether the detector's label of it is Hallucination, where that does not follow from p.
+    """
+
+    hyp: str
+    spans: tuple[tuple[int, int], ...]
+    weights: tuple[float, ...]
+    p: float
+    flagged: bool | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words, or groups of neighbouring words of a very long hypothesis."""
+        return tuple(self.hyp[start:end] for start, end in self.spans)
+
+    def pieces(self) -> Iterator[tuple[str, float | None]]:
+        """Yield the hypothesis piece by piece, each word with its weight, what is between without.
+
+        Joined, the pieces are the hypothesis.
+        """
+        at = 0
+        for (start, end), weight in zip(self.spans, self.weights):
+            if at < start:
+                yield self.hyp[at:start], None
+            yield self.hyp[start:end], weight
+            at = end
+        if at < len(self.hyp):
+            yield self.hyp[at:], None
+
+
+def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explanation:
+    """Return which words of the datapoint's hypothesis drive p, by leave-one-out occlusion.
+
+    The hypothesis and its variants, each with one word left out, are judged in one call. Of a
+    hypothesis with more than ``MOST`` words, neighbours are left out together.
+
+    Parameters
+    ----------
+    detector : Detector
+        Whose p is explained.
+    datapoint : Datapoint
+        What it is asked about.
+    run : Run
+        How it is run; ``run.note`` gets a sentence where words are grouped.
+
+    Raises
+    ------
+    ShroomError
+        Where the hypothesis has no words.
+
+    Notes
+    -----
+    A weight says what the detector does, not what is true. Two words that say the same hide each
+    other: without one of them, the other is still there.
+
+    Source: Li, Monroe and Jurafsky (2016), "Understanding Neural Networks through Representation
+    Erasure".
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import Datapoint, Task
+    >>> from shroom.detectors.base import detector
+    >>> point = Datapoint(hyp="A small zeppelin.", src="", tgt="A small cat.", task=Task.DM)
+    >>> found = explain(detector("lexical"), point)
+    >>> max(zip(found.weights, found.words))[1]
+    'zeppelin'
+    """
+    hyp = datapoint.hyp
+    places = spans(hyp)
+    if not places:
+        raise ShroomError(
+            f"datapoint {datapoint.name}: the hypothesis has no words, so there is nothing to "
+            "explain"
+        )
+    grouped = _grouped(places)
+    if len(grouped) < len(places):
+        run.note(
+            f"the hypothesis has {len(places)} words; neighbours are left out together, in "
+            f"{len(grouped)} groups"
+        )
+    elif len(places) == 1:
+        run.note("the hypothesis is one word; its weight is against an empty hypothesis")
+    # Its out-of-fold p is another model's, which the variants' p cannot be compared with.
+    run = replace(run, in_sample=True)
+    variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
+    judge: Any = detector
+    flagged = None
+    if getattr(judge, "official", False):  # its label is the answer's, whatever p says
+        said, labels = judge.decide([datapoint, *variants], run)
+        flagged = bool(labels[0])
+    else:
+        said = judge.predict([datapoint, *variants], run)
+    p, *others = said.tolist()
+    return Explanation(hyp, tuple(grouped), tuple(p - other for other in others), p, flagged)
+
+
+def held_against(detector: object, datapoint: Datapoint) -> tuple[str, ...]:
+    """Return what a detector holds the hypothesis against.
+
+    That is what its ``premises`` says, and of a detector without it, the datapoint's reference.
+    """
+    own: Any = getattr(detector, "premises", None)
+    return tuple(own(datapoint)) if own else premises(datapoint)
+
+
+def _grouped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    size = -(-len(places) // MOST)
+    groups = [places[start : start + size] for start in range(0, len(places), size)]
+    return [(group[0][0], group[-1][1]) for group in groups]
+
+
+def _without(text: str, start: int, end: int) -> str:
+    """Return the text without a span, and without the white space that would be left over."""
+    before, after = text[:start], text[end:]
+    if not before or before[-1].isspace():
+        after = after.lstrip()
+    if not after or after[0] in _CLOSING:
+        before = before.rstrip()
+    return before + after

@@ -1,0 +1,133 @@
+"""Recipes: a detector with its settings fixed in a TOML file, so that its run can be repeated."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.paths import data_folder
+from shroom.core.problems import ShroomError
+from shroom.detectors.base import detector
+from shroom.inference.precision import PRECISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shroom.detectors.base import Detector
+
+#: The splits that a recipe is run on where it does not say.
+SPLITS = ("val", "test")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A detector with its settings.
+
+    Attributes
+    ----------
+    name : str
+        What the run is called: the file's name, or the detector's.
+    detector : str
+        A name of the registry.
+    settings : mapping
+        What the detector's class takes.
+    data : tuple of str
+        The splits that it is run on.
+    path : path or None
+        Where it comes from.
+    precision : str or None
+        What its model computes in, as :class:`shroom.inference.run.Run` has it.
+    """
+
+    name: str
+    detector: str
+    settings: Mapping[str, Any]
+    data: tuple[str, ...] = SPLITS
+    path: Path | None = None
+    precision: str | None = None
+
+    @classmethod
+    def of(cls, name: str) -> Recipe:
+        """Return the recipe of a TOML file, or that of a detector with its own settings.
+
+        Raises
+        ------
+        ShroomError
+            Where the file cannot be read as a recipe.
+
+        Examples
+        --------
+        >>> Recipe.of("lexical").detector
+        'lexical'
+        """
+        if not name.endswith(".toml"):
+            return cls(name, name, {})
+        path = Path(name)
+        table = _table(path)
+        chosen, data = table.pop("detector", None), table.pop("data", list(SPLITS))
+        if not isinstance(chosen, str):
+            raise ShroomError(f'{path}: says no detector; begin it with: detector = "nli"')
+        if (
+            not isinstance(data, list)
+            or not data
+            or not all(isinstance(split, str) for split in data)
+        ):
+            raise ShroomError(f'{path}: data: expected a list of splits, such as ["val", "test"]')
+        precision = table.pop("precision", None)
+        if precision is not None and precision not in PRECISIONS:
+            raise ShroomError(
+                f"{path}: precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}"
+            )
+        return cls(path.stem, chosen, _filled(table), tuple(data), path, precision)
+
+    def make(self, /, **settings: Any) -> Detector:
+        """Return the detector; ``settings`` go before the recipe's own."""
+        try:
+            return detector(self.detector, **{**self.settings, **settings})
+        except ShroomError as error:
+            if self.path is None:
+                raise
+            raise ShroomError(f"{self.path}: {error}") from error
+
+
+def detector_from(name: str, /, **settings: Any) -> Detector:
+    """Return the detector that a name of the registry, or a recipe's file, stands for."""
+    return Recipe.of(name).make(**settings)
+
+
+def _filled(value: Any) -> Any:
+    """Return a recipe's values with ``{data}`` in a text replaced by the folder of real data."""
+    if isinstance(value, dict):
+        return {key: _filled(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item) for item in value]
+    return value.replace("{data}", str(data_folder())) if isinstance(value, str) else value
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Return what a TOML text says.
+
+    Raises
+    ------
+    ValueError
+        Where it is not TOML.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    found: dict[str, Any] = tomllib.loads(text)
+    return found
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return parsed(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        there = f"; there are: {', '.join(p.stem for p in near)}" if near else ""
+        raise ShroomError(f"{path}: {error.strerror}{there}") from error
+    except ValueError as error:
+        raise ShroomError(f"{path}: is not TOML: {error}") from error

@@ -1,0 +1,149 @@
+"""Sampled alternatives of hypotheses: what else the model said to the same input."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import astuple, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core import json_reading
+from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.scoring.documents import documents
+from shroom.scoring.explaining_reader import id_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.core.datapoint import Datapoint
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the file: the alternatives, and where it says so, of what."""
+
+    texts: tuple[str, ...]
+    id: int | None
+    hyp: str | None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The rows of a file of alternatives.
+
+    Attributes
+    ----------
+    file : str
+        How messages name it.
+    rows : tuple of Row
+        In the order of the file; all of them have an id, or none has.
+    """
+
+    file: str
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Samples:
+        """Read a JSON list or JSON Lines, gzipped or not.
+
+        Each row is an object with ``samples``, a list of at least one text, and may have the
+        ``id`` and the ``hyp`` of its datapoint.
+
+        Raises
+        ------
+        ShroomError
+            With the place of what is wrong.
+        """
+        if Path(path).is_dir():
+            raise ShroomError(f"{path}: is a folder; name one file of samples")
+        problems = Problems()
+        found = documents(path, problems)
+        if len(found) > 1:
+            raise ShroomError(f"{path}: holds {len(found)} files; name one file of samples")
+        items: list[Any] | None = None
+        for document in found:
+            data = document.read(problems)
+            if data is not None:
+                lines = document.is_lines(data)
+                items = json_reading.items(bytes(data), document.file, problems, lines=lines)
+        if problems.errors or items is None:
+            raise InvalidInput(problems)
+        rows = tuple(_row(item, f"{path}: item {index}") for index, item in enumerate(items))
+        with_id = sum(row.id is not None for row in rows)
+        if with_id not in (0, len(rows)):
+            raise ShroomError(
+                f"{path}: {with_id} of {len(rows)} rows have an id; give every row one, or none "
+                "and keep the order of the data"
+            )
+        return cls(str(path), rows)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells these samples from others, wherever their file lies."""
+        text = json.dumps([astuple(row) for row in self.rows])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
+        """Return the alternatives of each datapoint: by id where the rows have one, else by order.
+
+        Raises
+        ------
+        ShroomError
+            Where a datapoint has none, the numbers differ, or a row's ``hyp`` is another one.
+        """
+        if self.rows and self.rows[0].id is not None:
+            return self._by_id(datapoints)
+        if len(datapoints) != len(self.rows):
+            raise ShroomError(
+                f"{self.file}: has {len(self.rows)} rows without ids, for {len(datapoints)} "
+                "datapoints; give each row the id of its datapoint, or one row for each "
+                "datapoint in the order of the data"
+            )
+        for index, (row, point) in enumerate(zip(self.rows, datapoints)):
+            if row.hyp is not None and row.hyp != point.hyp:
+                raise ShroomError(
+                    f"{self.file}: item {index}: hyp: {show(row.hyp)} is not that of the datapoint "
+                    f"at this place, {show(point.hyp)}; keep the order of the data, or give ids"
+                )
+        return [row.texts for row in self.rows]
+
+    def _by_id(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
+        place: dict[int | None, int] = {}
+        for index, row in enumerate(self.rows):
+            if row.id in place:
+                raise ShroomError(
+                    f"{self.file}: item {index}: id {row.id} stands in item {place[row.id]} "
+                    "already; give all samples of a datapoint in one row"
+                )
+            place[row.id] = index
+        for point in datapoints:
+            if point.id is None:
+                raise ShroomError(
+                    f"{self.file}: has ids, and datapoint {point.name} has none; leave the ids "
+                    "out and keep the order of the data"
+                )
+            if point.id not in place:
+                raise ShroomError(f"{self.file}: has no samples for datapoint {point.name}")
+        return [self.rows[place[point.id]].texts for point in datapoints]
+
+
+def _row(item: Any, where: str) -> Row:
+    if not isinstance(item, dict):
+        raise ShroomError(f'{where}: expected an object with "samples", got {show(item)}')
+    texts = item.get("samples")
+    if not isinstance(texts, list) or not texts:
+        raise ShroomError(
+            f"{where}: samples: expected a list of at least one text, got "
+            f"{show(texts) if 'samples' in item else 'no such key'}"
+        )
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ShroomError(f"{where}: samples: {number}: expected a text, got {show(text)}")
+    if item.get("id") is not None and id_in(item["id"]) is None:
+        raise ShroomError(f"{where}: id: expected an integer, got {show(item['id'])}")
+    hyp = item.get("hyp")
+    if hyp is not None and not isinstance(hyp, str):
+        raise ShroomError(f"{where}: hyp: expected a text, got {show(hyp)}")
+    return Row(tuple(texts), id_in(item.get("id")), hyp)

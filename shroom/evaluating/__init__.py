@@ -1,1 +1,0 @@
-"""The matrix: detectors against data sets. See :func:`shroom.evaluating.matrix.evaluate`."""

@@ -1,0 +1,306 @@
+"""Comparing systems: which differences between them mean something.
+
+Every pair of systems is compared on every metric: the difference with its paired bootstrap
+interval, and the p-value of a paired test, corrected for the number of pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import Problems, ShroomError, printable
+from shroom.evaluation.systems import contests, read
+from shroom.metrics.intervals import Intervals
+from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
+from shroom.metrics.resampling import bca_interval, jackknife, percentile_interval
+from shroom.scoring.scores import METRICS
+from shroom.scoring.signature import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.paths import Source
+    from shroom.evaluation.systems import Contest
+    from shroom.metrics.base import Metric
+    from shroom.metrics.intervals import Interval
+
+#: How many trials of a test there are by default.
+TRIALS = 10_000
+#: Comparing wants more resamples than a score alone.
+INTERVALS = Intervals(10_000)
+#: The level at which a difference counts as real, and the power of what is detectable.
+ALPHA, POWER = 0.05, 0.8
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """McNemar's exact test of accuracy.
+
+    Attributes
+    ----------
+    p, p_adjusted : float
+        As it is, and by Holm's correction over all pairs.
+    only_a, only_b : int
+        On how many items only the one system, or only the other, is right.
+    """
+
+    p: float
+    p_adjusted: float
+    only_a: int
+    only_b: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on one metric of one track.
+
+    Attributes
+    ----------
+    a, b : str
+        The systems.
+    a_in_sample, b_in_sample : int
+        How many of the items the detector of each was fitted on.
+    track, split : str
+        As of :class:`~shroom.scoring.scores.TrackScore`.
+    n : int
+        The number of items.
+    metric : str
+        What is compared.
+    a_score, b_score, difference : float or None
+        The scores, and a's less b's; ``None`` where undefined.
+    ci : tuple of float or None
+        The paired bootstrap interval of the difference.
+    p, p_adjusted : float or None
+        Of the test, as it is and by Holm's correction over all pairs of the track and metric.
+    test : str
+        ``approximate randomisation``.
+    detectable_difference : float or None
+        The least difference that one such test, uncorrected, finds in 4 of 5 cases, with this many
+        items and two systems as alike as these; ``None`` where they do not differ on any resample.
+    mcnemar : McNemar or None
+        For accuracy.
+    """
+
+    a: str
+    b: str
+    track: str
+    split: str
+    n: int
+    metric: str
+    a_score: float | None
+    b_score: float | None
+    difference: float | None
+    ci: Interval | None
+    p: float | None
+    p_adjusted: float | None
+    test: str
+    detectable_difference: float | None
+    mcnemar: McNemar | None = None
+    a_in_sample: int = 0
+    b_in_sample: int = 0
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the systems can be told apart, after the correction."""
+        return self.p_adjusted is not None and self.p_adjusted <= ALPHA
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """All comparisons, how they were made, and what there is to warn of."""
+
+    comparisons: list[Comparison]
+    signature: str
+    how: Intervals
+    trials: int
+    warnings: Problems = field(default_factory=Problems)
+
+    @property
+    def unfair(self) -> list[str]:
+        """A sentence on systems compared on items that they were fitted on; none without any."""
+        names = {
+            name
+            for each in self.comparisons
+            for name, in_sample in ((each.a, each.a_in_sample), (each.b, each.b_in_sample))
+            if in_sample
+        }
+        listed = printable(", ".join(sorted(names)))
+        why = "compared on items that the detector was fitted on, which is not fair to the others"
+        return [f"{listed}: {why}"] if names else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {
+            "comparisons": [_plain(comparison) for comparison in self.comparisons],
+            "signature": self.signature,
+            **self.how.to_dict(),
+            "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],
+        }
+
+
+def _plain(comparison: Comparison) -> dict[str, Any]:
+    content = asdict(comparison)
+    content["ci"] = comparison.ci and list(comparison.ci)
+    if comparison.mcnemar is None:
+        del content["mcnemar"]
+    return content
+
+
+def compare(
+    submissions: Sequence[Source],
+    gold: Source,
+    *,
+    metrics: Sequence[Metric] = METRICS,
+    intervals: Intervals = INTERVALS,
+    trials: int = TRIALS,
+) -> Comparisons:
+    """Return what the differences between submissions are worth.
+
+    Parameters
+    ----------
+    submissions : sequence of path
+        At least two; each a file, a folder or a zip.
+    gold : path
+        What they are scored against.
+    metrics : sequence of Metric
+        What to compare by.
+    intervals : Intervals
+        How to make intervals of differences.
+    trials : int
+        Of the randomisation test; also its generator starts from the seed of ``intervals``.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where the check finds errors in any of them.
+    ShroomError
+        Where no track has two systems.
+
+    Examples
+    --------
+    >>> own = "shroom/sample/val.model-aware.json"
+    >>> found = compare([own, own], "shroom/sample", intervals=Intervals(100), trials=99)
+    >>> [(each.metric, each.difference, each.p) for each in found.comparisons]
+    [('accuracy', 0.0, 1.0), ('rho', 0.0, 1.0)]
+    """
+    verdicts, problems = read(submissions, gold)
+    found = [contest for contest in contests(verdicts) if len(contest.tracks) > 1]
+    if not found:
+        raise ShroomError("no track has two submissions to compare; name two of one track")
+    rows = [
+        row
+        for contest in found
+        for row in compare_systems(contest, metrics=metrics, intervals=intervals, trials=trials)
+    ]
+    of_tracks = joined(contest.signature for contest in found)
+    made = f"ar:{trials}|seed:{intervals.seed}"
+    if intervals.resamples:
+        made = f"bs:{intervals.resamples}|{made}"
+    return Comparisons(rows, f"{of_tracks}|{made}", intervals, trials, problems)
+
+
+def compare_systems(
+    contest: Contest,
+    *,
+    metrics: Sequence[Metric] = METRICS,
+    intervals: Intervals = INTERVALS,
+    trials: int = TRIALS,
+) -> list[Comparison]:
+    """Return every pair of the systems on one track, compared by every metric."""
+    resampled = contest.resampled(metrics, intervals)
+    return [
+        comparison
+        for metric in metrics
+        for comparison in _by_metric(contest, metric, resampled.get(metric.name), intervals, trials)
+    ]
+
+
+def _by_metric(
+    contest: Contest,
+    metric: Metric,
+    resampled: NDArray[np.float64] | None,
+    how: Intervals,
+    trials: int,
+) -> list[Comparison]:
+    systems, statistics = contest.systems, contest.statistics(metric)
+    in_sample = list(contest.in_sample.values())
+    pairs = list(combinations(range(len(systems)), 2))
+    scores = [metric(rows) for rows in statistics]
+    p = randomisation(metric, statistics, pairs, trials, how.seed)
+    adjusted = holm(p)
+    exact = _mcnemar(statistics, pairs) if metric.name == "accuracy" else [None] * len(pairs)
+    left_out = None
+    if how.method == "bca" and resampled is not None:
+        left_out = [jackknife(metric, rows) for rows in statistics]
+    found = []
+    for place, (a, b) in enumerate(pairs):
+        first, second = scores[a], scores[b]
+        difference = None if first is None or second is None else first - second
+        ci = detectable = None
+        if resampled is not None and difference is not None:
+            differences = resampled[a] - resampled[b]
+            gone = None if left_out is None else left_out[a] - left_out[b]
+            ci = _interval(differences, difference, gone, how.confidence)
+            detectable = _detectable(differences)
+        found.append(
+            Comparison(
+                a=systems[a],
+                b=systems[b],
+                track=contest.name.track,
+                split=contest.name.split,
+                n=contest.gold.n,
+                metric=metric.name,
+                a_score=first,
+                b_score=second,
+                difference=difference,
+                ci=ci,
+                p=_defined(p[place]),
+                p_adjusted=_defined(adjusted[place]),
+                test="approximate randomisation",
+                detectable_difference=detectable,
+                mcnemar=exact[place],
+                a_in_sample=in_sample[a],
+                b_in_sample=in_sample[b],
+            )
+        )
+    return found
+
+
+def _interval(
+    differences: NDArray[np.float64],
+    value: float,
+    left_out: NDArray[np.float64] | None,
+    confidence: float,
+) -> Interval | None:
+    if left_out is None:
+        return percentile_interval(differences, confidence)
+    return bca_interval(differences, value, left_out, confidence)
+
+
+def _detectable(differences: NDArray[np.float64]) -> float | None:
+    """Return the detectable difference, by the spread of the resampled ones."""
+    defined = differences[~np.isnan(differences)]
+    spread = float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
+    # Systems that never differ tell nothing about systems that do.
+    return detectable_difference(spread, ALPHA, POWER) if spread else None
+
+
+def _mcnemar(
+    correct: Sequence[NDArray[Any]], pairs: Sequence[tuple[int, int]]
+) -> list[McNemar | None]:
+    tests = [mcnemar(correct[a][:, 0], correct[b][:, 0]) for a, b in pairs]
+    adjusted = holm([p for p, _, _ in tests])
+    return [
+        McNemar(p, float(after), only_a, only_b)
+        for (p, only_a, only_b), after in zip(tests, adjusted)
+    ]
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

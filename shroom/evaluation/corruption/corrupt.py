@@ -1,0 +1,183 @@
+"""Faithful datapoints, and the inconsistent ones that the methods make of them.
+
+After the way in which Conv-FEVER was made: Santhanam et al. (2021), "Rome was built in 1776: A case
+study on factual correctness in knowledge-grounded response generation".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from shroom.core.datapoint import Datapoint, Label
+from shroom.evaluation.corruption.items import Item, digest, normalised
+from shroom.evaluation.corruption.pool import Pool
+from shroom.evaluation.corruption.registry import METHODS, method
+from shroom.evaluation.corruption.spacy_pipeline import recogniser as installed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.evaluation.corruption.base import Method
+    from shroom.evaluation.corruption.items import Edit, Recogniser
+
+#: A datapoint with a greater p is not taken as faithful: at most one annotator of five objects.
+MAX_P = 0.2
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """A datapoint that has been made inconsistent, and how.
+
+    Attributes
+    ----------
+    of : int
+        The place of the faithful datapoint among those that were given.
+    method : str
+        What made it.
+    edit : Edit
+        The change of the hypothesis; undone, it gives the faithful one again.
+    datapoint : Datapoint
+        The inconsistent one: p is 1, and it has neither annotators nor an id.
+    """
+
+    of: int
+    method: str
+    edit: Edit
+    datapoint: Datapoint
+
+
+def is_faithful(point: Datapoint, *, max_p: float = MAX_P, assume_faithful: bool = False) -> bool:
+    """Return whether a datapoint may be corrupted: whether it is known to be faithful, with texts.
+
+    Parameters
+    ----------
+    point : Datapoint
+        With its label or p, or without either.
+    max_p : float
+        The greatest p that counts as faithful, in [0, 1].
+    assume_faithful : bool
+        Whether those without label and p count as faithful.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import Task
+    >>> point = Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG)
+    >>> is_faithful(point), is_faithful(point, assume_faithful=True)
+    (False, True)
+    >>> is_faithful(replace(point, p=0.2)), is_faithful(replace(point, p=0.4))
+    (True, False)
+    """
+    if not point.hyp.strip() or not (point.src.strip() or point.tgt.strip()):
+        return False
+    if point.label is None and point.p is None:
+        return assume_faithful
+    return point.label is not Label.HALLUCINATION and (point.p is None or point.p <= max_p)
+
+
+def corruptions(
+    datapoints: Sequence[Datapoint],
+    methods: Sequence[str] = tuple(METHODS),
+    seed: int = 0,
+    *,
+    recogniser: Recogniser | None = None,
+) -> list[Corruption]:
+    """Return what each method makes of each datapoint, where it can make something of it.
+
+    A draw depends on the seed and on the datapoint's texts, whatever the order; pairing and entity
+    also depend on the other datapoints, whose hypotheses and names they take.
+
+    Parameters
+    ----------
+    datapoints : sequence of Datapoint
+        Faithful ones; see :func:`is_faithful`.
+    methods : sequence of str
+        Their names; each is used once.
+    seed : int
+        What all draws come from.
+    recogniser : Recogniser, optional
+        What finds names; an installed spaCy pipeline or rules by default.
+
+    Returns
+    -------
+    list of Corruption
+        In the order of the datapoints, and of the methods for each.
+
+    Raises
+    ------
+    ShroomError
+        Where there is no method of a name.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import Task
+    >>> points = [Datapoint(hyp="It is hot.", src="The heat is great.", tgt="", task=Task.PG)]
+    >>> [(one.method, one.datapoint.hyp) for one in corruptions(points)]
+    [('negation', 'It is not hot.'), ('antonym', 'It is cold.')]
+    """
+    chosen = [method(name) for name in dict.fromkeys(methods)]
+    items = [Item(point) for point in datapoints]
+    pool = Pool(items, recogniser or installed(), seed)
+    found = []
+    for place, item in enumerate(items):
+        for one in chosen:
+            edit = _drawn(one, item, pool)
+            if edit is not None:
+                made = _corrupted(item.point, edit)
+                found.append(Corruption(place, one.name, edit, made))
+    return found
+
+
+def balanced(
+    found: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
+) -> list[Corruption]:
+    """Return one corruption of each datapoint that has some, drawn by the seed."""
+    best: dict[int, tuple[bytes, Corruption]] = {}
+    for one in found:
+        drawn = digest(seed, "method", one.method, *Item(datapoints[one.of]).key), one
+        if one.of not in best or drawn[0] < best[one.of][0]:
+            best[one.of] = drawn
+    return [one for _, one in best.values()]
+
+
+def pairs(
+    datapoints: Sequence[Datapoint], methods: Sequence[str] = tuple(METHODS), seed: int = 0
+) -> list[tuple[Datapoint, Datapoint]]:
+    """Return each faithful datapoint of some with each corrupted one that is made of it.
+
+    See :func:`corruptions`, which also tells by what method and edit.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import Task
+    >>> point = Datapoint(hyp="I saw 2.", src="I saw two cats.", tgt="", task=Task.PG, p=0.0)
+    >>> [(old.hyp, new.hyp, new.p) for old, new in pairs([point], ["number"])]
+    [('I saw 2.', 'I saw 8.', 1.0)]
+    """
+    faithful = [point for point in datapoints if is_faithful(point)]
+    return [(faithful[one.of], one.datapoint) for one in corruptions(faithful, methods, seed)]
+
+
+def _drawn(one: Method, item: Item, pool: Pool) -> Edit | None:
+    """Return the edit that the seed draws, of those that really make another text."""
+    if one.of_english and not item.is_english:
+        return None
+    fitting = [edit for edit in one.edits(item, pool) if _changes(edit, item, pool)]
+    if not fitting:
+        return None
+    return min(
+        fitting,
+        key=lambda edit: digest(pool.seed, one.name, *item.key, edit.start, edit.end, edit.after),
+    )
+
+
+def _changes(edit: Edit, item: Item, pool: Pool) -> bool:
+    made = edit.apply(item.hyp)
+    same = normalised(made) == normalised(item.hyp)
+    return bool(made.strip()) and not same and not pool.says(item, made)
+
+
+def _corrupted(point: Datapoint, edit: Edit) -> Datapoint:
+    return replace(
+        point, hyp=edit.apply(point.hyp), id=None, labels=(), label=Label.HALLUCINATION, p=1.0
+    )

@@ -1,0 +1,235 @@
+"""A datapoint taken apart into words, and the edits of its hypothesis."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from shroom.core.word_spans import spans
+from shroom.evaluation.corruption.wordlists import numbers, words
+
+if TYPE_CHECKING:
+    from shroom.core.datapoint import Datapoint
+
+#: More words than that are hardly English without any of its commonest ones.
+_FEW = 6
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of a text.
+
+    Attributes
+    ----------
+    start, end : int
+        Where it was, in characters of the text before the change.
+    before, after : str
+        What stood there, and what stands there now.
+
+    Examples
+    --------
+    >>> edit = Edit(3, 6, "two", "four")
+    >>> edit.apply("My two cats.")
+    'My four cats.'
+    >>> edit.undo("My four cats.")
+    'My two cats.'
+    """
+
+    start: int
+    end: int
+    before: str
+    after: str
+
+    def apply(self, text: str) -> str:
+        """Return the text with the change.
+
+        Raises
+        ------
+        ValueError
+            Where the text does not have there what was changed.
+        """
+        return _replaced(text, self.start, self.before, self.after)
+
+    def undo(self, text: str) -> str:
+        """Return the text without the change.
+
+        Raises
+        ------
+        ValueError
+            Where the text does not have there what it was changed to.
+        """
+        return _replaced(text, self.start, self.after, self.before)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for json."""
+        return asdict(self)
+
+
+def _replaced(text: str, start: int, old: str, new: str) -> str:
+    if not text.startswith(old, start):
+        raise ValueError(f"the text does not have {old!r} at {start}")
+    return text[:start] + new + text[start + len(old) :]
+
+
+class Token(NamedTuple):
+    """A word or a run of signs, and where it stands; ``low`` is for comparing."""
+
+    start: int
+    end: int
+    text: str
+    low: str
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the words and signs of a text, in order.
+
+    Examples
+    --------
+    >>> [token.low for token in tokens("Don’t go!")]
+    ["don't", 'go', '!']
+    """
+    found = []
+    for start, end in spans(text):
+        word = text[start:end]
+        found.append(Token(start, end, word, word.casefold().replace("’", "'")))
+    return found
+
+
+class Name(NamedTuple):
+    """Where a text names something; ``kind`` is empty where that cannot be told."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
+
+
+class Recogniser(Protocol):
+    """What finds names and verbs in English text: rules, or a pipeline that is installed.
+
+    Attributes
+    ----------
+    about : str
+        What it is, for a note to the user.
+    """
+
+    about: str
+
+    def names(self, text: str, context: str) -> list[Name]:
+        """Return the names in a text; ``context`` is what else is known to speak of them."""
+        ...
+
+    def negated_verbs(self, text: str) -> list[Edit]:
+        """Return edits that negate a verb without an auxiliary, as "plays", "does not play"."""
+        ...
+
+
+@dataclass(frozen=True)
+class Item:
+    """A datapoint, and its texts taken apart."""
+
+    point: Datapoint
+
+    @property
+    def hyp(self) -> str:
+        """The hypothesis."""
+        return self.point.hyp
+
+    @property
+    def premise(self) -> str:
+        """Everything that the hypothesis may be held against."""
+        return f"{self.point.src}\n{self.point.tgt}"
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The words and signs of the hypothesis."""
+        return tokens(self.hyp)
+
+    @cached_property
+    def first(self) -> int:
+        """The place of the first token after a label in brackets, as dictionaries have them."""
+        found = self.tokens
+        if not found or found[0].text != "(":
+            return 0
+        closing = (n for n, token in enumerate(found[:-1]) if token.text == ")")
+        return next(closing, -1) + 1
+
+    @cached_property
+    def premise_tokens(self) -> list[Token]:
+        """Those of the premise."""
+        return tokens(self.premise)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """All words of the premise and the hypothesis, for comparing."""
+        return frozenset(token.low for token in [*self.tokens, *self.premise_tokens])
+
+    @cached_property
+    def telling(self) -> frozenset[str]:
+        """The words of the hypothesis that say what it is about."""
+        return _telling(self.tokens)
+
+    @cached_property
+    def premise_telling(self) -> frozenset[str]:
+        """Those of the premise."""
+        return _telling(self.premise_tokens)
+
+    @cached_property
+    def premises(self) -> list[str]:
+        """What the hypothesis may be held against, one by one, for comparing."""
+        return [normalised(text) for text in (self.point.src, self.point.tgt) if text.strip()]
+
+    @cached_property
+    def is_english(self) -> bool:
+        """Whether the hypothesis seems to be English: in Latin letters, and in no other language.
+
+        Told by the commonest words of English and of others; a few words with none of either, such
+        as a definition has, are taken as English.
+        """
+        letters = [char for char in self.hyp if char.isalpha()]
+        latin = sum(char < "\u0250" for char in letters)
+        lows = [token.low for token in self.tokens if token.text[0].isalpha()]
+        telling = (words("function_words") | numbers("cardinal").keys()) - words("shared_words")
+        own = sum(low in telling for low in lows)
+        other = sum(low in words("foreign_words") for low in lows)
+        return 2 * latin >= len(letters) and other <= own and (own > 0 or len(lows) <= _FEW)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from other items."""
+        return (self.point.task.value, self.point.src, self.point.tgt, self.point.hyp)
+
+
+def _telling(found: list[Token]) -> frozenset[str]:
+    plain = words("function_words")
+    return frozenset(
+        token.low for token in found if token.low not in plain and token.low[0].isalnum()
+    )
+
+
+def digest(*parts: object) -> bytes:
+    """Return a number that looks random and depends on the parts alone, to draw by.
+
+    Examples
+    --------
+    >>> digest(0, "a").hex(), digest(0, "a") == digest("0a")
+    ('a71ce6965c2300c3', False)
+    """
+    state = blake2b(digest_size=8)
+    for part in parts:
+        data = str(part).encode("utf-8", "surrogatepass")
+        state.update(len(data).to_bytes(8, "big") + data)
+    return state.digest()
+
+
+def normalised(text: str) -> str:
+    """Return a text without differences of case and of white space.
+
+    Examples
+    --------
+    >>> normalised(" A  Cat ") == normalised("a cat")
+    True
+    """
+    return " ".join(text.casefold().split())

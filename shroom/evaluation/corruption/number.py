@@ -1,0 +1,149 @@
+"""Number: a number gives way to one that is worth something else."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shroom.evaluation.corruption.base import like, replacing
+from shroom.evaluation.corruption.quantities import Quantity, quantities, spelt
+from shroom.evaluation.corruption.wordlists import numbers, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.evaluation.corruption.items import Edit, Item, Token
+    from shroom.evaluation.corruption.pool import Pool
+
+#: The least change of a number over 20, in parts of it; beside "about", a greater one.
+_LEAST, _LEAST_ABOUT = Fraction(1, 5), Fraction(1, 2)
+_ABOUT = words("approximations")
+#: What holds of more than a number holds of more than any smaller one, and the other way round.
+_AT_LEAST, _AT_MOST = words("lower_bounds"), words("upper_bounds")
+_MORE = frozenset(
+    {"more", "greater", "higher", "larger", "older", "longer", "further", "later", "better"}
+)
+_LESS = frozenset(["less", "fewer", "lower", "smaller", "younger", "shorter", "earlier"])
+_YEARS = (1000, 2100)
+#: Later ones would be told from what has been by themselves.
+_LAST_YEAR, _LAST_CENTURY = 2025, 21
+
+
+class Number:
+    """A number for another one."""
+
+    name = "number"
+    about = "a number, in digits or in words, for one that is worth something else"
+    of_english = True
+
+    def edits(self, item: Item, pool: Pool) -> list[Edit]:
+        """Return an edit for each number and each other one, none of which the texts have.
+
+        Numbers are compared by what they are worth: "two", "2" and "2.0" are one, and so are
+        "1 km" and "1000 m".
+        """
+        del pool
+        own = quantities(item.tokens)
+        taken = {
+            worth
+            for one in [*own, *quantities(item.premise_tokens)]
+            for worth in one.worth(one.number)
+        }
+        return [
+            _edit(item, one, number)
+            for one in own
+            for number in _others(one, item.tokens)
+            if not taken & one.worth(number)
+        ]
+
+
+def _others(one: Quantity, found: Sequence[Token]) -> list[Fraction]:
+    """Return the numbers that may take a number's place, by its style and the words around it."""
+    if one.style == "other":
+        return []
+    places = _decimals(found[one.place].low) if one.style == "digits" else 0
+    whole = int(one.number * 10**places)
+    if one.style in ("ordinal", "ordinal words"):
+        last = 20 if one.style == "ordinal words" else max(whole, 31 if whole <= 31 else 10**6)
+        if found[one.last + 1 : one.last + 2] and found[one.last + 1].low.startswith("centur"):
+            last = min(last, max(whole, _LAST_CENTURY))
+        fitting = [n for n in range(whole - 5, whole + 6) if 1 <= n <= last]
+    elif one.style == "decade":
+        fitting = [whole + 10 * step for step in (-4, -3, -2, -1, 1, 2, 3, 4)]
+    elif _is_year(one, found):
+        fitting = [whole + sign * step for step in (3, 5, 8, 12, 20, 35) for sign in (-1, 1)]
+        fitting = [n for n in fitting if n <= max(_LAST_YEAR, whole)]
+    else:
+        fitting = _unlike(whole)
+    if one.unit and one.unit.dimension == "share" and one.number <= 100:
+        fitting = [n for n in fitting if n <= 100 * 10**places]
+    side, about = _direction(one, found)
+    fitting = [n for n in fitting if n > 0 and n != whole and side * (n - whole) >= 0]
+    if about:
+        least = 20 if _is_year(one, found) else whole * _LEAST_ABOUT
+        fitting = [n for n in fitting if abs(n - whole) >= least]
+    return [Fraction(n, 10**places) for n in fitting]
+
+
+def _unlike(whole: int) -> list[int]:
+    """Return whole numbers that one would not take for a number, as round as it is."""
+    if whole <= 20:
+        return [n for n in range(2, 31) if n <= 2 * whole + 5]
+    zeros = len(str(whole)) - len(str(whole).rstrip("0"))
+    step = 10 ** max(len(str(whole)) - 2, zeros if zeros < len(str(whole)) - 1 else 0)
+    found = {whole + sign * step * k for k in range(1, 40) for sign in (-1, 1)}
+    found |= {2 * whole, 3 * whole, 10 * whole}
+    return sorted(n for n in found if n > 1 and abs(n - whole) >= whole * _LEAST)
+
+
+def _direction(one: Quantity, found: Sequence[Token]) -> tuple[int, bool]:
+    """Return the side (1, -1; 0 for either) on which a number makes another statement.
+
+    The second is whether the number is said to be a rough one.
+    """
+    before = [word.low for word in found[max(0, one.place - 4) : one.place]]
+    after = [word.low for word in found[one.last + 1 : one.last + 5]]
+    near = before[-2:]
+    side = 0
+    if "than" in near:
+        side = 1 if _MORE & set(before) else -1 if _LESS & set(before) else 0
+    elif _AT_LEAST & set(near) or after[:1] == ["+"] or ("or" in after and _MORE & set(after)):
+        side = 1
+    elif _AT_MOST & set(near) or ("or" in after and _LESS & set(after)):
+        side = -1
+    if "than" in near and any(low in ("no", "not") or low.endswith("n't") for low in before):
+        side = -side
+    return side, bool(_ABOUT & set(near)) or ("or" in after[:1] and "so" in after[1:2])
+
+
+def _is_year(one: Quantity, found: Sequence[Token]) -> bool:
+    text = found[one.place].text
+    plain = one.style == "digits" and len(text) == 4 and text.isdigit()
+    return plain and one.scale == 1 and one.unit is None and _YEARS[0] <= one.number <= _YEARS[1]
+
+
+def _decimals(written: str) -> int:
+    digits = written.partition(".")[2]
+    return sum(char.isdigit() for char in digits)
+
+
+def _edit(item: Item, one: Quantity, number: Fraction) -> Edit:
+    model = item.hyp[one.start : one.end]
+    return replacing(item.hyp, item.tokens, one.place, one.end, _written(one, number, model))
+
+
+def _written(one: Quantity, number: Fraction, model: str) -> str:
+    """Return a number in the manner in which another one is written."""
+    if one.style == "digits" or one.style == "decade":
+        places = _decimals(model)
+        whole, part = divmod(int(number * 10**places), 10**places)
+        grouped = "," in model or (whole >= 1000 > one.number)
+        digits = f"{whole:,}" if grouped and one.style == "digits" else f"{whole}"
+        return f"{digits}.{part:0{places}d}" if places else digits
+    whole = int(number)
+    if one.style == "ordinal":
+        teen = 10 <= whole % 100 <= 20
+        return f"{whole}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(whole % 10, 'th')}"
+    if one.style == "ordinal words":
+        return like({v: word for word, v in numbers("ordinal").items()}[whole], model)
+    return like(spelt(whole), model)

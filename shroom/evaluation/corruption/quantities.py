@@ -1,0 +1,271 @@
+"""Numbers in a text: where they are, how they are written, and what they are worth."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shroom.evaluation.corruption.wordlists import Unit, numbers, units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shroom.evaluation.corruption.items import Token
+
+#: Longer numbers are codes.
+_MAX_DIGITS = 15
+_WRITTEN = re.compile(
+    r"(?P<number>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?)(?P<ending>[^\W\d_]*|%)"
+)
+#: No number takes more words.
+_LONGEST = 30
+_JOINING = frozenset("-–—−:/\\.,@#_=+*^~&'’")
+_TENS = (
+    "twenty",
+    "thirty",
+    "forty",
+    "fifty",
+    "sixty",
+    "seventy",
+    "eighty",
+    "ninety",
+)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number in a text.
+
+    Attributes
+    ----------
+    place, last : int
+        The first and the last of its tokens, without scale and unit.
+    start, end : int
+        Where it stands, in characters.
+    style : {"digits", "ordinal", "decade", "words", "ordinal words", "other"}
+        How it is written; one of style ``other`` is only compared with.
+    number : Fraction
+        What is written.
+    scale : int
+        What a word after it makes of that: 1000000 in ``2 million``.
+    unit : Unit or None
+        What a word after that says it counts, where that is in the list of units.
+    """
+
+    place: int
+    last: int
+    start: int
+    end: int
+    style: str
+    number: Fraction
+    scale: int = 1
+    unit: Unit | None = None
+
+    @property
+    def value(self) -> Fraction:
+        """What it is worth, unit apart."""
+        return self.number * self.scale
+
+    def worth(self, number: Fraction) -> set[tuple[str, Fraction]]:
+        """Return what another number in its place would be worth: as it is, and in base units."""
+        value = number * self.scale
+        of_unit = {(self.unit.dimension, value * self.unit.factor)} if self.unit else set()
+        return {("", value)} | of_unit
+
+
+def quantities(found: Sequence[Token]) -> list[Quantity]:
+    """Return the numbers among the tokens of a text, in order.
+
+    Examples
+    --------
+    >>> from shroom.evaluation.corruption.items import tokens
+    >>> [float(one.value) for one in quantities(tokens("1,200 of two million; 5km, 21st, B-52"))]
+    [1200.0, 2000000.0, 5.0, 21.0]
+    """
+    return list(_each(found))
+
+
+def _each(found: Sequence[Token]) -> Iterator[Quantity]:
+    place = 0
+    while place < len(found):
+        one = _digits(found, place) or _words(found, place) or _single(found, place)
+        if one is None:
+            place += 1
+        else:
+            yield one
+            place = one.last + 1
+
+
+def _digits(found: Sequence[Token], place: int) -> Quantity | None:
+    token = found[place]
+    match = _WRITTEN.fullmatch(token.low)
+    if match is None or len(match["number"]) > _MAX_DIGITS:
+        return None
+    ending = match["ending"]
+    number = Fraction(match["number"].replace(",", ""))
+    end = token.start + len(match["number"])
+    if ending in ("st", "nd", "rd", "th"):
+        style, end = "ordinal", token.end
+    elif ending == "s" and number % 10 == 0 and number > 0:
+        style = "decade"
+    elif ending and ending not in units():
+        return None
+    else:
+        style = "digits"
+    if _is_joined(found, place) or _is_label(found, place) or _is_code(match["number"]):
+        style = "other"
+    scale, after = _scale(found, place + 1) if not ending else (1, place + 1)
+    unit = units().get(ending) if style != "decade" else None
+    unit = unit or (_unit(found, after) if not ending else None)
+    return Quantity(place, place, token.start, end, style, number, scale, unit)
+
+
+def _words(found: Sequence[Token], place: int) -> Quantity | None:
+    """Return the longest run of number words that is a number when it is read as one."""
+    best: tuple[int, int] | None = None
+    said: list[str] = []
+    for last in range(place, min(len(found), place + _LONGEST)):
+        low = found[last].low
+        if last > place and found[last - 1].end == found[last].start:
+            break
+        said += low.split("-")
+        value = _read([word for word in said if word != "and"])
+        if value is None and low != "and":
+            break
+        if value is not None and in_words(value) == _plain(said):
+            best = (last, value)
+    if best is None:
+        return None
+    last, value = best
+    start, end = found[place].start, found[last].end
+    joined = _is_joined(found, place) or _is_joined(found, last)
+    # "One" is a pronoun more often than a number.
+    style = "other" if joined or value < 2 else "words"
+    scale, after = _scale(found, last + 1)
+    return Quantity(place, last, start, end, style, Fraction(value), scale, _unit(found, after))
+
+
+def _single(found: Sequence[Token], place: int) -> Quantity | None:
+    """Return the number of an ordinal, a scale alone ("a hundred"), "dozen" and the like."""
+    token = found[place]
+    ordinals, others = numbers("ordinal"), {**numbers("other"), **numbers("scale")}
+    if token.low in ordinals:
+        determined = place > 0 and found[place - 1].low in _DETERMINERS
+        style = "ordinal words" if determined else "other"
+        value = ordinals[token.low]
+    elif token.low in others:
+        style, value = "other", others[token.low]
+    else:
+        return None
+    if _is_joined(found, place):
+        style = "other"
+    return Quantity(place, place, token.start, token.end, style, Fraction(value))
+
+
+_DETERMINERS = frozenset({"the", "his", "her", "its", "their", "my", "your", "our"})
+
+
+def _read(said: Sequence[str]) -> int | None:
+    """Return the value of number words one after the other; ``None`` where one is none."""
+    cardinal, scales = numbers("cardinal"), numbers("scale")
+    total = current = 0
+    for word in said:
+        if word in cardinal:
+            current += cardinal[word]
+        elif word in scales and current:
+            current *= scales[word]
+            if word != "hundred":
+                total, current = total + current, 0
+        else:
+            return None
+    return total + current if said else None
+
+
+def in_words(number: int) -> str:
+    """Return a number from 0 to below 1e15 in words, without "and" and hyphens.
+
+    Examples
+    --------
+    >>> in_words(21), in_words(1_000_305)
+    ('twenty one', 'one million three hundred five')
+    """
+    small = {value: word for word, value in numbers("cardinal").items()}
+    if number in small:
+        return small[number]
+    if number < 100:
+        return f"{small[number - number % 10]} {small[number % 10]}"
+    name, size = max(
+        ((word, size) for word, size in numbers("scale").items() if size <= number),
+        key=lambda scale: scale[1],
+    )
+    rest = f" {in_words(number % size)}" if number % size else ""
+    return f"{in_words(number // size)} {name}{rest}"
+
+
+def spelt(number: int) -> str:
+    """Return a number in words as one writes it.
+
+    Examples
+    --------
+    >>> spelt(21), spelt(305)
+    ('twenty-one', 'three hundred and five')
+    """
+    text = in_words(number)
+    for tens in _TENS:
+        for small, value in numbers("cardinal").items():
+            if 0 < value < 10:
+                text = re.sub(rf"\b{tens} {small}\b", f"{tens}-{small}", text)
+    return re.sub(r"hundred (?!thousand|million|billion|trillion)", "hundred and ", text)
+
+
+def _plain(said: Sequence[str]) -> str:
+    return " ".join(word for word in said if word != "and")
+
+
+def _scale(found: Sequence[Token], place: int) -> tuple[int, int]:
+    """Return what a scale word at a place makes of the number before it, and what follows it."""
+    if place < len(found):
+        known = {**numbers("scale"), "dozen": 12}
+        low = found[place].low
+        if low in known:
+            return known[low], place + 1
+    return 1, place
+
+
+def _unit(found: Sequence[Token], place: int) -> Unit | None:
+    if place >= len(found):
+        return None
+    low = found[place].low
+    if low == "per" and place + 1 < len(found) and found[place + 1].low == "cent":
+        low = "percent"
+    return units().get(low)
+
+
+def _is_joined(found: Sequence[Token], place: int) -> bool:
+    """Return whether signs join a token to others, as in 10:30, 1/2, 5–10 or a negative number."""
+    token, after = found[place], found[place + 1 : place + 3]
+    before = found[place - 1] if place else None
+    if before and before.end == token.start and before.text[-1] in _JOINING:
+        return True
+    return (
+        len(after) == 2
+        and after[0].start == token.end
+        and after[0].end == after[1].start
+        and after[0].text[0] in _JOINING
+        and after[1].text[0].isalnum()
+    )
+
+
+def _is_label(found: Sequence[Token], place: int) -> bool:
+    """Return whether a number only counts or points: a citation "[3]", or "3." before an entry."""
+    before = found[place - 1].text if place else ""
+    after = found[place + 1].text if place + 1 < len(found) else ""
+    if after.startswith("]") or (before.endswith("[") and after == ","):
+        return True
+    return place == 0 and after in (".", ")", ":")
+
+
+def _is_code(digits: str) -> bool:
+    return len(digits) > 1 and digits[0] == "0" and not digits.startswith("0.")

@@ -1,0 +1,227 @@
+"""Which items are hard: for one system, for all of them, and where two systems differ.
+
+A label is right where it is the annotators' majority's. An order that is broken by nothing else
+is that of the gold's rows, so it is the same in every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.datapoint import Label
+from shroom.core.problems import ShroomError, nearest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shroom.evaluation.systems import Contest
+
+#: What sorts items is rounded to so many digits: 0.8 - 0.2 is to tie with 0.6 - 0.0.
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one system says of an item.
+
+    Attributes
+    ----------
+    label : Label
+        Its label.
+    p : float
+        Its p(Hallucination).
+    right : bool
+        Whether the label is that of most annotators.
+    """
+
+    label: Label
+    p: float
+    right: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {"label": self.label.value, "p": self.p, "right": self.right}
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item, what people say of it and what the systems say.
+
+    Attributes
+    ----------
+    row : int
+        Its place in the gold, from 0.
+    id : int or None
+        Its id, where the gold has ids.
+    label : Label
+        The label that most annotators gave.
+    p : float
+        The share of annotators who said Hallucination, in [0, 1].
+    systems : dict of Verdict
+        By the systems' names.
+    """
+
+    row: int
+    id: int | None
+    label: Label
+    p: float
+    systems: dict[str, Verdict]
+
+    @property
+    def agreement(self) -> float:
+        """The share of annotators on the majority's side, in [0.5, 1]."""
+        return max(self.p, 1 - self.p)
+
+    @property
+    def difficulty(self) -> float:
+        """The share of systems whose label is wrong, in [0, 1]."""
+        return sum(not said.right for said in self.systems.values()) / len(self.systems)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {
+            "row": self.row,
+            "id": self.id,
+            "label": self.label.value,
+            "p": self.p,
+            "difficulty": self.difficulty,
+            "systems": {name: said.to_dict() for name, said in self.systems.items()},
+        }
+
+
+def hardest(contest: Contest, system: str | None = None, n: int | None = None) -> list[Item]:
+    """Return the items on which a system, or all of them, are most wrong.
+
+    Wrong labels come before right ones; among either, the items are sorted by how far p is from
+    the annotators' proportion, the farthest first. For all systems it is the share of them that
+    is wrong, and then the mean distance.
+
+    Parameters
+    ----------
+    contest : Contest
+        One or more systems on one track.
+    system : str, optional
+        The one to ask about; all by default.
+    n : int, optional
+        How many items; all by default.
+
+    Raises
+    ------
+    ShroomError
+        Where no system has this name.
+
+    Examples
+    --------
+    >>> from shroom.evaluation.systems import contests, read
+    >>> contest = contests(read(["shroom/sample"], "shroom/sample")[0])[0]
+    >>> [item.row for item in hardest(contest, "sample", 3)]  # all are right: by the order
+    [0, 1, 2]
+    """
+    systems = contest.systems if system is None else [system]
+    distance = np.mean(
+        [np.abs(_columns(contest, each)[1] - contest.gold.p) for each in systems], axis=0
+    )
+    share = np.mean([wrong(contest, each) for each in systems], axis=0)
+    rows = _sorted(distance, share, among=np.ones(contest.gold.n, bool))
+    return _items(contest, rows[:n])
+
+
+def unsolved(contest: Contest, n: int | None = None) -> list[Item]:
+    """Return the items whose label no system gets right, those of the surest annotators first.
+
+    Parameters
+    ----------
+    contest : Contest
+        One or more systems on one track.
+    n : int, optional
+        How many items; all by default.
+    """
+    p = contest.gold.p
+    rows = _sorted(np.maximum(p, 1 - p), among=difficulty(contest) == 1)
+    return _items(contest, rows[:n])
+
+
+def differing(contest: Contest, a: str, b: str, n: int | None = None) -> list[Item]:
+    """Return the items whose label exactly one of two systems gets right.
+
+    They are sorted by how far the two p are apart, the farthest first.
+
+    Parameters
+    ----------
+    contest : Contest
+        Two or more systems on one track.
+    a, b : str
+        The two of them.
+    n : int, optional
+        How many items; all by default.
+
+    Raises
+    ------
+    ShroomError
+        Where no system has one of these names, or both are one.
+    """
+    one_is_right = wrong(contest, a) != wrong(contest, b)
+    if a == b:
+        raise ShroomError(f"{a}: does not differ from itself; name two systems")
+    rows = _sorted(np.abs(_columns(contest, a)[1] - _columns(contest, b)[1]), among=one_is_right)
+    return _items(contest, rows[:n])
+
+
+def difficulty(contest: Contest) -> NDArray[np.float64]:
+    """Return the share of systems whose label is wrong, for each item: shape [n], in [0, 1]."""
+    return np.asarray(np.mean([wrong(contest, each) for each in contest.systems], axis=0))
+
+
+def wrong(contest: Contest, system: str) -> NDArray[np.bool_]:
+    """Return whether a system's label is not the annotators', for each item: shape [n].
+
+    Raises
+    ------
+    ShroomError
+        Where no system has this name.
+    """
+    label, _, gold_label, _ = _columns(contest, system)
+    return np.asarray(label != gold_label)
+
+
+def _columns(contest: Contest, system: str) -> tuple[NDArray[Any], ...]:
+    if system not in contest.tracks:
+        raise ShroomError(
+            f"{system}: no system has this name on {contest.name}; there are "
+            f"{', '.join(contest.systems)};{nearest(system, contest.systems)}".rstrip(";")
+        )
+    return contest.tracks[system].columns
+
+
+def _sorted(*values: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the rows of ``among`` by falling values, by the last ones first; ties by row."""
+    rows = np.flatnonzero(among)
+    falling = [-value[rows].round(_DIGITS) for value in values]
+    return np.asarray(rows[np.lexsort([rows, *falling])])
+
+
+def _items(contest: Contest, rows: NDArray[np.intp]) -> list[Item]:
+    gold = contest.gold
+    said = {}
+    for system, track in contest.tracks.items():
+        label, p, gold_label, _ = (column[rows] for column in track.columns)
+        said[system] = [
+            Verdict(_LABELS[own], value, own == meant)
+            for own, value, meant in zip(label.tolist(), p.tolist(), gold_label.tolist())
+        ]
+    return [
+        Item(
+            row,
+            gold.id_at(row),
+            _LABELS[int(gold.label[row])],
+            float(gold.p[row]),
+            {system: verdicts[place] for system, verdicts in said.items()},
+        )
+        for place, row in enumerate(rows.tolist())
+    ]
+
+
+_LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}

@@ -1,0 +1,286 @@
+"""A leaderboard: ranks with their intervals, and groups of systems that cannot be told apart.
+
+Systems are ranked as the task ranked them: by accuracy, ties by rho, or the other way round. The
+interval of a rank comes from resampling the items for all systems at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import ShroomError
+from shroom.evaluation.comparison import ALPHA, INTERVALS, TRIALS
+from shroom.evaluation.ranks import places
+from shroom.evaluation.submission_folder import checked_entries
+from shroom.evaluation.systems import contests
+from shroom.metrics.human_ceiling import CEILING
+from shroom.metrics.intervals import interval
+from shroom.metrics.paired_tests import holm, randomisation
+from shroom.metrics.rank_intervals import groups
+from shroom.scoring.annotator_agreement import estimated
+from shroom.scoring.scores import METRICS, floors
+from shroom.scoring.signature import gold_hash, joined
+from shroom.scoring.votes import read_votes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shroom.core.paths import Source
+    from shroom.evaluation.submission_folder import Invalid
+    from shroom.evaluation.systems import Contest
+    from shroom.metrics.base import Metric
+    from shroom.metrics.intervals import Interval, Intervals
+
+
+@dataclass(frozen=True)
+class Row:
+    """A system's place on one track, or what a system without a model, or a person, would score.
+
+    Attributes
+    ----------
+    system, track, kind : str
+        The kind is ``system``, ``floor`` or ``ceiling``.
+    rank : int or None
+        From 1; ``None`` for what is no system.
+    rank_ci : tuple of int or None
+        Its interval.
+    accuracy, rho : float or None
+        ``None`` where undefined.
+    accuracy_ci, rho_ci : tuple of float or None
+        Their intervals.
+    group : int or None
+        Systems of one group cannot be told from the first of them.
+    n, in_sample : int
+        The number of items, and how many of them the system's detector was fitted on.
+    """
+
+    system: str
+    track: str
+    kind: str
+    rank: int | None
+    rank_ci: tuple[int, int] | None
+    accuracy: float | None
+    accuracy_ci: Interval | None
+    rho: float | None
+    rho_ci: Interval | None
+    group: int | None
+    n: int
+    in_sample: int = 0
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The rows of all tracks, and what could not be ranked.
+
+    Attributes
+    ----------
+    rows : list of Row
+        Track by track: systems in the order of their ranks, then ceilings and floors.
+    invalid : list of Invalid
+        The submissions with errors.
+    metric : str
+        What was ranked by.
+    split, signature : str
+        What was measured.
+    how : Intervals
+        How the intervals were made.
+    """
+
+    rows: list[Row]
+    invalid: list[Invalid]
+    metric: str
+    split: str
+    signature: str
+    how: Intervals
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {
+            "metric": self.metric,
+            "split": self.split,
+            "rows": [
+                {
+                    key: list(value) if isinstance(value, tuple) else value
+                    for key, value in asdict(row).items()
+                }
+                for row in self.rows
+            ],
+            "invalid": [asdict(entry) for entry in self.invalid],
+            "signature": self.signature,
+            **self.how.to_dict(),
+        }
+
+
+def leaderboard(
+    folder: Source,
+    gold: Source,
+    *,
+    metric: str = "accuracy",
+    split: str | None = None,
+    intervals: Intervals = INTERVALS,
+    trials: int | None = None,
+) -> Leaderboard:
+    """Return the ranks of all submissions in a folder.
+
+    Parameters
+    ----------
+    folder : path
+        See :func:`~shroom.evaluation.submission_folder.submissions_in`.
+    gold : path
+        What all of them are scored against.
+    metric : str
+        ``accuracy`` or ``rho``; the other one breaks ties.
+    split : str, optional
+        ``val`` or ``test``, where the gold has both.
+    intervals : Intervals
+        How intervals are made, those of ranks by the same resamples.
+    trials : int, optional
+        Of the tests that make the groups; by default as many as the correction needs.
+
+    Raises
+    ------
+    ShroomError
+        Where there is nothing to rank, or several splits would be ranked as one.
+
+    Examples
+    --------
+    >>> import shutil, tempfile
+    >>> from shroom.metrics.intervals import Intervals
+    >>> gold = "shroom/sample/val.model-aware.json"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = shutil.copy(gold, f"{folder}/team7.val.model-aware.json")
+    ...     board = leaderboard(folder, gold, intervals=Intervals(100))
+    >>> [(row.system, row.rank, row.accuracy) for row in board.rows][:1]
+    [('team7', 1, 1.0)]
+    """
+    if metric not in ("accuracy", "rho"):
+        raise ShroomError(f"'{metric}': systems are ranked by accuracy or by rho")
+    verdicts, invalid = checked_entries(folder, gold, split)
+    boards = [each for each in contests(verdicts) if split in (None, each.name.split)]
+    splits = sorted({each.name.split for each in boards})
+    if len(splits) > 1:
+        raise ShroomError(
+            f"{gold}: has gold for {' and '.join(splits)}, which cannot be ranked together; choose "
+            f"one with --split"
+        )
+    if not boards:
+        return Leaderboard([], invalid, metric, split or "", "", intervals)
+    first, second = METRICS if metric == "accuracy" else METRICS[::-1]
+    rows = [
+        row
+        for contest in boards
+        for row in (
+            *_ranked(contest, (first, second), intervals, trials),
+            *_ceilings(contest, gold, intervals),
+            *_floors(contest),
+        )
+    ]
+    of_tracks = joined(contest.signature for contest in boards)
+    return Leaderboard(rows, invalid, metric, splits[0], of_tracks, intervals)
+
+
+def _ranked(
+    contest: Contest,
+    metrics: tuple[Metric, Metric],
+    how: Intervals,
+    trials: int | None,
+) -> list[Row]:
+    """Return the systems' rows in the order of their ranks."""
+    statistics = {metric.name: contest.statistics(metric) for metric in metrics}
+    scores = {metric.name: [metric(rows) for rows in statistics[metric.name]] for metric in metrics}
+    resampled = contest.resampled(metrics, how)
+    placed = places(contest, metrics, resampled, how.confidence)
+
+    def ci(name: str, system: int) -> Interval | None:
+        value = scores[name][system]
+        if value is None or not resampled:
+            return None
+        metric = next(metric for metric in metrics if metric.name == name)
+        row = resampled[name][system]
+        return interval(metric, statistics[name][system], value, row, how)
+
+    order = sorted(
+        range(len(placed)), key=lambda system: (placed[system][0], contest.systems[system])
+    )
+    group = _groups(metrics[0], [statistics[metrics[0].name][i] for i in order], how.seed, trials)
+    return [
+        Row(
+            system=contest.systems[system],
+            track=contest.name.track,
+            kind="system",
+            rank=placed[system][0],
+            rank_ci=placed[system][1],
+            accuracy=scores["accuracy"][system],
+            accuracy_ci=ci("accuracy", system),
+            rho=scores["rho"][system],
+            rho_ci=ci("rho", system),
+            group=int(group[place]),
+            n=contest.gold.n,
+            in_sample=contest.tracks[contest.systems[system]].in_sample,
+        )
+        for place, system in enumerate(order)
+    ]
+
+
+def _groups(
+    metric: Metric, statistics: list[NDArray[Any]], seed: int, trials: int | None
+) -> NDArray[np.int64]:
+    """Return the groups of systems that are given in the order of their ranks."""
+    count = len(statistics)
+    pairs = list(combinations(range(count), 2))
+    if not pairs:
+        return np.ones(count, np.int64)
+    # The least p of the test, times the number of pairs, must still lie well below the level.
+    enough = max(TRIALS, 40 * len(pairs))
+    p = np.nan_to_num(randomisation(metric, statistics, pairs, trials or enough, seed), nan=1.0)
+    table = np.ones((count, count))
+    for (a, b), adjusted in zip(pairs, holm(p)):
+        table[a, b] = table[b, a] = adjusted
+    return groups(table, ALPHA)
+
+
+def _ceilings(contest: Contest, gold: Source, how: Intervals) -> list[Row]:
+    """Return what one annotator scores, where the gold has the annotators' votes."""
+    own = contest.gold.file
+    try:
+        voted, _ = read_votes(own if Path(own).is_file() else gold)
+    except ShroomError:
+        return []
+    same = gold_hash(contest.gold)
+    votes = next((each.votes[each.judged] for each in voted if gold_hash(each.gold) == same), None)
+    if votes is None:
+        return []
+    found = estimated({name: CEILING[name] for name in ("accuracy", "rho")}, votes, how)
+    accuracy, rho = found["accuracy"], found["rho"]
+    return [
+        Row(
+            system="one annotator",
+            track=contest.name.track,
+            kind="ceiling",
+            rank=None,
+            rank_ci=None,
+            accuracy=accuracy.value,
+            accuracy_ci=accuracy.ci,
+            rho=rho.value,
+            rho_ci=rho.ci,
+            group=None,
+            n=contest.gold.n,
+        )
+    ]
+
+
+def _floors(contest: Contest) -> list[Row]:
+    """Return the rows of what needs no model."""
+    rows = []
+    for name, scores in floors(contest.gold).items():
+        kind = "ceiling" if name == "gold label as p" else "floor"
+        of_floor = scores["accuracy"], None, scores["rho"], None
+        rows.append(
+            Row(name, contest.name.track, kind, None, None, *of_floor, None, contest.gold.n)
+        )
+    return rows

@@ -1,0 +1,1 @@
+"""The matrix: detectors against data sets. See :func:`shroom.evaluation.matrix.matrix.evaluate`."""

@@ -1,0 +1,125 @@
+"""The detectors that are evaluated, as a command line names them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import ShroomError
+from shroom.core.version import __version__
+from shroom.detectors.base import REGISTRY
+from shroom.detectors.recipe import Recipe
+from shroom.detectors.training_items import FittedDetector, in_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.detectors.base import Detector
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A detector with its settings.
+
+    Attributes
+    ----------
+    name : str
+        How its row is called.
+    given : str
+        How the user named it.
+    detector : Detector
+        It itself.
+    settings : dict
+        What it was made with.
+    precision : str or None
+        That of its recipe.
+    """
+
+    name: str
+    given: str
+    detector: Detector
+    settings: dict[str, Any]
+    precision: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """What its p depend on: the kit's version, the weights, the settings and files in them.
+
+        A threshold is no part of it, since p do not depend on one.
+        """
+        identity = str(getattr(self.detector, "identity", ""))
+        settings = {k: _content(v) for k, v in self.settings.items() if k != "threshold"}
+        fitted = isinstance(self.detector, FittedDetector)
+        items = self.detector.training_items.digest if fitted else ""  # type: ignore[attr-defined]
+        parts = [__version__, self.detector.name, identity, settings, items]
+        text = json.dumps(parts, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def in_sample(self, datapoints: Sequence[Datapoint]) -> int:
+        """Return for how many of these it answers with a model that has seen them."""
+        return int(in_sample(self.detector, datapoints).sum())
+
+
+def contenders(texts: Iterable[str]) -> list[Contender]:
+    """Return the detectors that ``NAME``, ``NAME=MODEL`` or recipes' files name.
+
+    Raises
+    ------
+    ShroomError
+        Where there is none of a name, it wants a model, or two would have one row.
+
+    Examples
+    --------
+    >>> [one.name for one in contenders(["lexical", "baselines/cross-encoder.toml"])]
+    ['lexical', 'cross-encoder']
+    """
+    found = [_contender(text) for text in texts]
+    names = [one.name for one in found]
+    # The model is named where the detector's name does not tell two of them apart.
+    found = [
+        replace(one, name=f"{one.name}={Path(one.settings['model']).name}")
+        if names.count(one.name) > 1 and one.settings.keys() == {"model"}
+        else one
+        for one in found
+    ]
+    names = [one.name for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ShroomError(
+                f"{name}: is the name of two of the detectors; name each once, recipes by files of "
+                "different names"
+            )
+    return found
+
+
+def _contender(text: str) -> Contender:
+    head, equals, model = text.partition("=")
+    if equals and head in REGISTRY and not model:
+        raise ShroomError(f"{text}: names no model; write {head}=MODEL")
+    if equals and head in REGISTRY:
+        recipe = Recipe(head, head, {"model": model})
+    else:
+        recipe = Recipe.of(text)
+    needs_model = recipe.path is None and recipe.detector in REGISTRY and not equals
+    if needs_model and REGISTRY[recipe.detector].also.startswith("--model"):
+        raise ShroomError(
+            f"{text} needs a model: write {text}=MODEL, a folder, a file or a name on the hub; or "
+            "name a recipe's file with all its settings"
+        )
+    settings = dict(recipe.settings)
+    return Contender(recipe.name, text, recipe.make(), settings, recipe.precision)
+
+
+def _content(value: Any) -> Any:
+    """Return a setting with a digest beside each file that it names."""
+    if isinstance(value, dict):
+        return {key: _content(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_content(item) for item in value]
+    if isinstance(value, str) and Path(value).is_file():
+        return [value, hashlib.sha256(Path(value).read_bytes()).hexdigest()]
+    return value

@@ -1,0 +1,262 @@
+"""Detectors against data sets: each detector's scores on each of them, with intervals."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from shroom.core.problems import InvalidInput, ShroomError
+from shroom.evaluation.matrix.robustness import corrupted, rises, why_not
+from shroom.evaluation.matrix.threshold_tuning import Threshold
+from shroom.inference.run import RUN, Run
+from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
+from shroom.metrics.cluster_bootstrap import clustered
+from shroom.metrics.correlation import RHO
+from shroom.metrics.discrimination import AUROC
+from shroom.metrics.intervals import USUAL, Intervals, estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.evaluation.matrix.datasets import Subject
+    from shroom.evaluation.matrix.detectors import Contender
+    from shroom.evaluation.matrix.prediction_store import Cell, Store
+    from shroom.evaluation.matrix.robustness import Corrupted, Rise
+    from shroom.evaluation.matrix.threshold_tuning import Split
+
+    Interval = tuple[float, float]
+    #: Gives the run for what a label names, as long as the context lasts.
+    Watch = Callable[[str], AbstractContextManager[Run]]
+
+#: What is computed, in this order.
+METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
+NAMES = tuple(metric.name for metric in METRICS)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A detector on a data set.
+
+    Attributes
+    ----------
+    subject : str
+        The data set.
+    in_sample : int
+        How many of its items the detector was fitted on.
+    scores : dict of float or None
+        By metric; ``None`` where it is undefined.
+    intervals : dict of tuple or None
+        Likewise.
+    milliseconds : float or None
+        For each item, as measured when its p were made; ``None`` where that was interrupted.
+    notes : tuple of str
+        What the detector had to say, such as that texts were cut.
+    rises : tuple of Rise
+        How often p rises when a hypothesis is corrupted.
+    """
+
+    subject: str
+    in_sample: int
+    scores: dict[str, float | None]
+    intervals: dict[str, Interval | None]
+    milliseconds: float | None
+    notes: tuple[str, ...] = ()
+    rises: tuple[Rise, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        found: dict[str, Any] = {"dataset": self.subject, "in_sample": self.in_sample}
+        for name, value in self.scores.items():
+            ci = self.intervals[name]
+            found |= {name: value, f"{name}_ci": None if ci is None else list(ci)}
+        found |= {"ms_per_item": self.milliseconds, "notes": list(self.notes)}
+        if self.rises:
+            found["corruptions"] = [rise.to_dict() for rise in self.rises]
+        return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """A detector.
+
+    Attributes
+    ----------
+    detector : str
+        Its name.
+    given : str
+        How the user named it.
+    fingerprint : str
+        What its p depend on, as a digest.
+    threshold : Threshold
+        What its labels go by.
+    cells : tuple of Scores
+        On each data set, in their order.
+    """
+
+    detector: str
+    given: str
+    fingerprint: str
+    threshold: Threshold
+    cells: tuple[Scores, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {
+            "detector": self.detector,
+            "given": self.given,
+            "fingerprint": self.fingerprint,
+            "threshold": self.threshold.to_dict(),
+            "cells": [cell.to_dict() for cell in self.cells],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Detectors against data sets.
+
+    Attributes
+    ----------
+    subjects : tuple of Subject
+        The data sets.
+    rows : tuple of Row
+        The detectors, in the order in which they were named.
+    how : Intervals
+        How intervals were made.
+    split : Split or None
+        What thresholds were tuned on.
+    not_corrupted : dict of str
+        Why a data set has no corruptions; by its name.
+    """
+
+    subjects: tuple[Subject, ...]
+    rows: tuple[Row, ...]
+    how: Intervals
+    split: Split | None
+    not_corrupted: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for json."""
+        return {
+            "datasets": [
+                {
+                    "name": subject.name,
+                    **subject.to_dict(),
+                    "floor": floor(subject),
+                    "not_corrupted": self.not_corrupted.get(subject.name),
+                }
+                for subject in self.subjects
+            ],
+            "rows": [row.to_dict() for row in self.rows],
+            "tuned_on": None if self.split is None else self.split.to_dict(),
+            **self.how.to_dict(),
+        }
+
+
+def evaluate(
+    contenders: Sequence[Contender],
+    subjects: Sequence[Subject],
+    store: Store,
+    *,
+    split: Split | None = None,
+    corrupt: bool = False,
+    how: Intervals = USUAL,
+    watch: Watch = lambda _: nullcontext(RUN),
+) -> Matrix:
+    """Return the scores of each detector on each data set.
+
+    Parameters
+    ----------
+    contenders : sequence of Contender
+        The detectors.
+    subjects : sequence of Subject
+        The data sets.
+    store : Store
+        Keeps p as they are made.
+    split : Split, optional
+        What thresholds are tuned on; by default each detector has its own.
+    corrupt : bool
+        Whether to tell how often p rises when a faithful hypothesis is corrupted.
+    how : Intervals
+        How intervals are made; units are drawn, not items. Corruptions are drawn by its seed.
+    watch : callable
+        Gives the run for what is computed, which a label names.
+    """
+    wanted = [subject for subject in subjects if corrupt and why_not(subject) is None]
+    made = {subject.name: corrupted(subject, how.seed) for subject in wanted}
+    rows = []
+    for contender in contenders:
+        teller = _Teller(contender, store, watch)
+        threshold = Threshold.own(contender.detector)
+        if split is not None:
+            seen = contender.in_sample(split.datapoints) > 0
+            threshold = split.threshold(teller.p("tuning", split.datapoints).p, seen=seen)
+        cells = [teller.scores(subject, threshold, made, how) for subject in subjects]
+        about = contender.name, contender.given, contender.fingerprint
+        rows.append(Row(*about, threshold, tuple(cells)))
+    reasons = {subject.name: why_not(subject) for subject in subjects if corrupt}
+    for name, found in made.items():
+        if not found.datapoints:
+            reasons[name] = f"none of its {found.faithful} faithful items can be corrupted"
+    not_corrupted = {name: why for name, why in reasons.items() if why is not None}
+    return Matrix(tuple(subjects), tuple(rows), how, split, not_corrupted)
+
+
+def floor(subject: Subject) -> dict[str, float | None]:
+    """Return what a system gets that says the more frequent label everywhere.
+
+    Its p is constant, so it has no rank correlation.
+    """
+    n, flagged = len(subject.label), int(subject.label.sum())
+    chance = 0.5 if 0 < flagged < n else None
+    return {
+        "accuracy": max(flagged, n - flagged) / n,
+        "balanced_accuracy": chance,
+        "auroc": chance,
+        "rho": None,
+    }
+
+
+class _Teller:
+    """A detector at work."""
+
+    def __init__(self, contender: Contender, store: Store, watch: Watch) -> None:
+        self._contender, self._store, self._watch = contender, store, watch
+
+    def p(self, of: str, datapoints: Sequence[Any]) -> Cell:
+        """Return the p of datapoints, shape [n]."""
+        label = f"{self._contender.name} on {of}"
+        try:
+            with self._watch(label) as run:
+                return self._store.p(self._contender, datapoints, run)
+        except InvalidInput:
+            raise
+        except ShroomError as error:
+            raise ShroomError(f"{label}: {error}") from error
+
+    def scores(
+        self, subject: Subject, threshold: Threshold, made: dict[str, Corrupted], how: Intervals
+    ) -> Scores:
+        """Return what the detector gets on a subject."""
+        cell = self.p(subject.name, subject.datapoints)
+        found = _scores(subject, threshold, cell, how)
+        found = replace(found, in_sample=self._contender.in_sample(subject.datapoints))
+        bad = made.get(subject.name)
+        if bad is None or not bad.datapoints:
+            return found
+        after = self.p(f"{subject.name}, corrupted", bad.datapoints).p
+        return replace(found, rises=tuple(rises(cell.p, after, bad, subject.unit, how)))
+
+
+def _scores(subject: Subject, threshold: Threshold, cell: Cell, how: Intervals) -> Scores:
+    label = threshold.labels(cell.p, subject.datapoints)
+    columns = (label, cell.p, subject.label, subject.p)
+    scored = [
+        clustered(metric, np.asarray(metric.statistics(*columns)), subject.unit)
+        for metric in METRICS
+    ]
+    scores, intervals = estimates(scored, how)
+    time = None if cell.seconds is None else 1000 * cell.seconds / subject.n
+    return Scores(subject.name, 0, scores, intervals, time, cell.notes)

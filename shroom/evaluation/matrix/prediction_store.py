@@ -1,0 +1,133 @@
+"""The p of detectors on data, kept on disk as they are made, so that nothing is computed twice."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.checksummed_lines import computed_anew, line_of, record_of
+from shroom.core.problems import ShroomError
+from shroom.detectors.training_items import out_of_fold_items
+from shroom.evaluation.matrix.datasets import digest_of
+from shroom.inference.journal import PARTIAL, Journal
+from shroom.inference.run import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.evaluation.matrix.detectors import Contender
+    from shroom.inference.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """What a detector says of some datapoints.
+
+    Attributes
+    ----------
+    p : array, shape [n]
+        In [0, 1], with the six digits that submissions have.
+    seconds : float or None
+        How long it took when they were made, loading included; ``None`` where that was
+        interrupted, so that nothing has measured all of it.
+    notes : tuple of str
+        What the detector had to say, such as that texts were cut.
+    """
+
+    p: NDArray[np.float64]
+    seconds: float | None
+    notes: tuple[str, ...] = ()
+
+
+class Store:
+    """A folder of p, one file for each detector and sequence of datapoints.
+
+    Parameters
+    ----------
+    folder : path
+        Made with the first file.
+    fresh : bool
+        Whether what lies in it counts for nothing; it is then replaced.
+    """
+
+    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+        self.folder = folder
+        self.kept = 0  #: how many files have been taken from the folder
+        self._fresh = fresh
+        self._made: set[str] = set()
+
+    def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
+        """Return the p of datapoints, from the folder or by the detector.
+
+        Raises
+        ------
+        ShroomError
+            Where the detector gives no p in [0, 1] for each of them, or nothing can be written.
+        """
+        key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
+        run = replace(run, precision=run.precision or contender.precision)
+        if run.precision:
+            key = f"{key}-{run.precision}"
+        path = self.folder / f"{key}.json"
+        again = not self._fresh or key in self._made
+        if again and path.exists():
+            known = _read(path, len(datapoints))
+            if known is not None:
+                self.kept += 1
+                return known
+            run.note(computed_anew(path, 1))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ShroomError(f"{self.folder}: cannot be made: {error.strerror}") from error
+        notes: dict[str, None] = {}
+        way_out = "wait for its end, or name another folder with --runs"
+        with Journal.alone(self.folder / f"{key}{PARTIAL}", way_out, resume=again) as journal:
+            if journal.damaged:
+                run.note(computed_anew(journal.path, journal.damaged))
+            resumed = bool(journal.known)
+            began = time.perf_counter()
+            how = replace(run, journal=journal, note=notes.setdefault)
+            unseen = int(out_of_fold_items(contender.detector, datapoints, how).sum())
+            if unseen:
+                how.note(
+                    f"it was fitted on {unseen} of these {len(datapoints)} items; their p are out "
+                    "of fold, and were looked up"
+                )
+            p = contender.detector.predict(datapoints, how)
+            seconds = None if resumed else time.perf_counter() - began
+            found = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
+            content = {"detector": contender.name, **vars(found), "p": found.p.tolist()}
+            write_atomically(path, line_of(content))
+        self._made.add(key)
+        return found
+
+
+def _checked(p: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    found = np.asarray(p, np.float64)
+    if found.shape != (n,) or not np.all((found >= 0) & (found <= 1)):
+        raise ShroomError(f"gave no p from 0 to 1 for each of {n} datapoints")
+    return np.round(found, 6)
+
+
+def _read(path: Path, n: int) -> Cell | None:
+    """Return a cell from its file; ``None`` where that is damaged, or something else."""
+    try:
+        content = record_of(path.read_bytes())
+        seconds = None if content["seconds"] is None else float(content["seconds"])
+        return Cell(
+            _checked(content["p"], n),
+            seconds if seconds is None or math.isfinite(seconds) else None,
+            tuple(map(str, content["notes"])),
+        )
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, ShroomError):
+        return None

@@ -1,0 +1,157 @@
+"""How often a detector's p rises when a faithful hypothesis is made inconsistent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.evaluation.corruption.corrupt import corruptions, is_faithful
+from shroom.evaluation.corruption.names import Rules
+from shroom.evaluation.corruption.registry import METHODS
+from shroom.metrics.base import mean_of
+from shroom.metrics.cluster_bootstrap import clustered, places
+from shroom.metrics.intervals import estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.evaluation.matrix.datasets import Subject
+    from shroom.metrics.intervals import Intervals
+
+#: The methods write English. A data set that is in other languages is left out, for this reason.
+OTHER_LANGUAGES = {
+    "mushroom2025": "it has answers in many languages, and the corruptions are for English",
+    "dreamcatcher": "it is Chinese, and the corruptions are for English",
+}
+#: All methods together.
+ALL = "all"
+
+
+def _risen(
+    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
+) -> NDArray[np.float64]:
+    del label, gold_label
+    return np.asarray((p > gold_p) + (p == gold_p) / 2, np.float64)
+
+
+#: p of the corrupted hypothesis stands for p, that of the faithful one for the gold's.
+RISES = mean_of(
+    "rises",
+    _risen,
+    (0.0, 1.0),
+    about="the share of pairs in which p rises when the hypothesis is corrupted, a tie half one",
+    formula="(1/n) Σ ([p′ᵢ > pᵢ] + ½[p′ᵢ = pᵢ])",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Corrupted:
+    """What the methods make of a subject's faithful datapoints.
+
+    Attributes
+    ----------
+    of : array of int, shape [m]
+        The place of each one's faithful datapoint.
+    method : array of str, shape [m]
+        What made it.
+    datapoints : list of Datapoint
+        The inconsistent ones.
+    faithful : int
+        How many datapoints could be corrupted, if a method knew how.
+    """
+
+    of: NDArray[np.intp]
+    method: NDArray[np.str_]
+    datapoints: list[Datapoint]
+    faithful: int
+
+
+@dataclass(frozen=True)
+class Rise:
+    """How often p rises.
+
+    Attributes
+    ----------
+    method : str
+        Of corrupting; or ``all``.
+    n : int
+        How many pairs there are.
+    share : float
+        In [0, 1]: of pairs in which p rises, a tie half one; 0.5 for p that tells nothing.
+    ci : tuple of float, or None
+        Its interval.
+    """
+
+    method: str
+    n: int
+    share: float | None
+    ci: tuple[float, float] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        ci = None if self.ci is None else list(self.ci)
+        return {"method": self.method, "n": self.n, "share": self.share, "share_ci": ci}
+
+
+def why_not(subject: Subject) -> str | None:
+    """Return why a subject cannot be corrupted, or ``None`` where it can."""
+    return OTHER_LANGUAGES.get(subject.dataset)
+
+
+def corrupted(subject: Subject, seed: int) -> Corrupted:
+    """Return what each method makes of each faithful datapoint.
+
+    Names are found by rules, so that two machines give the same.
+    """
+    faithful = [place for place, point in enumerate(subject.datapoints) if is_faithful(point)]
+    points = [subject.datapoints[place] for place in faithful]
+    made = corruptions(points, seed=seed, recogniser=Rules())
+    return Corrupted(
+        np.array([faithful[one.of] for one in made], np.intp),
+        np.array([one.method for one in made], np.str_),
+        [one.datapoint for one in made],
+        len(faithful),
+    )
+
+
+def rises(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    made: Corrupted,
+    unit: NDArray[np.intp],
+    how: Intervals,
+) -> list[Rise]:
+    """Return how often p rises, for all methods together and for each.
+
+    Parameters
+    ----------
+    before : array, shape [n]
+        The p of the subject's datapoints.
+    after : array, shape [m]
+        Those of the corrupted ones.
+    made : Corrupted
+        What is corrupted, and how.
+    unit : array of int, shape [n]
+        What the subject's datapoints belong to, and are drawn with.
+    how : Intervals
+        How intervals are made.
+    """
+    nothing = np.zeros(len(after))
+    statistics = RISES.statistics(nothing, after, nothing, before[made.of])
+    units = unit[made.of]
+    parts = {ALL: np.ones(len(after), bool)}
+    parts |= {method: made.method == method for method in METHODS}
+    return [_rise(name, statistics[part], units[part], how) for name, part in parts.items()]
+
+
+def _rise(
+    method: str, statistics: NDArray[Any], units: Sequence[Any] | NDArray[Any], how: Intervals
+) -> Rise:
+    by_unit = clustered(RISES, statistics, places(np.asarray(units).tolist()))
+    scores, intervals = estimates([by_unit], how)
+    return Rise(method, len(statistics), scores[RISES.name], intervals[RISES.name])

@@ -1,0 +1,144 @@
+"""Thresholds: a detector's own, or one that is tuned on a split that is not scored."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import ShroomError
+from shroom.metrics.accuracy_by_threshold import (
+    accuracy_by_threshold,
+    balanced_accuracy_by_threshold,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.detectors.base import Detector
+    from shroom.evaluation.matrix.datasets import Subject
+
+#: What a threshold can be tuned for.
+MEASURES = {
+    "balanced_accuracy": balanced_accuracy_by_threshold,
+    "accuracy": accuracy_by_threshold,
+}
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What p is held against to make a label: Hallucination where it is greater.
+
+    Attributes
+    ----------
+    value : float
+        In [0, 1].
+    source : str
+        Where it is from.
+    by_task : dict of float
+        Those of tasks that have one of their own.
+    """
+
+    value: float
+    source: str
+    by_task: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return asdict(self)
+
+    @classmethod
+    def own(cls, detector: Detector) -> Threshold:
+        """Return what a detector has itself."""
+        by_task = {str(task): float(t) for task, t in getattr(detector, "thresholds", {}).items()}
+        return cls(float(detector.threshold), "the detector's own", by_task)
+
+    def labels(self, p: NDArray[np.float64], datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
+        """Return whether each p says Hallucination: shape [n]."""
+        own = [self.by_task.get(point.task.value, self.value) for point in datapoints]
+        return np.asarray(p > np.array(own))
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The datapoints that thresholds are tuned on: none of them is scored.
+
+    Attributes
+    ----------
+    name : str
+        Of the data sets, and what the thresholds are tuned for.
+    datapoints : list of Datapoint
+        As many as there are labels.
+    label : array of bool, shape [n]
+        Whether each is a hallucination.
+    left_out : int
+        How many were not taken, since their hypotheses are also scored.
+    measure : str
+        One of ``MEASURES``.
+    """
+
+    name: str
+    datapoints: list[Datapoint]
+    label: NDArray[np.bool_]
+    left_out: int
+    measure: str
+
+    def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
+        """Return the best threshold of p, shape [n]; of equals the nearest to 0.5.
+
+        Where the detector has ``seen`` the split, its p there are in-sample, and this is said.
+        """
+        found = MEASURES[self.measure](p, self.label)
+        source = f"tuned for {self.measure} on {self.name} (n {len(p)})"
+        source += ", on which the detector was fitted" if seen else ""
+        return Threshold(found.best_threshold, source, {})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what json says of it."""
+        return {
+            "name": self.name,
+            "n": len(self.datapoints),
+            "hallucinations": int(self.label.sum()),
+            "left_out": self.left_out,
+            "tuned_for": self.measure,
+        }
+
+
+def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) -> Split:
+    """Return what thresholds can be tuned on.
+
+    Parameters
+    ----------
+    tuned_on, scored : sequence of Subject
+        What the user named for the one and for the other.
+    measure : str
+        One of ``MEASURES``.
+
+    Raises
+    ------
+    ShroomError
+        Where a file is named for both, or too little remains to tune on.
+    """
+    for one in tuned_on:
+        for other in scored:
+            if one.files & other.files:
+                raise ShroomError(
+                    f"{', '.join(one.paths)}: has a file that is also scored, and thresholds are "
+                    "never tuned on what is scored; name another split to tune on"
+                )
+    known = {point.hyp for subject in scored for point in subject.datapoints}
+    points = [point for subject in tuned_on for point in subject.datapoints]
+    label = np.concatenate([subject.label for subject in tuned_on])
+    free = np.array([point.hyp not in known for point in points])
+    name = " and ".join(f"{one.name} ({', '.join(one.paths)})" for one in tuned_on)
+    if not label[free].any() or label[free].all():
+        raise ShroomError(
+            f"{name}: of its {len(points)} items {len(points) - int(free.sum())} are also scored, "
+            "and the others have no two labels to tell apart; name another split to tune on"
+        )
+    kept = [point for point, ok in zip(points, free) if ok]
+    return Split(name, kept, label[free], len(points) - len(kept), measure)

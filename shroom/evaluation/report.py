@@ -1,0 +1,230 @@
+"""Everything that a report shows of one or more submissions, gathered from checked tracks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import Problems, ShroomError
+from shroom.evaluation.comparison import TRIALS, compare_systems
+from shroom.evaluation.hardest_items import hard_items
+from shroom.evaluation.ranks import places
+from shroom.evaluation.system_report import portrait
+from shroom.evaluation.systems import contests, read
+from shroom.metrics.intervals import USUAL
+from shroom.scoring.scores import METRICS, and_usual, score_checked
+from shroom.scoring.signature import joined
+from shroom.scoring.slices import SLICES, needs_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.core.paths import Source
+    from shroom.evaluation.comparison import Comparison
+    from shroom.evaluation.hardest_items import HardItem
+    from shroom.evaluation.system_report import SystemReport
+    from shroom.evaluation.systems import Contest
+    from shroom.metrics.base import Metric
+    from shroom.metrics.intervals import Intervals
+    from shroom.scoring.scores import TrackScore
+
+#: How many of the hardest items are shown of each track.
+ITEMS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class TrackReport:
+    """All systems on one track.
+
+    Attributes
+    ----------
+    track, split : str
+        As of :class:`~shroom.scoring.scores.TrackScore`.
+    n : int
+        The number of items.
+    gold : str
+        The gold's file.
+    systems : list of SystemReport
+        In the order in which they were given.
+    comparisons : list of Comparison
+        Every pair by every metric; empty for one system.
+    items : list of HardItem
+        The hardest first: by how many systems are wrong, then by how far their p are off.
+    signature : str
+        What was measured.
+    """
+
+    track: str
+    split: str
+    n: int
+    gold: str
+    systems: list[SystemReport]
+    comparisons: list[Comparison]
+    items: list[HardItem]
+    signature: str
+
+    @property
+    def name(self) -> str:
+        """The split and track, as people call them."""
+        return f"{self.split} {self.track}".strip()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json; items by their rows, without the texts."""
+        return {
+            "track": self.track,
+            "split": self.split,
+            "n": self.n,
+            "systems": [system.to_dict() for system in self.systems],
+            "items": [hard.item.to_dict() for hard in self.items],
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a report shows.
+
+    Attributes
+    ----------
+    tracks : list of TrackReport
+        One for each track that any system has.
+    metrics : list of str
+        What was computed, by name.
+    how : Intervals
+        How intervals were made.
+    trials : int
+        Of the tests between systems.
+    warnings : Problems
+        What there is to warn of.
+    unsliced : tuple of str
+        A sentence for each slicing that was asked for and that the gold does not allow.
+    signature : str
+        What was measured.
+    """
+
+    tracks: list[TrackReport]
+    metrics: list[str]
+    how: Intervals
+    trials: int
+    warnings: Problems
+    unsliced: tuple[str, ...]
+    signature: str
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems' names, in the order in which they were given."""
+        return list(dict.fromkeys(each.name for track in self.tracks for each in track.systems))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; undefined as ``None``."""
+        return {
+            "tracks": [track.to_dict() for track in self.tracks],
+            "signature": self.signature,
+            **self.how.to_dict(),
+            "warnings": [*(problem.sentence for problem in self.warnings), *self.unsliced],
+        }
+
+
+def report(
+    submissions: Sequence[Source],
+    gold: Source,
+    *,
+    by: Sequence[str] = SLICES,
+    metrics: Sequence[Metric] = METRICS,
+    intervals: Intervals = USUAL,
+    trials: int = TRIALS,
+    items: int = ITEMS,
+    track: str | None = None,
+) -> Report:
+    """Return what a report shows of submissions.
+
+    Parameters
+    ----------
+    submissions : sequence of path
+        One or more, each a file, a folder or a zip.
+    gold : path
+        What they are held against; no pipe, since it is read again for the texts.
+    by : sequence of str
+        What to slice by; see :func:`shroom.scoring.scores.score`.
+    metrics : sequence of Metric
+        What to compute besides accuracy and rho, which are always there.
+    intervals : Intervals
+        How to make intervals.
+    trials : int
+        Of the tests between systems.
+    items : int
+        How many of the hardest items to keep of each track.
+    track : str, optional
+        ``model-agnostic`` or ``model-aware``, to leave out the other one.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where a submission has errors.
+    ShroomError
+        Where no submission is of the track.
+
+    Examples
+    --------
+    >>> found = report(["shroom/sample"], "shroom/sample")
+    >>> found.systems, [track.name for track in found.tracks]
+    (['sample'], ['val model-agnostic', 'val model-aware'])
+    >>> found.tracks[0].systems[0].confusion
+    Confusion(both=25, only_gold=0, only_system=0, neither=35)
+    """
+    verdicts, _ = read(submissions, gold, texts=needs_texts(by))
+    wanted = and_usual(metrics)
+    scored = {
+        system: score_checked(verdict, by=by, metrics=wanted, intervals=intervals)
+        for system, verdict in verdicts.items()
+    }
+    scores = {
+        (system, result.split, result.track): result
+        for system, score in scored.items()
+        for result in score.results
+    }
+    unsliced = dict.fromkeys(each for score in scored.values() for each in score.unsliced)
+    found = [each for each in contests(verdicts) if track in (None, each.name.track)]
+    if not found:
+        raise ShroomError(f"no submission is of the track {track}")
+    found.sort(key=lambda each: (each.name.split, each.name.track))
+    tracks = []
+    for contest in found:
+        own = [scores[name, contest.name.split, contest.name.track] for name in contest.systems]
+        pairs = []
+        if len(own) > 1:
+            pairs = compare_systems(contest, metrics=wanted, intervals=intervals, trials=trials)
+        tracks.append(
+            TrackReport(
+                track=contest.name.track,
+                split=contest.name.split,
+                n=contest.gold.n,
+                gold=contest.gold.file,
+                systems=_systems(contest, own, wanted, intervals),
+                comparisons=pairs,
+                items=hard_items(contest, gold, items),
+                signature=contest.signature,
+            )
+        )
+    problems = Problems()
+    for verdict in verdicts.values():
+        problems.extend(verdict.problems)
+    of_tracks = joined(each.signature for each in tracks)
+    names = [metric.name for metric in wanted]
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), of_tracks)
+
+
+def _systems(
+    contest: Contest, scores: Sequence[TrackScore], metrics: Sequence[Metric], how: Intervals
+) -> list[SystemReport]:
+    alone = len(scores) == 1
+    resampled = {} if alone else contest.resampled(METRICS, how)
+    placed = places(contest, METRICS, resampled, how.confidence)
+    return [
+        portrait(name, score, contest, metrics, how, None if alone else place)
+        for name, score, place in zip(contest.systems, scores, placed)
+    ]

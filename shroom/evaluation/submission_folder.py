@@ -1,0 +1,151 @@
+"""The submissions in a folder: whose each file is, and which of them cannot be ranked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.evaluation.systems import refuse_piped_gold, system_name
+from shroom.scoring.check import check
+from shroom.scoring.documents import JSON, TABLES
+from shroom.scoring.file_names import Name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shroom.core.paths import Source
+    from shroom.core.problems import Problem
+    from shroom.scoring.check import Checked
+
+_SUFFIXES = (*JSON, ".zip")
+#: What a system that packs folders leaves beside them.
+_JUNK = "__MACOSX"
+
+
+@dataclass(frozen=True)
+class Invalid:
+    """A submission that cannot be ranked, and everything that is wrong with it."""
+
+    system: str
+    problems: list[str]
+
+
+def submissions_in(
+    folder: Source, gold: Source | None = None
+) -> tuple[dict[str, list[Path]], list[Path]]:
+    """Return the submissions of a folder by their systems' names, and what is none of them.
+
+    A folder or a zip is one submission, whatever is in it. Files are named after their systems, as
+    in ``team7.val.model-aware.json``: those of one system belong together. The gold, should it lie
+    in the folder, is no submission.
+
+    Raises
+    ------
+    ShroomError
+        Where the folder is none, has no submission, or is the gold itself.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise ShroomError(f"{folder}: is no folder; name the one that all submissions are in")
+    own = None if gold is None else os.path.realpath(gold)
+    if os.path.realpath(root) == own:
+        raise ShroomError(f"{folder}: is the gold as well; name a folder of submissions, then gold")
+    found: dict[str, list[Path]] = {}
+    others = []
+    for path in sorted(root.iterdir()):
+        if path.name.startswith(".") or path.name == _JUNK:
+            continue
+        if os.path.realpath(path) == own:
+            others.append(path)
+        elif path.is_dir():
+            found.setdefault(path.name, []).append(path)
+        elif _is_submission(path.name) and (path.is_file() or not path.exists()):
+            found.setdefault(system_name(path.name) or path.name, []).append(path)
+        else:
+            others.append(path)
+    if not found:
+        raise ShroomError(
+            f"{folder}: has no submission; put a folder, a zip or a .json file for each into it"
+        )
+    return found, others
+
+
+def _is_submission(name: str) -> bool:
+    """Return whether a file is one by its name; a table has to tell its split and track."""
+    if name.lower().endswith(TABLES):
+        return Name.guess(name) is not None
+    return name.lower().endswith(_SUFFIXES)
+
+
+def checked_entries(
+    folder: Source, gold: Source, split: str | None = None
+) -> tuple[dict[str, Checked], list[Invalid]]:
+    """Return the submissions of a folder that can be ranked, and those that cannot.
+
+    Parameters
+    ----------
+    folder : path
+        See :func:`submissions_in`.
+    gold : path
+        What all of them are held against.
+    split : str, optional
+        The one that is wanted; val or test by default.
+
+    Raises
+    ------
+    InvalidInput
+        Where nothing can be ranked because of the gold.
+    """
+    refuse_piped_gold(gold)
+    splits = (split,) if split in ("trial", "train") else ()
+    valid: dict[str, Checked] = {}
+    invalid = []
+    of_gold: list[Problem] = []
+    for system, paths in submissions_in(folder, gold)[0].items():
+        verdict = _merged([check(path, gold, splits=splits) for path in paths])
+        if verdict.ok and split and all(track.name.split != split for track in verdict.tracks):
+            invalid.append(Invalid(system, [f"{paths[0]}: has nothing of the split {split}"]))
+        elif verdict.ok:
+            valid[system] = verdict
+        else:
+            lines = [line for line in verdict.problems.lines() if not line.startswith("warning: ")]
+            invalid.append(Invalid(system, lines))
+            of_gold += _elsewhere(verdict.problems, paths)
+    if of_gold and not valid:
+        problems = Problems()
+        for each in dict.fromkeys(of_gold):
+            place = {"index": each.index, "id": each.id, "key": each.key}
+            problems.add(each.code, each.file, each.expected, each.found, **place)
+        raise InvalidInput(problems)
+    return valid, invalid
+
+
+def _merged(parts: Sequence[Checked]) -> Checked:
+    """Return the verdict on all files of one system, of which each track may have one."""
+    problems = Problems()
+    first: dict[tuple[str, str], str] = {}
+    for part in parts:
+        problems.extend(part.problems)
+        for track in part.tracks:
+            key, file = (track.name.split, track.name.track), track.predictions.file
+            if key in first:
+                expected = f"one file for the {track.name.track} track"
+                problems.add("file-twice", file, expected, f"another beside {first[key]}")
+            first.setdefault(key, file)
+    return replace(
+        parts[0], problems=problems, tracks=[track for part in parts for track in part.tracks]
+    )
+
+
+def _elsewhere(problems: Iterable[Problem], paths: Sequence[Path]) -> list[Problem]:
+    """Return the errors that are not in a submission's own files, and so in the gold."""
+    return [
+        problem
+        for problem in problems
+        if problem.severity == ERROR
+        and not any(f"{problem.file}/".startswith(f"{path}/") for path in paths)
+    ]

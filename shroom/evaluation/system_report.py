@@ -1,0 +1,207 @@
+"""One system on one track, as a report shows it: its scores, and how its p lie to the gold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.accuracy_by_threshold import accuracy_by_threshold
+from shroom.metrics.contingency import confusion, spread
+from shroom.metrics.reliability import reliability
+from shroom.scoring.slices import group_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.evaluation.systems import Contest
+    from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
+    from shroom.metrics.base import Metric
+    from shroom.metrics.contingency import Confusion, Spread
+    from shroom.metrics.intervals import Interval, Intervals
+    from shroom.metrics.reliability import Reliability
+    from shroom.scoring.scores import TrackScore
+
+    Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+    Place = tuple[int, "tuple[int, int] | None"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A score with its interval, and why either is missing.
+
+    Attributes
+    ----------
+    value : float or None
+        ``None`` where undefined.
+    ci : tuple of float or None
+        ``None`` where undefined, or not asked for.
+    why : str
+        Why ``value`` is undefined; else why ``ci`` is, where it was asked for; else empty.
+    """
+
+    value: float | None
+    ci: Interval | None
+    why: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class SystemReport:
+    """One system on one track.
+
+    Attributes
+    ----------
+    name : str
+        The system.
+    score : TrackScore
+        Its scores.
+    whole : dict of Measured
+        By metric.
+    slices : dict
+        ``{"task": {"DM": (n, {"accuracy": Measured, …}), …}, …}``.
+    confusion : Confusion
+        Of its labels.
+    by_label, by_share : Reliability
+        Of its p, beside the majority's labels and beside the annotators' proportions.
+    thresholds : AccuracyByThreshold
+        Of its p.
+    spread : Spread
+        Of its p.
+    rank : int or None
+        By accuracy, ties by rho; ``None`` for a system alone.
+    rank_ci : tuple of int or None
+        Its interval.
+    """
+
+    name: str
+    score: TrackScore
+    whole: dict[str, Measured]
+    slices: dict[str, dict[str, tuple[int, dict[str, Measured]]]]
+    confusion: Confusion
+    by_label: Reliability
+    by_share: Reliability
+    thresholds: AccuracyByThreshold
+    spread: Spread
+    rank: int | None = None
+    rank_ci: tuple[int, int] | None = None
+
+    @property
+    def in_sample(self) -> int:
+        """How many of the items its detector was fitted on."""
+        return self.score.in_sample
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {
+            "system": self.name,
+            **self.score.to_dict(),
+            "undefined": {name: said.why for name, said in self.whole.items() if said.why},
+            "confusion": self.confusion.to_dict(),
+            "reliability": self.by_label.to_dict(),
+            "best_threshold": self.thresholds.best_threshold,
+            "rank": self.rank,
+            "rank_ci": self.rank_ci and list(self.rank_ci),
+        }
+
+
+def portrait(
+    name: str,
+    score: TrackScore,
+    contest: Contest,
+    metrics: Sequence[Metric],
+    how: Intervals,
+    place: Place | None = None,
+) -> SystemReport:
+    """Return what a report shows of one system.
+
+    Parameters
+    ----------
+    name : str
+        The system.
+    score : TrackScore
+        Its scores, in slices.
+    contest : Contest
+        The system's track, and others.
+    metrics : sequence of Metric
+        Those of the scores.
+    how : Intervals
+        How their intervals were made.
+    place : tuple, optional
+        Its rank among the others and the interval of it, where there are others.
+    """
+    columns = contest.tracks[name].columns
+    label, p, gold_label, gold_p = columns
+    kept = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
+    slices = {}
+    for key, parts in score.slices.items():
+        group = group_of(contest.gold, key)
+        assert group is not None  # noqa: S101 - for mypy; it was sliced by it
+        slices[key] = {
+            word: (part["n"], _measured(part, metrics, how, _some(columns, group.place == number)))
+            for number, (word, part) in enumerate(parts.items())
+        }
+    return SystemReport(
+        name=name,
+        score=score,
+        whole=_measured(score.whole, metrics, how, columns),
+        slices=slices,
+        confusion=confusion(label, gold_label),
+        by_label=reliability(kept, gold_label),
+        by_share=reliability(kept, gold_p),
+        thresholds=accuracy_by_threshold(kept, gold_label),
+        spread=spread(kept, gold_p),
+        rank=place and place[0],
+        rank_ci=place and place[1],
+    )
+
+
+def _some(columns: Columns, mask: NDArray[np.bool_]) -> Columns:
+    label, p, gold_label, gold_p = columns
+    return label[mask], p[mask], gold_label[mask], gold_p[mask]
+
+
+def _measured(
+    scores: Mapping[str, Any], metrics: Sequence[Metric], how: Intervals, columns: Columns
+) -> dict[str, Measured]:
+    """Return each score with its interval, and why one of them is undefined."""
+    found = {}
+    for metric in metrics:
+        value, ci = scores[metric.name], scores.get(f"{metric.name}_ci")
+        why = ""
+        if value is None:
+            why = why_undefined(metric.name, columns)
+        elif ci is None and how.resamples:
+            why = "one item alone" if len(columns[0]) < 2 else "undefined on every resample"
+        found[metric.name] = Measured(value, None if ci is None else (ci[0], ci[1]), why)
+    return found
+
+
+def why_undefined(metric: str, columns: Columns) -> str:
+    """Return why a metric is undefined on items.
+
+    Parameters
+    ----------
+    metric : str
+        Its name.
+    columns : tuple of array, each of shape [n]
+        Label, p, gold label and gold p.
+
+    Examples
+    --------
+    >>> half, one = np.array([0.5, 0.5]), np.array([1, 1])
+    >>> why_undefined("rho", (one, half, one, half)), why_undefined("auroc", (one, half, one, half))
+    ('p is constant', 'the gold has one class only')
+    """
+    _, p, gold_label, gold_p = columns
+    if len(p) < 2:
+        return "one item alone" if len(p) else "no items"
+    if metric == "rho" and np.ptp(p) == 0:
+        return "p is constant"
+    if metric == "rho" and np.ptp(gold_p) == 0:
+        return "the annotators' proportion is constant"
+    if np.ptp(gold_label) == 0:
+        return "the gold has one class only"
+    return "not defined on these items"

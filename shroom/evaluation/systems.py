@@ -1,0 +1,221 @@
+"""Several systems on one track: the same items, the same gold, in the same order."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.metrics.resampling import joint_bootstrap
+from shroom.scoring.check import check
+from shroom.scoring.documents import is_pipe
+from shroom.scoring.file_names import Name
+from shroom.scoring.signature import gold_hash, joined, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.paths import Source
+    from shroom.metrics.base import Metric
+    from shroom.metrics.intervals import Intervals
+    from shroom.scoring.align import Track
+    from shroom.scoring.check import Checked
+    from shroom.scoring.table import Table
+
+
+#: The splits in the order in which they are shown.
+_SPLITS = ("", "trial", "train", "val", "test")
+
+
+@dataclass(eq=False)
+class Contest:
+    """What several systems say of one track.
+
+    Attributes
+    ----------
+    name : Name
+        The split and track.
+    gold : Table
+        What people said.
+    tracks : dict of Track
+        Each system's predictions by its name, aligned with the gold.
+    """
+
+    name: Name
+    gold: Table
+    tracks: dict[str, Track] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems' names."""
+        return list(self.tracks)
+
+    @property
+    def in_sample(self) -> dict[str, int]:
+        """How many of the items each system's detector was fitted on, by its name."""
+        return {system: track.in_sample for system, track in self.tracks.items()}
+
+    @property
+    def signature(self) -> str:
+        """What was measured, with every way of aligning that occurs."""
+        aligned = dict.fromkeys(track.align for track in self.tracks.values())
+        return joined(signature(self.name.track, self.gold, align) for align in aligned)
+
+    def statistics(self, metric: Metric) -> list[NDArray[Any]]:
+        """Return each system's statistics of the items: arrays of shape [n, k]."""
+        return [metric.statistics(*track.columns) for track in self.tracks.values()]
+
+    def add(self, system: str, track: Track) -> None:
+        """Add a system's predictions.
+
+        Raises
+        ------
+        ShroomError
+            Where they are held against another gold, or the system has been added before.
+        """
+        assert track.gold is not None  # noqa: S101 - for mypy; checked against gold
+        if system in self.tracks:
+            before = self.tracks[system].predictions.file
+            raise ShroomError(
+                f"{track.predictions.file}: is of the same system and track as {before}; rename or "
+                f"remove one of them"
+            )
+        if gold_hash(track.gold) != gold_hash(self.gold):
+            raise ShroomError(
+                f"{track.predictions.file}: is scored on other gold ({track.gold.file}) than the "
+                f"others ({self.gold.file}), so it cannot be ranked among them"
+            )
+        self.tracks[system] = track
+
+    def resampled(
+        self, metrics: Sequence[Metric], how: Intervals
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return all systems' scores on the same resamples: ``{metric: [systems, b]}``.
+
+        Empty for no intervals, and for one item, of which every resample is the same.
+        """
+        if not how.resamples or self.gold.n < 2:
+            return {}
+        scored = [(metric, rows) for metric in metrics for rows in self.statistics(metric)]
+        found = joint_bootstrap(scored, how.resamples, how.seed)
+        return {metric.name: part for metric, part in zip(metrics, np.split(found, len(metrics)))}
+
+
+def contests(checked: Mapping[str, Checked]) -> list[Contest]:
+    """Return one contest for each split and track that any system has been checked on.
+
+    Parameters
+    ----------
+    checked : mapping
+        By the systems' names; each without errors, and checked against gold.
+    """
+    entered = [(system, track) for system, verdict in checked.items() for track in verdict.tracks]
+    # A file whose name tells no split is of the one that others, held against its gold, are of.
+    told = {_gold_file(track): track.name for _, track in reversed(entered) if track.name.split}
+    found: dict[tuple[str, str], Contest] = {}
+    for system, track in entered:
+        assert track.gold is not None  # noqa: S101 - for mypy
+        name = track.name if track.name.split else told.get(_gold_file(track), track.name)
+        contest = found.setdefault((name.split, name.track), Contest(name, track.gold))
+        contest.add(system, track)
+    return sorted(
+        found.values(), key=lambda each: (_SPLITS.index(each.name.split), each.name.track)
+    )
+
+
+def _gold_file(track: Track) -> str:
+    return track.gold.file if track.gold else ""
+
+
+def read(
+    submissions: Sequence[Source], gold: Source, *, texts: bool = False
+) -> tuple[dict[str, Checked], Problems]:
+    """Check several submissions, and return them by their names, with all that is wrong.
+
+    The gold's texts are kept where ``texts`` says so.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem of every submission, where any of them has errors.
+    """
+    refuse_piped_gold(gold)
+    verdicts = {
+        name: check(path, gold, texts=texts) for name, path in zip(names(submissions), submissions)
+    }
+    problems = Problems()
+    for verdict in verdicts.values():
+        problems.extend(verdict.problems)
+    if problems.errors:
+        raise InvalidInput(problems)
+    return verdicts, problems
+
+
+def refuse_piped_gold(gold: Source) -> None:
+    """Raise :class:`ShroomError` where the gold is a pipe, which can be read only once."""
+    if is_pipe(gold):
+        raise ShroomError(
+            f"{gold}: the gold is read once for each submission, so it cannot come from a pipe; "
+            f"write it to a file first"
+        )
+
+
+def names(paths: Sequence[Source]) -> list[str]:
+    """Return a short name for each path, each another one.
+
+    A file that is called after its split and track alone is named after its folder.
+
+    Examples
+    --------
+    >>> names(["a/val.model-aware.json", "b/val.model-aware.json", "d/c.zip", "e/c.zip", "a"])
+    ['a', 'b', 'd/c', 'e/c', 'a (2)']
+    """
+    parts = [_parts(path) for path in paths]
+    found: list[str] = []
+    for own in parts:
+        depth = 1
+        others = [other for other in parts if other != own]
+        while depth < len(own) and any(other[-depth:] == own[-depth:] for other in others):
+            depth += 1
+        found.append(_numbered("/".join(own[-depth:]), found))
+    return found
+
+
+def system_name(file: str) -> str:
+    """Return what a file's name says besides split, track and form.
+
+    Examples
+    --------
+    >>> system_name("team7.val.model-aware.v2.json"), system_name("val.model-aware.json")
+    ('team7', '')
+    """
+    name = Name.guess(file)
+    if name is None:
+        return _without_suffix(file)
+    return file[: file.index(f"{name.split}.{name.track}")].rstrip(".-_")
+
+
+def _parts(path: Source) -> list[str]:
+    if os.fspath(path) == "-":
+        return ["pipe"]
+    *folders, last = Path(path).absolute().parts[1:] or ("submission",)
+    own = last if Path(path).is_dir() else system_name(last)
+    return [*folders, own] if own else list(folders) or [last]
+
+
+def _without_suffix(file: str) -> str:
+    for suffix in (".gz", ".json", ".jsonl", ".csv", ".tsv", ".zip"):
+        file = file.removesuffix(suffix)
+    return file
+
+
+def _numbered(name: str, taken: Sequence[str]) -> str:
+    again = (f"{name} ({number})" for number in count(2))
+    return name if name not in taken else next(each for each in again if each not in taken)

@@ -1,0 +1,1 @@
+"""Models are run: in batches, in a precision, over windows, from a cache, resumed."""

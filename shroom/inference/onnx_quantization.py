@@ -1,0 +1,244 @@
+"""Making an ONNX graph fast and small: integer matrices and embeddings, integer arithmetic.
+
+The integers of a matrix are at most 63 in size where the sum of two products has to fit into 16
+bits, as on processors without newer instructions; see :mod:`shroom.inference.weight_packing`.
+
+What flows between the matrices is brought to 8 bits row by row: a token's values depend on no
+other token, nor on which pairs share its batch. For the form of rows see
+:mod:`shroom.inference.activation_quantization`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.inference.activation_quantization import LOW, MIDDLE, plain
+from shroom.inference.weight_packing import in_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from shroom.inference.activation_quantization import Layout
+
+#: Steps to a standard deviation of a matrix, and of a table of embeddings.
+MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
+#: Greatest size of an integer in each.
+MATRIX_MOST, TABLE_MOST = 63, 127
+#: What the graph calls the file of its integers.
+UNPACKED = "weights.bin"
+#: From this version of ONNX's operators on, the axes of a reduction are an input.
+_AXES_AS_INPUT = 18
+#: Smaller constants stay as they are: they cost little.
+_LEAST = 4096
+
+
+def sources(graph: Any, *, small: bool = True) -> dict[str, int]:
+    """Return what the products read that :func:`quantised` replaces: names and numbers of columns.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+    small : bool
+        As for :func:`quantised`.
+    """
+    matrices = {tensor.name: tensor for tensor in graph.initializer if _is_large(tensor, small)}
+    return {
+        node.input[0]: matrices[node.input[1]].dims[0]
+        for node in graph.node
+        if node.op_type == "MatMul" and node.input[1] in matrices
+    }
+
+
+def _is_large(tensor: Any, small: bool) -> bool:  # noqa: FBT001 - as it is called here
+    if tensor.data_type != tensor.FLOAT or len(tensor.dims) != 2:
+        return False
+    return bool(np.prod(tensor.dims) >= (_LEAST if small else 1))
+
+
+def quantised(
+    model: Any,
+    layouts: Mapping[str, Layout] | None = None,
+    *,
+    small: bool = True,
+    most: int = MATRIX_MOST,
+) -> tuple[Any, dict[str, NDArray[np.int8]]]:
+    """Return an ONNX model that computes with integers, and these by name.
+
+    Products with a constant matrix, and look-ups in a constant table, are replaced; whatever else
+    the graph does stays as it is. The integers are the graph's external data, one after the other.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        In float32.
+    layouts : mapping of Layout, optional
+        How rows are brought to 8 bits, for some of the :func:`sources`.
+    small : bool
+        Whether the integers are such that they take few bits on disk. Else they are as fine as
+        ``most`` allows, and tables, which cost no time, stay as they are.
+    most : int
+        The greatest size of an integer in a matrix.
+    """
+    import onnx
+
+    graph = model.graph
+    domains = {domain.domain: domain.version for domain in model.opset_import}
+    rewriting = _Rewriting(graph, layouts or {}, domains.get("", 1), small=small, most=most)
+    nodes = [made for node in graph.node for made in rewriting.of(node)]
+    needed = {name for node in nodes for name in node.input}
+    kept = [
+        tensor
+        for name, tensor in rewriting.constants.items()
+        if name in needed or name not in rewriting.replaced
+    ]
+    inputs = [put for put in graph.input if put.name not in rewriting.replaced]
+    made = onnx.helper.make_graph(
+        nodes, graph.name, inputs, list(graph.output), kept + rewriting.made
+    )
+    imported = {**domains, "com.microsoft": 1}
+    rewritten = onnx.helper.make_model(
+        made,
+        opset_imports=[onnx.helper.make_opsetid(*domain) for domain in imported.items()],
+        ir_version=8,
+        producer_name="shroom-kit",
+    )
+    return rewritten, rewriting.integers
+
+
+class _Rewriting:
+    """The nodes and constants that take the place of those of a graph."""
+
+    def __init__(
+        self, graph: Any, layouts: Mapping[str, Layout], opset: int, *, small: bool, most: int
+    ) -> None:
+        import onnx
+
+        self.onnx, self.opset, self.small, self.most = onnx, opset, small, most
+        self.replaced: set[str] = set()
+        self.constants = {tensor.name: tensor for tensor in graph.initializer}
+        self.made: list[Any] = []
+        self.integers: dict[str, NDArray[np.int8]] = {}
+        self.size = 0
+        self.layouts = {
+            source: layouts.get(source) or plain(k)
+            for source, k in sources(graph, small=small).items()
+        }
+        self.rows: set[str] = set()
+        self._constant("q.least", np.float32(1e-9))
+        self._constant("q.one", np.float32(1))
+        for zero in (MIDDLE, LOW):
+            below, above = plain(0, zero).steps
+            self._constant(f"q.{zero}", np.array(zero, np.uint8))
+            self._constant(f"q.{zero}.above", np.float32(above))
+            self._constant(f"q.{zero}.turned", np.float32(-above / below))
+        if opset >= _AXES_AS_INPUT:
+            self._constant("q.last", np.array([-1], np.int64))
+
+    def of(self, node: Any) -> Iterator[Any]:
+        """Yield what takes a node's place."""
+        if node.op_type == "MatMul" and self._is_large(node.input[1]):
+            yield from self._product(node)
+        elif self.small and node.op_type == "Gather" and self._is_large(node.input[0]):
+            yield from self._look_up(node)
+        else:
+            yield node
+
+    def _is_large(self, name: str) -> bool:
+        return name in self.constants and _is_large(self.constants[name], self.small)
+
+    def _product(self, node: Any) -> Iterator[Any]:
+        """Yield nodes that multiply rows of 8 bits with a matrix of integers."""
+        source, name = node.input[0], node.output[0]
+        steps = MATRIX_STEPS if self.small else None
+        values, sizes = in_steps(self._array(node.input[1]), steps, self.most, axis=0)
+        matrix = self._integers(f"{name}.matrix", values)
+        columns = self._constant(f"{name}.columns", sizes[0])
+        if source not in self.rows:  # once for all products that read them
+            self.rows.add(source)
+            yield from self._rows(source, self.layouts[source])
+        if len(self.layouts[source].added):
+            matrix = yield from self._lengthened(matrix, f"{source}.added", axis=0)
+        zero = f"q.{self.layouts[source].zero}"
+        inputs = [f"{source}.q", matrix, "q.one", columns, zero]
+        yield self._node("MatMulIntegerToFloat", inputs, f"{name}.raw", domain="com.microsoft")
+        yield self._node("Mul", [f"{name}.raw", f"{source}.factors"], name)
+
+    def _rows(self, source: str, layout: Layout) -> Iterator[Any]:
+        """Yield nodes that bring rows to 8 bits."""
+        zero, parts = f"q.{layout.zero}", source
+        added = layout.added
+        if len(added):
+            shares = self._constant(f"{source}.shares", (1 / layout.copies).astype(np.float32))
+            parts = f"{source}.parts"
+            yield self._node("Mul", [source, shares], parts)
+        yield self._reduced("ReduceMax", parts, f"{source}.highest")
+        yield self._reduced("ReduceMin", parts, f"{source}.lowest")
+        yield self._node("Mul", [f"{source}.lowest", f"{zero}.turned"], f"{source}.turned")
+        sizes = [f"{source}.highest", f"{source}.turned", "q.least"]
+        yield self._node("Max", sizes, f"{source}.most")
+        yield self._node("Div", [f"{zero}.above", f"{source}.most"], f"{source}.inverse")
+        yield self._node("Mul", [parts, f"{source}.inverse"], f"{source}.scaled")
+        scaled = f"{source}.scaled"
+        if len(added):
+            self._constant(f"{source}.added", added.astype(np.int32))
+            offsets = self._constant(f"{source}.offsets", layout.offsets)
+            scaled = yield from self._lengthened(scaled, f"{source}.added", axis=-1)
+            yield self._node("Add", [scaled, offsets], f"{source}.shifted")
+            scaled = f"{source}.shifted"
+        yield self._node("QuantizeLinear", [scaled, "q.one", zero], f"{source}.q")
+        yield self._node("Div", [f"{source}.most", f"{zero}.above"], f"{source}.factors")
+
+    def _lengthened(self, name: str, places: str, axis: int) -> Generator[Any, None, str]:
+        """Yield nodes that repeat the columns or rows at some places at the end; return its name.
+
+        Of a constant the runtime does so once, when it reads the graph.
+        """
+        yield self._node("Gather", [name, places], f"{name}.again", axis=axis)
+        yield self._node("Concat", [name, f"{name}.again"], f"{name}.long", axis=axis)
+        return f"{name}.long"
+
+    def _reduced(self, kind: str, rows: str, output: str) -> Any:
+        if self.opset < _AXES_AS_INPUT:
+            return self._node(kind, [rows], output, axes=[-1])
+        return self._node(kind, [rows, "q.last"], output)
+
+    def _look_up(self, node: Any) -> Iterator[Any]:
+        """Yield nodes that take rows of an 8-bit table and bring them back to size."""
+        table, places = node.input
+        name = node.output[0]
+        values, sizes = in_steps(self._array(table), TABLE_STEPS, TABLE_MOST, axis=1)
+        small = self._integers(f"{name}.table", values)
+        steps = self._constant(f"{name}.steps", sizes)
+        float32 = self.onnx.TensorProto.FLOAT
+        yield self._node("Gather", [small, places], f"{name}.int8", axis=0)
+        yield self._node("Cast", [f"{name}.int8"], f"{name}.values", to=float32)
+        yield self._node("Gather", [steps, places], f"{name}.sizes", axis=0)
+        yield self._node("Mul", [f"{name}.values", f"{name}.sizes"], name)
+
+    def _array(self, name: str) -> NDArray[np.float32]:
+        self.replaced.add(name)
+        return np.asarray(self.onnx.numpy_helper.to_array(self.constants[name]), np.float32)
+
+    def _constant(self, name: str, value: Any) -> str:
+        self.made.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def _integers(self, name: str, values: NDArray[np.int8]) -> str:
+        """Return the name of a constant whose bytes lie in the file beside the graph."""
+        proto = self.onnx.TensorProto
+        tensor = proto(name=name, data_type=proto.INT8, dims=values.shape)
+        tensor.data_location = proto.EXTERNAL
+        about = {"location": UNPACKED, "offset": self.size, "length": values.size}
+        for key, value in about.items():
+            tensor.external_data.add(key=key, value=str(value))
+        self.integers[name] = values
+        self.size += values.size
+        self.made.append(tensor)
+        return name
+
+    def _node(self, kind: str, inputs: list[str], output: str, **more: Any) -> Any:
+        return self.onnx.helper.make_node(kind, inputs, [output], name=output, **more)

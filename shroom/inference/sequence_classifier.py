@@ -1,0 +1,267 @@
+"""A transformer that classifies texts or pairs: its files, and its forward pass on a device."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import ShroomError
+from shroom.inference import hub
+from shroom.inference.activation_quantization import TEXTS
+from shroom.inference.batching import batches
+from shroom.inference.forward import greatest, in_integers, of_onnx, of_torch
+from shroom.inference.journal import PARTIAL
+from shroom.inference.machine import threads
+from shroom.inference.precision import Trusted, precisions
+from shroom.inference.result_cache import digest_of, versions
+from shroom.inference.run import over
+from shroom.inference.tokenization import longest, padded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.inference.batching import Item
+    from shroom.inference.precision import Forward
+    from shroom.inference.run import Run
+
+    Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
+
+#: How many items a precision is tried on, and how many tokens at a time, which fit anywhere.
+SAMPLE, SAMPLE_TOKENS = 32, 2048
+#: Models that go over to another attention where texts are short, and positions that are counted
+#: otherwise where they are long.
+_CHANGING, _CHANGING_ROPE = {"big_bird", "bigbird_pegasus"}, {"dynamic", "longrope"}
+#: From how many items on a model is compiled on a GPU.
+MANY = 100_000
+#: From how many items on a faster precision is worth a note.
+HINTED = 100
+
+
+class SequenceClassifier:
+    """Logits of items, by a model of transformers or an ONNX graph of one.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`shroom.inference.hub.KINDS`: what the model was trained as.
+    name : str
+        A folder, a name on the hub, or an ONNX graph's file. Beside that, or in the folder above,
+        are ``config.json`` and the tokenizer's files.
+    revision : str or None
+        A commit, tag or branch of the hub.
+    run : Run
+        Its device, by default the best that is there, and its precision.
+
+    Attributes
+    ----------
+    config, tokenizer
+        Of transformers; the tokenizer is read when it is first asked for.
+    """
+
+    def __init__(self, kind: str, name: str, revision: str | None, run: Run) -> None:
+        self._kind, self._name, self._revision = kind, name, revision
+        self._graph = hub.onnx_file(name)
+        self._folder = name if self._graph is None else _folder(name, self._graph)
+        self.config = hub.config(self._folder, revision)
+        self._identity = self._told()
+        if self._graph is None:
+            self._device = run.device or hub.best_device()
+            tried = precisions(run.precision, self._device)
+        else:
+            self._device = "cpu"
+            tried = _precisions_of_graph(name, run)
+        self._compiled = False
+        clock = None
+        if run.precision == "auto" and self._graph is None:
+            # What other programs take of a CPU does not count.
+            clock = process_time if self._device == "cpu" else perf_counter
+        self._forward = Trusted(self._load, tried, clock=clock, workers=self._workers())
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The tokenizer that lies beside the weights, with the padding that they know."""
+        found = padded(hub.tokenizer(self._folder, self._revision), self.config)
+        if self.config.model_type != "xlnet":  # its score is at the last place
+            found.padding_side = "right"  # places may be counted from the left
+        return found
+
+    @cached_property
+    def room(self) -> int:
+        """The most tokens of an item."""
+        return longest(self.tokenizer, self.config)
+
+    def logits(
+        self, items: Sequence[Item], lengths: Sequence[int], read: Reading, scope: str, run: Run
+    ) -> NDArray[np.float64]:
+        """Return the logits of each item: shape [n, classes].
+
+        Parameters
+        ----------
+        items : sequence of tuple, length n
+            At least one.
+        lengths : sequence of int, length n
+            The tokens of each, at most ``room``.
+        read : callable
+            Makes token arrays of items.
+        scope : str
+            What else the logits depend on, for the journal.
+        run : Run
+            How it is run.
+        """
+        self._compiled = self._of_many(self._device, len(items))
+        self._hint(len(items), run)
+        self._forward.settle([read(part) for part in _sample(items, lengths, run)], run.note)
+        return over(
+            items,
+            lambda batch: self._forward(read(batch)),
+            lengths=lengths,
+            scope=lambda: f"{scope} {self._identity} {self._precision()}",
+            run=run.to(self._device),
+            address=lambda: self._address(scope),
+            workers=self._workers(),
+            precision=lambda: self._forward.precision,
+        )
+
+    def _hint(self, n: int, run: Run) -> None:
+        """Name the fast way, once in a run of many items, where the device has instructions for it.
+
+        By these the forward pass took less than half of float32's time wherever it was measured.
+        """
+        if self._graph or n < HINTED or run.precision or "float32" in run.precisions:
+            return
+        if len(precisions("auto", self._device)) > 1:
+            run.note(
+                "float32 is the default; --precision auto may be over twice as fast on this "
+                "device: it compares faster precisions with float32 and takes the fastest"
+            )
+
+    def _workers(self) -> int:
+        """Return how many batches are computed at a time: one by what computing changes."""
+        # In torch from the start, or where what is tried turns out not to be trusted later.
+        in_torch = self._graph is None
+        changed = self._compiled or _changes(self.config)
+        return 1 if self._device != "cpu" or (in_torch and changed) else threads()
+
+    @staticmethod
+    def _of_many(device: str, n: int) -> bool:
+        """Return whether compiling pays."""
+        return device.startswith("cuda") and n >= MANY
+
+    def _load(self, precision: str) -> Forward:
+        """Return the forward pass in a precision."""
+        if self._graph is not None:
+            told = str(self._graph)
+            if precision == "int8":
+                return in_integers(self._graph, told, self._texts())
+            return of_onnx(told, told)
+        model = hub.model(self._kind, self._name, self._revision, self._device)
+        model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
+        if precision == "int8":
+            from shroom.inference.onnx_export import classifier_graph
+
+            example = self.tokenizer(["a b", "c"], ["d", "e"], padding=True, return_tensors="np")
+            graph = classifier_graph(model, dict(example))
+            return in_integers(graph, self._name, self._texts())
+        dtypes = {"float16": "half", "bfloat16": "bfloat16"}
+        model = getattr(model, dtypes[precision])() if precision in dtypes else model
+        return of_torch(model, compiled=self._compiled)
+
+    def _texts(self) -> list[dict[str, NDArray[Any]]]:
+        """Return what the form of 8-bit rows is chosen by, one pair at a time."""
+        how = {"truncation": True, "max_length": self.room, "return_tensors": "np"}
+        return [dict(self.tokenizer(*pair, **how)) for pair in TEXTS]
+
+    def _told(self) -> str:
+        """Return what tells the weights from others, within a run."""
+        graph = "" if self._graph is None else f" {self._graph.name}"
+        return f"{hub.identity(self._folder, self._revision, self.config)}{graph}"
+
+    @cached_property
+    def _content(self) -> str | None:
+        """What tells the weights from others at any time, unless their files have changed since."""
+        if self._told() != self._identity:
+            return None
+        if self._graph is None:
+            return hub.content(self._name, self._revision)
+        beside = {*self._graph.parent.iterdir(), *Path(self._folder).iterdir()}
+        return digest_of(path for path in beside if path.is_file() and path.suffix != PARTIAL)
+
+    def _precision(self) -> str:
+        """Return what tells the precision from others, on this processor or another."""
+        precision = self._forward.precision
+        return f"int{greatest()}" if precision == "int8" else precision
+
+    def _address(self, scope: str) -> str | None:
+        """Return what the logits depend on beside the item; ``scope`` tells how it is read."""
+        if self._content is None:
+            return None
+        in_torch = self._graph is None and self._forward.precision != "int8"
+        # What is brought to integers here comes from torch as well.
+        runtimes = ["torch"] * (self._graph is None) + ["onnxruntime"] * (not in_torch)
+        about = f"{self._content} {self._precision()} {self.room} {self._device}"
+        used = versions("tokenizers", "transformers", *runtimes)
+        # Within a process the scope may name a folder, which does not matter elsewhere.
+        return f"{scope.replace(self._identity, '')} {about} {used}"
+
+
+def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[list[Item]]:
+    """Return batches of items from the shortest to the longest, evenly spread."""
+    known = dict(zip(items, lengths))
+    ordered = sorted(known, key=known.__getitem__, reverse=True)
+    places = np.unique(np.linspace(0, len(ordered) - 1, SAMPLE).round().astype(int))
+    chosen = [ordered[place] for place in places]
+    found = batches([known[item] for item in chosen], min(run.tokens, SAMPLE_TOKENS))
+    return [[chosen[place] for place in part] for part in found]
+
+
+def _changes(config: Any) -> bool:
+    """Return whether a model of transformers changes itself by the length of what it reads."""
+    parts = list(_dicts(config.to_dict()))
+    # Of each layer type, or of all; by the name that newer versions have, or by both.
+    ropes = [
+        rope
+        for part in parts
+        for key in ("rope_parameters", "rope_scaling")
+        for rope in _dicts(part.get(key))
+    ]
+    kinds = {str(rope.get(key)) for rope in ropes for key in ("rope_type", "type")}
+    models = {str(part.get("model_type")) for part in parts}
+    return bool(models & _CHANGING or kinds & _CHANGING_ROPE)
+
+
+def _dicts(told: object) -> Iterator[dict[Any, Any]]:
+    """Yield a value and all values in it, as far as they are dicts."""
+    if isinstance(told, dict):
+        yield told
+        for value in told.values():
+            yield from _dicts(value)
+
+
+def _folder(name: str, graph: Path) -> str:
+    """Return the folder that has the configuration of a graph."""
+    if not graph.is_file():
+        raise ShroomError(f"{name}: there is no such file")
+    for folder in (graph.parent, graph.parent.parent):
+        if (folder / "config.json").is_file():
+            return str(folder)
+    raise ShroomError(
+        f"{name}: has no config.json beside it or in the folder above; put that of its model "
+        "there, and the tokenizer's files"
+    )
+
+
+def _precisions_of_graph(name: str, run: Run) -> tuple[str, ...]:
+    """Return the precisions of a graph, which has its own, called float32 here."""
+    if run.device not in (None, "cpu"):
+        raise ShroomError(f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}")
+    if run.precision in ("bfloat16", "float16"):
+        raise ShroomError(
+            f"{name}: an ONNX graph has its own precision; --precision can be auto or int8"
+        )
+    return ("int8", "float32") if run.precision == "int8" else ("float32",)

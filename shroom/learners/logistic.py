@@ -1,0 +1,102 @@
+"""A logistic model with weights for each task, fitted on the annotators' proportions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.datapoint import Task
+from shroom.learners.curves import logistic_weights, sigmoid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+    Words = NDArray[np.str_]
+
+TASKS = tuple(task.value for task in Task)
+#: Values of a column that spread no more than this are all the same.
+_ALIKE = 1e-6
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """A logistic model with weights for each task.
+
+    Attributes
+    ----------
+    mean, scale : array, shape [k]
+        How each column is standardised.
+    weights : dict of array, shape [1 + k]
+        Of each task: its intercept, then a weight for each column.
+
+    Examples
+    --------
+    >>> values, tasks = np.array([[0.0], [1.0], [2.0]]), ["DM", "DM", "MT"]
+    >>> model = Logistic.fit(values, tasks, np.array([0.2, 0.4, 1.0]), c=1.0)
+    >>> model.p(values, tasks).round(2).tolist()
+    [0.33, 0.49, 0.78]
+    """
+
+    mean: Values
+    scale: Values
+    weights: dict[str, Values]
+
+    @classmethod
+    def fit(cls, values: Values, tasks: Sequence[str] | Words, p: Values, c: float) -> Logistic:
+        """Fit the weights: those of all tasks together plus a penalised difference for each.
+
+        Each datapoint counts as a hallucination with weight p and as none with weight 1 - p. A task
+        that is not in the data has the common weights.
+
+        Parameters
+        ----------
+        values : array, shape [n, k]
+            The columns.
+        tasks : sequence of str, shape [n]
+            Each datapoint's task.
+        p : array, shape [n]
+            The annotators' proportions.
+        c : float
+            The inverse strength of the L2 penalty, which all but the common intercept have.
+        """
+        mean, scale = values.mean(axis=0), values.std(axis=0)
+        scale = np.where(scale > _ALIKE, scale, 1.0)
+        rows = np.column_stack((np.ones(len(values)), (values - mean) / scale))
+        design = np.hstack([rows, *[rows * (np.asarray(tasks) == task)[:, None] for task in TASKS]])
+        penalty = np.full(design.shape[1], 1 / c)
+        penalty[0] = 1e-9  # the common intercept is free
+        found = logistic_weights(design, p, penalty).reshape(1 + len(TASKS), -1)
+        return cls(mean, scale, dict(zip(TASKS, found[0] + found[1:])))
+
+    def p(self, values: Values, tasks: Sequence[str] | Words) -> Values:
+        """Return p(Hallucination) of each row: shape [n]."""
+        weights = np.array([self.weights[task] for task in tasks]).reshape(len(values), -1)
+        logits = weights[:, 0] + ((values - self.mean) / self.scale * weights[:, 1:]).sum(axis=1)
+        return sigmoid(logits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as json could write it."""
+        weights = {task: own.tolist() for task, own in self.weights.items()}
+        return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "weights": weights}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], k: int) -> Logistic:
+        """Return what :meth:`to_dict` wrote, for k columns; ``ValueError`` if it is none."""
+        mean, scale = numbers(content["mean"], k), numbers(content["scale"], k)
+        if not (scale > 0).all():
+            raise ValueError("a scale is not positive")
+        weights = {task: numbers(content["weights"][task], k + 1) for task in TASKS}
+        return cls(mean, scale, weights)
+
+
+def numbers(values: Sequence[float], n: int) -> Values:
+    """Return what a file says as n finite numbers; ``ValueError`` if it is something else."""
+    found = np.array(values, np.float64)
+    if found.shape != (n,) or not np.isfinite(found).all():
+        raise ValueError(f"expected {n} numbers")
+    return found

@@ -1,0 +1,113 @@
+"""Any metric of items, resampled by the units that they belong to.
+
+The segments of a response or the turns of a dialogue are not independent, so intervals of their
+score draw whole responses: an item then counts as often as its unit was drawn. That is the item
+metric under other weights, so it needs no second implementation of any metric.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.resampling import CHUNK, chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.metrics.base import Metric
+
+    Floats = NDArray[np.float64]
+
+
+def places(units: Sequence[Hashable]) -> NDArray[np.intp]:
+    """Return the number of each item's unit, counted from 0 in the order of first appearance.
+
+    Parameters
+    ----------
+    units : sequence of hashable, length n
+        What each item belongs to.
+
+    Examples
+    --------
+    >>> places(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    """
+    number: dict[Hashable, int] = {}
+    return np.array([number.setdefault(unit, len(number)) for unit in units], np.intp)
+
+
+def clustered(
+    metric: Metric, statistics: NDArray[Any], unit: NDArray[np.intp]
+) -> tuple[Metric, NDArray[np.intp]]:
+    """Return a metric of units, and its statistics, as :func:`~.intervals.estimates` takes them.
+
+    Under weights of units, its score is that of ``metric`` where each item has its unit's weight.
+
+    Parameters
+    ----------
+    metric : Metric
+        Of items.
+    statistics : array, shape [n, k]
+        The items' statistics.
+    unit : array of int, shape [n]
+        The unit of each item, in [0, g), each occurring; see :func:`places`.
+
+    Returns
+    -------
+    metric : Metric
+        Of units, and of these statistics alone. An influence is the sum of the items'. Tests that
+        exchange the outputs of two systems have to exchange items, so ``exchange`` is ``None``.
+    rows : array of int, shape [g, 1]
+        The units' numbers. Some of the rows are the units of a slice.
+
+    References
+    ----------
+    A. Davison and D. Hinkley (1997), "Bootstrap Methods and their Application", section 3.8.
+
+    Examples
+    --------
+    >>> from shroom.metrics.classification import ACCURACY
+    >>> right = np.array([[1.0], [0.0], [1.0], [1.0]])
+    >>> by_unit, rows = clustered(ACCURACY, right, np.array([0, 0, 1, 1]))
+    >>> by_unit(rows), by_unit.score(rows, np.array([[2.0, 0.0]])).tolist()
+    (0.75, [0.5])
+    """
+    size = int(unit.max()) + 1 if len(unit) else 0
+
+    def score(rows: NDArray[np.intp], weights: Floats) -> Floats:
+        # The items' weights are made in pieces: there may be many more items than units.
+        found, start = [np.empty(0)], 0
+        for count in chunks(len(unit), len(weights), CHUNK):
+            drawn = _by_unit(rows[:, 0], weights[start : start + count], size)
+            found.append(metric.score(statistics, np.take(drawn, unit, axis=1)))
+            start += count
+        return np.concatenate(found)
+
+    def influence(rows: NDArray[np.intp]) -> Floats:
+        assert metric.influence is not None  # noqa: S101 - for mypy
+        there = np.flatnonzero(np.isin(unit, rows[:, 0]))
+        moved = metric.influence(statistics[there])
+        return np.asarray(np.bincount(unit[there], moved, size)[rows[:, 0]])
+
+    by_unit = replace(
+        metric,
+        score=score,
+        influence=None if metric.influence is None else influence,
+        exchange=None,
+        joint=None,
+    )
+    return by_unit, np.arange(size)[:, None]
+
+
+def _by_unit(rows: NDArray[np.intp], weights: Floats, size: int) -> Floats:
+    """Return the weight of every unit, shape [b, size], where some rows have been chosen."""
+    if np.array_equal(rows, np.arange(size)):
+        return weights
+    found = np.zeros((size, len(weights)))
+    np.add.at(found, rows, weights.T)
+    return found.T

@@ -1,0 +1,215 @@
+"""Metrics of marked spans of characters: IoU and rho of each text, and of many texts their means.
+
+The conventions are those of the organisers' program of SemEval-2025 Task 3, to the last case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.base import mean_of
+from shroom.metrics.span_arrays import Cells, Spans
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.metrics.base import Metric
+
+    Floats = NDArray[np.float64]
+
+
+def everything(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
+    """Return the spans of the floor that marks every character of every text.
+
+    Examples
+    --------
+    >>> everything([9, 3]).end.tolist()
+    [9, 3]
+    """
+    ends = np.array(lengths, np.int64)
+    n = len(ends)
+    return Spans(ends, np.arange(n), np.zeros(n, np.int64), ends, np.ones(n))
+
+
+def nothing(lengths: Sequence[int]) -> Spans:
+    """Return the spans of the floor that marks no character: none.
+
+    Examples
+    --------
+    >>> len(nothing([9, 3]).end)
+    0
+    """
+    return Spans.of([[] for _ in lengths], lengths)
+
+
+#: The systems that know nothing, by the names that reports give them.
+FLOORS = {"flag everything": everything, "flag nothing": nothing}
+
+
+def iou(predicted: Spans, gold: Spans) -> Floats:
+    """Return the intersection over union of the marked characters of each text.
+
+    Probabilities do not matter. What a span marks beyond the end of its text is part of the
+    union, as in the organisers' program, so it counts as wrong.
+
+    Parameters
+    ----------
+    predicted, gold : Spans
+        Of the same n texts in the same order.
+
+    Returns
+    -------
+    array, shape [n]
+        In [0, 1]; 1 where neither side marks a character.
+
+    Raises
+    ------
+    ValueError
+        Where the sides are not about texts of the same lengths.
+
+    References
+    ----------
+    Vázquez et al. (2025), "SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on
+    Hallucinations and Related Observable Overgeneration Mistakes", section 4, and its program.
+
+    Examples
+    --------
+    >>> gold = Spans.of([[(0, 4)], [], []], lengths=[9, 3, 3])
+    >>> iou(Spans.of([[(2, 4), (5, 7)], [], [(0, 1)]], lengths=[9, 3, 3]), gold).tolist()
+    [0.3333333333333333, 1.0, 0.0]
+    """
+    cells = Cells(predicted, gold)
+    marked = [cells.marked(side) for side in (predicted, gold)]
+    union = cells.sums(marked[0] | marked[1])
+    shared = cells.sums(marked[0] & marked[1])
+    return np.divide(shared, union, out=np.ones(len(union)), where=union > 0)
+
+
+def rho(predicted: Spans, gold: Spans) -> Floats:
+    """Return Spearman's correlation of the characters' probabilities in each text.
+
+    A character outside all spans has probability 0, one in several spans that of the last. What
+    lies beyond the end of a text does not count. Where rho is undefined, because a side is
+    constant (to eight digits) or the text empty, it is 1 if both sides are, else 0.
+
+    Parameters
+    ----------
+    predicted, gold : Spans
+        Of the same n texts in the same order.
+
+    Returns
+    -------
+    array, shape [n]
+        In [-1, 1]. Ties have their average rank; it equals scipy's to 1e-12.
+
+    Raises
+    ------
+    ValueError
+        Where the sides are not about texts of the same lengths.
+
+    References
+    ----------
+    As of :func:`iou`.
+
+    Examples
+    --------
+    >>> gold = Spans.of([[(0, 2, 1.0), (2, 4, 0.5)], []], lengths=[6, 3])
+    >>> rho(Spans.of([[(0, 2, 0.9), (3, 4, 0.2)], []], lengths=[6, 3]), gold).round(4).tolist()
+    [0.9037, 1.0]
+    """
+    predicted, gold = predicted.within(), gold.within()
+    # The whole texts cut cells too, so that what no span marks is in one.
+    cells = Cells(predicted, gold, everything(gold.lengths))
+    sides = [cells.painted(side) for side in (predicted, gold)]
+    varied = [cells.varied(values) for values in sides]
+    x, y = (cells.rank_deviations(values) for values in sides)
+    sxy, sxx, syy = (cells.sums(a * b) for a, b in ((x, y), (x, x), (y, y)))
+    both = varied[0] & varied[1]
+    agreed = (varied[0] == varied[1]).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(both, np.clip(sxy / np.sqrt(sxx * syy), -1, 1), agreed)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What one side marks in n texts.
+
+    Attributes
+    ----------
+    hard : Spans
+        The characters that are marked, for IoU.
+    soft : Spans
+        With probabilities, for rho.
+    """
+
+    hard: Spans
+    soft: Spans
+
+    @classmethod
+    def alike(cls, spans: Spans) -> Marks:
+        """Return marks whose hard and soft spans are the same, as those of the floors."""
+        return cls(spans, spans)
+
+
+def scored(predicted: Marks, gold: Marks) -> list[tuple[Metric, Floats]]:
+    """Return each metric with the statistics of the texts, of which it is the mean.
+
+    From these :func:`~.intervals.estimates` makes scores and intervals, resampling texts.
+
+    Parameters
+    ----------
+    predicted, gold : Marks
+        Of the same n texts in the same order.
+
+    Returns
+    -------
+    list of (Metric, array of shape [n, 1])
+        Of :data:`IOU` and :data:`RHO`.
+
+    Examples
+    --------
+    >>> gold = Marks.alike(Spans.of([[(0, 4)], []], lengths=[9, 3]))
+    >>> floor = Marks.alike(everything([9, 3]))
+    >>> {metric.name: metric(values) for metric, values in scored(floor, gold)}
+    {'iou': 0.2222222222222222, 'rho': 0.5}
+    """
+    sides: Any = (predicted.hard, predicted.soft, gold.hard, gold.soft)
+    return [(metric, metric.statistics(*sides)) for metric in (IOU, RHO)]
+
+
+def _iou_of_columns(hard: Any, soft: Any, gold_hard: Any, gold_soft: Any) -> Floats:
+    del soft, gold_soft
+    return iou(hard, gold_hard)
+
+
+def _rho_of_columns(hard: Any, soft: Any, gold_hard: Any, gold_soft: Any) -> Floats:
+    del hard, gold_hard
+    return rho(soft, gold_soft)
+
+
+_REFERENCE = "Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM"
+
+#: The mean of the texts' IoU. Its statistics are made of spans, hard ones in the place of labels.
+IOU = mean_of(
+    "iou",
+    _iou_of_columns,
+    (0.0, 1.0),
+    about="the mean over texts of the intersection over union of their marked characters",
+    formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|, 1 where both are empty",
+    reference=_REFERENCE,
+)
+
+#: The mean of the texts' rho, made of soft spans in the place of p.
+RHO = mean_of(
+    "rho",
+    _rho_of_columns,
+    (-1.0, 1.0),
+    about="the mean over texts of Spearman's correlation of their characters' probabilities",
+    formula="(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; a constant side: 1 if both are, else 0",
+    reference=_REFERENCE,
+)

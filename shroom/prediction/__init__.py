@@ -1,0 +1,1 @@
+"""From detectors to submissions: runs and their records, ensembles, calibration."""

@@ -1,0 +1,1 @@
+"""Calibrating a submission's p."""

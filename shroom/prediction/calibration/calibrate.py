@@ -1,0 +1,230 @@
+"""Calibrating a submission: a calibrator and a threshold for each track, fitted and applied.
+
+What is fitted is never scored on the data that it was fitted on, unless somebody insists: figures
+on those data are of p that was calibrated out of fold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import ShroomError
+from shroom.learners.calibrators import METHODS
+from shroom.metrics.accuracy_by_threshold import USUAL, accuracy_by_threshold
+from shroom.prediction.calibration.fitted import Fitted, rows_hash
+from shroom.prediction.calibration.quality import Calibration, Quality, TrackQuality
+from shroom.scoring.in_sample import refuse
+from shroom.scoring.signature import gold_hash, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.learners.calibrators import Calibrator
+    from shroom.scoring.align import Track
+
+    Floats = NDArray[np.float64]
+
+#: How a figure's calibrator was fitted, as signatures have it.
+IN_SAMPLE = "in-sample"
+ELSEWHERE = "other-gold"
+
+
+@dataclass(frozen=True)
+class How:
+    """How to fit.
+
+    Attributes
+    ----------
+    method : str
+        One of ``METHODS``.
+    threshold : bool
+        Whether to fit a threshold, too; 0.5 otherwise.
+    folds : int
+        Of the cross-validation; fewer where there are fewer items.
+    seed : int
+        Of the division into folds.
+    in_sample : bool
+        Whether to score on the very data that are fitted on, instead of out of fold.
+    """
+
+    method: str = "platt"
+    threshold: bool = True
+    folds: int = 10
+    seed: int = 0
+    in_sample: bool = False
+
+
+def fit(tracks: Sequence[Track], how: How = How()) -> tuple[dict[str, Fitted], Calibration]:
+    """Return what calibrates each track, and how well what is fitted so does on unseen items.
+
+    Parameters
+    ----------
+    tracks : sequence of Track
+        Checked and aligned with their gold; one of each kind.
+    how : How
+        How to fit.
+
+    Returns
+    -------
+    fitted : dict of Fitted
+        By track.
+    figures : Calibration
+        Out of fold, unless ``how`` says in-sample.
+
+    Raises
+    ------
+    ShroomError
+        Where two files are of one track, p does not rise with the gold, or the detector was
+        fitted on these items and ``how`` does not say in-sample.
+
+    Examples
+    --------
+    >>> from shroom.scoring.check import check
+    >>> fitted, figures = fit(check("shroom/sample", "shroom/sample").tracks)
+    >>> sorted(fitted)
+    ['model-agnostic', 'model-aware']
+    >>> figures.results[0].fit
+    'out-of-fold.10'
+    """
+    names = [track.name.track for track in tracks]
+    if len(set(names)) < len(names):
+        listed = ", ".join(str(track.name) for track in tracks)
+        raise ShroomError(
+            f"a calibrator is fitted on one file for each track, and these are {listed}; name "
+            "those of one split"
+        )
+    if not how.in_sample:
+        refuse(tracks, "a calibrator", ", or say --in-sample")
+    results = [_fit_track(track, how) for track in tracks]
+    return {result.track: result.fitted for result in results}, Calibration(results)
+
+
+def apply(fitted: Fitted, track: Track, *, in_sample: bool = False) -> TrackQuality:
+    """Return how good a track is before and after calibration.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        What calibrates it.
+    track : Track
+        Checked and aligned with its gold.
+    in_sample : bool
+        Whether to score on the gold that it was fitted on, too.
+
+    Raises
+    ------
+    ShroomError
+        Where it was fitted on this gold, and ``in_sample`` is not said.
+    """
+    assert track.gold is not None  # noqa: S101 - for mypy; aligned tracks have gold
+    known = fitted.was_fitted_on(track.gold)
+    if known and not in_sample:
+        raise ShroomError(
+            f"{track.gold.file}: is the gold that the calibrator was fitted on "
+            f"({fitted.gold}), so a score on it says little; fitting it has shown cross-validated "
+            "figures; give other gold or none, or say --in-sample"
+        )
+    label, p, gold_label, gold_p = track.columns
+    before = Quality.of(label == 1, p, gold_label, gold_p)
+    after = Quality.of(*fitted(p), gold_label, gold_p)
+    return _quality(track, fitted, before, after, IN_SAMPLE if known else ELSEWHERE)
+
+
+def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], how: How) -> tuple[Calibrator, float]:
+    """Return a calibrator and a threshold.
+
+    Parameters
+    ----------
+    p, y : array, shape [n]
+        A system's p, and the annotators' proportions, which the calibrator is fitted to.
+    gold_label : array, shape [n]
+        Their majority, which the threshold is fitted to: the best one for the calibrated p.
+    how : How
+        How to fit.
+
+    Examples
+    --------
+    >>> p, y = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 0.2, 0.8, 1.0])
+    >>> fitted_on(p, y, y > 0.5, How("none"))
+    (Unchanged(), 0.25)
+    """
+    calibrator: Calibrator = METHODS[how.method].fitted(p, y)
+    if not how.threshold:
+        return calibrator, USUAL
+    return calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold
+
+
+def out_of_fold(
+    p: Floats, y: Floats, gold_label: NDArray[Any], how: How
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Return labels and p, each calibrated by what was fitted on the other folds.
+
+    Parameters
+    ----------
+    p, y, gold_label, how
+        As of :func:`fitted_on`, with at least two items.
+
+    Returns
+    -------
+    label, p : array, shape [n]
+    """
+    folds = np.arange(len(p)) % min(how.folds, len(p))
+    folds = np.random.default_rng(how.seed).permutation(folds)
+    label, calibrated = np.empty(len(p), bool), np.empty(len(p))
+    for fold in range(int(folds.max()) + 1):
+        held, rest = folds == fold, folds != fold
+        calibrator, threshold = fitted_on(p[rest], y[rest], gold_label[rest], how)
+        calibrated[held] = calibrator(p[held])
+        label[held] = calibrated[held] > threshold
+    return label, calibrated
+
+
+def _fit_track(track: Track, how: How) -> TrackQuality:
+    gold = track.gold
+    assert gold is not None  # noqa: S101 - for mypy; aligned tracks have gold
+    label, p, gold_label, y = track.columns
+    file = track.predictions.file
+    calibrator, threshold = fitted_on(p, y, gold_label, how)
+    if how.method != "none" and (why := _why_flat(p, y, calibrator)):
+        raise ShroomError(f"{file}: {why}")
+    fitted = Fitted(calibrator, threshold, gold.n, gold_hash(gold), rows_hash(gold))
+    before = Quality.of(label == 1, p, gold_label, y)
+    if how.in_sample:
+        return _quality(track, fitted, before, Quality.of(*fitted(p), gold_label, y), IN_SAMPLE)
+    if gold.n < 2:
+        raise ShroomError(f"{file}: one item cannot be cross-validated; give more of them")
+    made = Quality.of(*out_of_fold(p, y, gold_label, how), gold_label, y)
+    # Each fold has a curve of its own, and p from several curves has no order of one system.
+    after = made.with_order_of(before if calibrator.keeps_order else None)
+    kind = f"out-of-fold.{min(how.folds, gold.n)}"
+    return _quality(track, fitted, before, after, kind)
+
+
+def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
+    """Return why a calibrator is of no use; nothing where it is of some."""
+    if np.ptp(p) == 0:
+        return "p is the same everywhere, so there is nothing to calibrate; give each item its own"
+    if np.ptp(y) == 0:
+        return "the annotators' proportion is the same everywhere, so there is nothing to fit to"
+    if calibrator.rises:
+        return ""
+    return (
+        "p does not rise with the annotators' proportion, and a calibrator never turns p round; "
+        "check that p is that of Hallucination (if it is not, use 1 - p) and that the gold is right"
+    )
+
+
+def _quality(
+    track: Track, fitted: Fitted, before: Quality, after: Quality, kind: str
+) -> TrackQuality:
+    gold = track.gold
+    assert gold is not None  # noqa: S101 - for mypy
+    parts = f"calibration:{fitted.calibrator.method}", f"fit:{kind}"
+    told = signature(track.name.track, gold, track.align, *parts)
+    name, seen = track.name, track.in_sample
+    return TrackQuality(name.track, name.split, gold.n, fitted, before, after, told, seen)

@@ -1,0 +1,126 @@
+"""What was fitted for a track, and its file: json that tells on what, and what it is worth."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import ShroomError, show
+from shroom.core.version import __version__
+from shroom.learners.calibrators import METHODS
+from shroom.prediction.calibration.fitted import Fitted
+from shroom.scoring.file_names import TRACKS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shroom.prediction.calibration.quality import Calibration
+    from shroom.scoring.align import Track
+
+    Floats = NDArray[np.float64]
+
+#: The key that tells what the file is, and the form that this version writes and reads.
+KEY, FORM = "shroom_calibrator", 1
+
+
+def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
+    """Return what calibrates a track.
+
+    Where neither a file's name nor gold tells the track, a calibrator of one track serves.
+
+    Raises
+    ------
+    ShroomError
+        Where there is none for it, or the track cannot be told.
+    """
+    file, wanted, known = track.predictions.file, track.name.track, " and ".join(fitted)
+    if not track.name.split and track.gold is None:
+        if len(fitted) == 1:
+            return next(iter(fitted.values()))
+        raise ShroomError(
+            f"{file}: its name does not tell the track, and the calibrator holds {known}; call it "
+            "test.model-aware.json or the like"
+        )
+    if wanted not in fitted:
+        raise ShroomError(
+            f"{file}: is of {wanted}, and the calibrator was fitted on {known}; fit one on {wanted}"
+        )
+    return fitted[wanted]
+
+
+def text_of(calibration: Calibration) -> str:
+    """Return the file's text for what was fitted, with its figures."""
+    tracks = {
+        result.track: {
+            **result.to_dict(),
+            "gold": result.fitted.gold,
+            "rows": result.fitted.rows,
+        }
+        for result in calibration.results
+    }
+    content = {KEY: FORM, "shroom": __version__, "tracks": tracks}
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def fitted_in(text: str, file: str) -> dict[str, Fitted]:
+    """Return what a file holds, by track.
+
+    Parameters
+    ----------
+    text : str
+        What stands in the file.
+    file : str
+        How messages name it.
+
+    Raises
+    ------
+    ShroomError
+        Where it is no calibrator, or one that cannot be used.
+
+    Examples
+    --------
+    >>> fitted_in("[]", "x.json")
+    Traceback (most recent call last):
+    shroom.core.problems.ShroomError: x.json: is no calibrator of `shroom calibrate`
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ShroomError(f"{file}: is no calibrator of `shroom calibrate`: not json") from error
+    if not isinstance(content, dict) or KEY not in content:
+        raise ShroomError(f"{file}: is no calibrator of `shroom calibrate`")
+    if content[KEY] != FORM:
+        raise ShroomError(
+            f"{file}: is a calibrator of form {show(content[KEY])}, and this version reads form "
+            f"{FORM}; fit it again"
+        )
+    tracks = content.get("tracks")
+    if not isinstance(tracks, dict) or not tracks or not set(tracks) <= set(TRACKS):
+        raise ShroomError(f"{file}: holds no calibrators of {' and '.join(TRACKS)}; fit it again")
+    return {name: _fitted(one, f"{file}: {name}") for name, one in tracks.items()}
+
+
+def _fitted(content: Any, place: str) -> Fitted:
+    try:
+        kind = METHODS[content["method"]]
+        return Fitted(
+            calibrator=kind.from_dict(content["calibrator"]),
+            threshold=_share(content["threshold"]),
+            n=int(content["n"]),
+            gold=str(content["gold"]),
+            rows=str(content["rows"]),
+        )
+    except KeyError as error:
+        why = f"{error.args[0]} is missing or unknown"
+    except (TypeError, ValueError, OverflowError) as error:
+        why = str(error)
+    raise ShroomError(f"{place}: is damaged ({why}); fit it again")
+
+
+def _share(number: Any) -> float:
+    if not 0 <= float(number) <= 1:  # nan is not, either
+        raise ValueError("the threshold is not in [0, 1]")
+    return float(number)

@@ -1,0 +1,177 @@
+"""How good probabilities and labels are, before calibration and after it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shroom.metrics.accuracy_by_threshold import USUAL
+from shroom.metrics.brier_decomposition import brier_decomposition
+from shroom.metrics.calibration import log_loss
+from shroom.metrics.classification import accuracy
+from shroom.metrics.correlation import rho
+from shroom.metrics.discrimination import auroc, average_precision
+from shroom.metrics.reliability import BINS, reliability
+from shroom.scoring.signature import joined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shroom.prediction.calibration.fitted import Fitted
+
+    Figures = dict[str, "float | None"]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The figures against the gold labels, and against the annotators' proportions.
+
+    Attributes
+    ----------
+    label : dict
+        ``brier``, its ``reliability``, ``resolution``, ``uncertainty`` and ``within_bins``,
+        ``log_loss``, ``ece``, ``mce`` and both in bins of equal mass (``ece_mass``,
+        ``mce_mass``), ``auroc``, ``average_precision``, ``accuracy`` of the labels, and
+        ``accuracy_at_half``, of p > 0.5; ``None`` where undefined.
+    proportion : dict
+        The same where they make sense, and ``rho``.
+    """
+
+    label: Figures
+    proportion: Figures
+
+    def with_order_of(self, other: Quality | None) -> Quality:
+        """Return these figures, those of order being the other's, or undefined without one."""
+        label, proportion = dict(self.label), dict(self.proportion)
+        for figures, name in ((label, "auroc"), (label, "average_precision"), (proportion, "rho")):
+            figures[name] = None
+            if other is not None:
+                figures[name] = (other.label if figures is label else other.proportion)[name]
+        return Quality(label, proportion)
+
+    @classmethod
+    def of(
+        cls,
+        label: NDArray[Any],
+        p: NDArray[Any],
+        gold_label: NDArray[Any],
+        gold_p: NDArray[Any],
+    ) -> Quality:
+        """Return the figures of labels and p.
+
+        Parameters
+        ----------
+        label, p, gold_label, gold_p : array, shape [n]
+            At least one item; labels are 1 or True for a hallucination.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> p, y = np.array([0.1, 0.6, 0.9]), np.array([0.0, 0.4, 1.0])
+        >>> found = Quality.of(p > 0.5, p, y > 0.5, y)
+        >>> found.label["auroc"], found.proportion["rho"]
+        (1.0, 1.0)
+        """
+        against_label = {
+            **_of_probabilities(p, gold_label),
+            "auroc": auroc(p, gold_label),
+            "average_precision": average_precision(p, gold_label),
+            "accuracy": accuracy(label, gold_label),
+            "accuracy_at_half": accuracy(p > USUAL, gold_label),
+        }
+        against_proportion = {**_of_probabilities(p, gold_p), "rho": rho(p, gold_p)}
+        return cls(_defined(against_label), _defined(against_proportion))
+
+    def to_dict(self) -> dict[str, Figures]:
+        """Return all of it as plain values, for json."""
+        return {"label": self.label, "proportion": self.proportion}
+
+
+@dataclass(frozen=True)
+class TrackQuality:
+    """How good p and the labels of one track are, before and after calibration.
+
+    Attributes
+    ----------
+    track, split : str
+        As of :class:`shroom.scoring.scores.TrackScore`.
+    n : int
+        The number of items.
+    fitted : Fitted
+        What calibrates them; with figures out of fold, others of its kind did.
+    before, after : Quality
+        As handed in, and calibrated.
+    signature : str
+        What was measured; ``fit:in-sample`` stands in it where that is so.
+    in_sample : int
+        How many of the items the submission's detector was fitted on.
+    """
+
+    track: str
+    split: str
+    n: int
+    fitted: Fitted
+    before: Quality
+    after: Quality
+    signature: str
+    in_sample: int = 0
+
+    @property
+    def fit(self) -> str:
+        """How what calibrates the figures was fitted: the end of the signature."""
+        return self.signature.rpartition("fit:")[2]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; undefined figures as ``None``."""
+        return {
+            "track": self.track,
+            "split": self.split,
+            "n": self.n,
+            "in_sample": self.in_sample,
+            "method": self.fitted.calibrator.method,
+            "calibrator": self.fitted.calibrator.to_dict(),
+            "threshold": self.fitted.threshold,
+            "fit": self.fit,
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The figures of all tracks of a submission."""
+
+    results: list[TrackQuality]
+
+    @property
+    def signature(self) -> str:
+        """The signature of all results."""
+        return joined(result.signature for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        results = [result.to_dict() for result in self.results]
+        return {"signature": self.signature, "results": results}
+
+
+def _of_probabilities(p: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
+    brier = brier_decomposition(p, y, BINS)
+    width, mass = (reliability(p, y, BINS, by) for by in ("width", "mass"))
+    return {
+        "brier": brier.score,
+        "reliability": brier.reliability,
+        "resolution": brier.resolution,
+        "uncertainty": brier.uncertainty,
+        "within_bins": brier.within_bins,
+        "log_loss": log_loss(p, y),
+        "ece": width.expected_error,
+        "mce": width.maximum_error,
+        "ece_mass": mass.expected_error,
+        "mce_mass": mass.maximum_error,
+    }
+
+
+def _defined(figures: dict[str, float]) -> Figures:
+    return {name: None if math.isnan(value) else value for name, value in figures.items()}

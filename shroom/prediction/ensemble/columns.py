@@ -1,0 +1,135 @@
+"""What a fitted ensemble sees of its submissions: log odds, and with the data their texts."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.core.datapoint import premises
+from shroom.core.problems import ShroomError
+from shroom.learners.curves import clipped_log_odds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.prediction.ensemble.members import Members
+
+    Values = NDArray[np.float64]
+    Words = NDArray[np.str_]
+
+_WORD = re.compile(r"\w+")
+
+
+class Columns:
+    """What a model sees of submissions: log odds, and with the data measures of the texts.
+
+    Of each submission: the log odds of p and, where all of them carry them, of p(Contr) and
+    p(Entl). What tells nothing on the training data, or the same as another column, is left out.
+    Of each datapoint with texts: how many words hypothesis and reference share (F1 of the distinct
+    words), and the log ratio of their lengths in characters; of two references, that which shares
+    more.
+
+    Parameters
+    ----------
+    trained : sequence of Members
+        The training data.
+    judged : sequence of Members
+        What is to be judged, with the same submissions.
+    """
+
+    def __init__(self, trained: Sequence[Members], judged: Sequence[Members]) -> None:
+        everywhere = [*trained, *judged]
+        count = len(trained[0].of)
+        self.with_nli = [all(one.of[m].nli for one in everywhere) for m in range(count)]
+        self.with_texts = all(one.datapoints is not None for one in everywhere)
+        said = self._probabilities(trained)
+        self.clip = [resolution(column) for column in said.T]
+        self.kept = distinct(self._log_odds(said))
+        if not self.kept:
+            raise ShroomError(
+                "every submission says the same p of every training item, so there is nothing to "
+                "weigh; name others"
+            )
+
+    def of(self, members: Sequence[Members]) -> Values:
+        """Return the columns of all tracks' datapoints: shape [n, k]."""
+        values = self._log_odds(self._probabilities(members))[:, self.kept]
+        if not self.with_texts:
+            return values
+        points = [point for one in members for point in one.datapoints or []]
+        return np.hstack([values, measures(points)])
+
+    def tasks(self, members: Sequence[Members]) -> Words:
+        """Return the tasks of all tracks' datapoints; empty words where the texts are not known."""
+        if not self.with_texts:
+            return np.repeat("", sum(one.against.n for one in members))
+        words = [point.task.value for one in members for point in one.datapoints or []]
+        return np.array(words, np.str_)
+
+    def _probabilities(self, members: Sequence[Members]) -> Values:
+        tracks = []
+        for one in members:
+            own = []
+            for member, with_nli in zip(one.of, self.with_nli):
+                own += [member.p, *(member.nli or () if with_nli else ())]
+            tracks.append(np.column_stack(own))
+        return np.vstack(tracks)
+
+    def _log_odds(self, said: Values) -> Values:
+        return np.column_stack([clipped_log_odds(p, clip) for p, clip in zip(said.T, self.clip)])
+
+
+def distinct(values: Values) -> list[int]:
+    """Return the places of the columns that differ within themselves and from those before.
+
+    Examples
+    --------
+    >>> distinct(np.array([[1.0, 2.0, 3.0, 1.0], [2.0, 2.0, 5.0, 2.0]]))
+    [0, 2]
+    """
+    kept: list[int] = []
+    for place, column in enumerate(values.T):
+        known = any(np.array_equal(column, values[:, before]) for before in kept)
+        if np.ptp(column) > 0 and not known:
+            kept.append(place)
+    return kept
+
+
+def measures(datapoints: Sequence[Datapoint]) -> Values:
+    """Return of each datapoint the F1 of distinct words and the log ratio of lengths: [n, 2].
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import Datapoint, Task
+    >>> measures([Datapoint(hyp="a big cat", src="", tgt="a cat", task=Task.DM)]).round(2)
+    array([[0.8 , 0.51]])
+    """
+    found = [max(_measures(point.hyp, text) for text in premises(point)) for point in datapoints]
+    return np.array(found, np.float64).reshape(-1, 2)
+
+
+def _measures(hyp: str, premise: str) -> tuple[float, float]:
+    said, meant = set(_WORD.findall(hyp.lower())), set(_WORD.findall(premise.lower()))
+    f1 = 2 * len(said & meant) / max(1, len(said) + len(meant))
+    return f1, math.log((len(hyp) + 1) / (len(premise) + 1))
+
+
+def resolution(p: Values) -> float:
+    """Return how near to 0 and 1 values can be told from them: half of the nearest one's distance.
+
+    It lies between 1e-6 and 0.01, the latter where there are only zeros and ones.
+
+    Examples
+    --------
+    >>> resolution(np.array([0.0, 0.004, 0.5, 1.0])), resolution(np.array([0.0, 1.0]))
+    (0.002, 0.01)
+    """
+    inner = p[(p > 0) & (p < 1)]
+    nearest = float(np.minimum(inner, 1 - inner).min()) if len(inner) else 1.0
+    return min(max(nearest / 2, 1e-6), 1e-2)

@@ -1,0 +1,251 @@
+"""The submissions that an ensemble is made of, aligned with one another and with data or gold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
+from shroom.scoring.check import check_documents
+from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.documents import documents
+from shroom.scoring.in_sample import mark, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.core.paths import Source
+    from shroom.scoring.align import Track
+    from shroom.scoring.documents import Document
+    from shroom.scoring.file_names import Name
+    from shroom.scoring.table import Table
+
+    Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """What one submission says of one track, in the order of what it is held against.
+
+    Attributes
+    ----------
+    p : array, shape [n]
+        p(Hallucination).
+    label : array of bool, shape [n]
+        Whether it is Hallucination.
+    nli : tuple of array, shape [n], or None
+        p(Contr) and p(Entl), where every row has them.
+    """
+
+    p: Values
+    label: NDArray[np.bool_]
+    nli: tuple[Values, Values] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """All submissions' predictions for one track.
+
+    Attributes
+    ----------
+    name : Name
+        The split and track.
+    file : str
+        The first submission's file.
+    against : Table
+        The gold, the data, or the first submission, in whose order the rows are.
+    of : list of Member
+        Each submission's, in the order in which they were named.
+    datapoints : list of Datapoint or None
+        The data's, where they were given.
+    """
+
+    name: Name
+    file: str
+    against: Table
+    of: list[Member]
+    datapoints: list[Datapoint] | None
+
+    @property
+    def p(self) -> Values:
+        """All p: shape [n, m]."""
+        return np.column_stack([member.p for member in self.of])
+
+    @property
+    def label(self) -> NDArray[np.bool_]:
+        """All labels: shape [n, m]."""
+        return np.column_stack([member.label for member in self.of])
+
+
+def read(
+    sources: Sequence[Source],
+    problems: Problems,
+    *,
+    gold: Source | None = None,
+    data: Source | None = None,
+) -> list[Members]:
+    """Return submissions aligned with the gold or the data, else with the first of them.
+
+    Parameters
+    ----------
+    sources : sequence of path
+        The submissions: files, folders or zips.
+    problems : Problems
+        Gets what is wrong with any of them.
+    gold, data : path, optional
+        What they are held against. Gold is what weights are fitted to, so that no detector may
+        have been fitted on it.
+
+    Returns
+    -------
+    list of Members
+        One for each track.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem of every submission.
+    ShroomError
+        Where they have different tracks, or one was fitted on the gold.
+    """
+    against = sources[0] if gold is None and data is None else data
+    found = [documents(source, problems) for source in sources]
+    if problems.errors:
+        raise InvalidInput(problems)
+    tracks = []
+    for source, listed in zip(sources, found):
+        checked = check_documents(listed, gold, data=against, problems=problems)
+        mark(checked.tracks, source, listed, problems)
+        tracks.append({track.gold.file: track for track in checked.tracks if track.gold})
+    if gold is None and data is None:
+        _refuse_more_tracks(sources[0], problems)
+    if problems.errors:
+        raise InvalidInput(problems)
+    if gold is not None:
+        refuse((track for own in tracks for track in own.values()), "weights")
+    for source, own in zip(sources, tracks):
+        if set(own) != set(tracks[0]):
+            had, first = _listed(own), _listed(tracks[0])
+            raise ShroomError(
+                f"{source}: has predictions of {had}, and {sources[0]} of {first}; each submission "
+                "must have the same tracks"
+            )
+    texts = _datapoints(gold if data is None else data, list(tracks[0]), strict=data is not None)
+    return [
+        Members(
+            track.name,
+            track.predictions.file,
+            track.gold,
+            [_member(own[file], listed) for own, listed in zip(tracks, found)],
+            texts.get(file),
+        )
+        for file, track in tracks[0].items()
+        if track.gold is not None
+    ]
+
+
+def _refuse_more_tracks(first: Source, problems: Problems) -> None:
+    """Refuse a track that the first submission, which the others are held against, is without."""
+    lacking = [problem for problem in problems if problem.code in ("no-gold", "gold-skipped")]
+    if lacking and problems.errors == problems.count("no-gold"):
+        raise ShroomError(
+            f"{lacking[0].file}: is of a track that {first} does not have; each submission must "
+            "have the same tracks"
+        )
+
+
+def _listed(tracks: dict[str, Track]) -> str:
+    return ", ".join(str(track.name) for track in tracks.values()) or "no track"
+
+
+def _datapoints(
+    source: Source | None, files: list[str], *, strict: bool
+) -> dict[str, list[Datapoint]]:
+    """Return the datapoints of each file; where not ``strict``, of those that have texts."""
+    found = {}
+    for file in files if source is not None else ():
+        try:
+            read = read_files(source, choose=lambda listed, file=file: _named(listed, file))  # type: ignore[arg-type, misc]
+        except InvalidInput:
+            if strict:
+                raise
+            continue
+        found[file] = read[0].datapoints
+    return found
+
+
+def _named(listed: list[Document], file: str) -> list[Document]:
+    return [document for document in listed if document.file == file]
+
+
+def _member(track: Track, listed: list[Document]) -> Member:
+    predictions, rows = track.predictions, track.rows
+    nli = _nli(_named(listed, predictions.file)[0])
+    label = np.asarray(predictions.label[rows] == 1)
+    aligned = None if nli is None else (nli[0][rows], nli[1][rows])
+    return Member(np.clip(predictions.p[rows], 0, 1), label, aligned)
+
+
+def _nli(document: Document) -> tuple[Values, Values] | None:
+    """Return p(Contr) and p(Entl) of each row of a submission, if every row has them."""
+    data = document.read(Problems())
+    if data is None or CONTRADICTION.encode() not in bytes(data):
+        return None
+    items: list[Any] = document.items(data, Problems()) or []
+    columns = []
+    for key in (CONTRADICTION, ENTAILMENT):
+        column = [item.get(key) for item in items]
+        if not all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in column):
+            return None
+        columns.append(np.array(column, np.float64))
+    return columns[0], columns[1]
+
+
+def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
+    """Return how many datapoints to be judged are in the training gold, too, refusing a file of it.
+
+    Datapoints are told by their texts; where the texts are not known, files by what the
+    submissions say of them.
+
+    Raises
+    ------
+    ShroomError
+        Where half of a track's datapoints or more would be judged by weights that have seen them.
+    """
+    seen = {_texts(point) for one in trained for point in one.datapoints or []}
+    again = 0
+    for one in judged:
+        same = any(
+            one.p.shape == other.p.shape and np.array_equal(one.p, other.p) for other in trained
+        )
+        doubled = sum(_texts(point) in seen for point in one.datapoints or [])
+        again += doubled
+        if same or doubled * 2 >= max(one.against.n, 1):
+            raise ShroomError(
+                f"{one.file}: is about datapoints that the weights would be fitted on, so what it "
+                "scored would mean nothing; name submissions for other data (what the ensemble is "
+                "worth on the training gold, the figures out of fold tell)"
+            )
+    return again
+
+
+def _texts(point: Datapoint) -> tuple[str, str]:
+    return point.hyp.strip(), (point.tgt or point.src).strip()
+
+
+def groups(members: Sequence[Members]) -> NDArray[np.intp]:
+    """Return a number for each datapoint of all tracks, the same for those of the same texts."""
+    number: dict[object, int] = {}
+    found: list[int] = []
+    for one in members:
+        keys: Sequence[object] = range(len(found), len(found) + one.against.n)
+        if one.datapoints is not None:
+            keys = [_texts(point) for point in one.datapoints]
+        found += [number.setdefault(key, len(number)) for key in keys]
+    return np.array(found, np.intp)

@@ -1,0 +1,179 @@
+"""Shards through Ray Data: a pool of workers, each with its own detector."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import socket
+import sys
+from collections import Counter
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.extras import install_hint
+from shroom.core.problems import ShroomError
+from shroom.inference.run import RUN
+from shroom.prediction.ray.worker import Outcome, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from shroom.detectors.recipe import Recipe
+    from shroom.inference.run import Run
+    from shroom.prediction.ray.shards import Shard
+
+#: How often a shard is tried again whose worker was lost; then it is likely the shard's fault.
+RETRIES = 3
+
+
+def outcomes(
+    shards: Sequence[Shard],
+    recipe: Recipe,
+    *,
+    run: Run = RUN,
+    address: str | None = None,
+    workers: int | None = None,
+    retries: int = RETRIES,
+) -> Generator[Outcome, None, None]:
+    """Yield what has become of each shard, as they are done.
+
+    What flows through Ray is the names of shards in, and their predictions out; a worker reads one
+    shard at a time, so nothing piles up. A shard whose worker was lost goes to another one.
+
+    Parameters
+    ----------
+    shards : sequence of Shard
+        What is to be judged.
+    recipe : Recipe
+        With what.
+    run : Run
+        Its batches and its device: ``cuda`` gives each worker a GPU to itself, else each has a
+        processor core. The rest of it, a worker does without.
+    address : str, optional
+        Of a cluster that runs: ``auto``, ``HOST:6379`` or ``ray://HOST:10001``. By default, one is
+        started on this machine, and stopped in the end.
+    workers : int, optional
+        By default, one for each GPU or core of the cluster.
+    retries : int
+        How often a shard is tried again whose worker was lost.
+
+    Raises
+    ------
+    ShroomError
+        Where Ray is not installed, or the cluster cannot be joined or has no GPU.
+    """
+    with _cluster(address, workers):
+        worker = Worker(recipe, replace(run, device=run.device or "cpu"))
+        yield from _outcomes(
+            shards, worker, workers, retries, gpus=1 if run.device == "cuda" else 0
+        )
+
+
+def _outcomes(
+    shards: Sequence[Shard], worker: Worker, workers: int | None, retries: int, gpus: int
+) -> Generator[Outcome, None, None]:
+    import ray
+
+    there = int(ray.cluster_resources().get("GPU" if gpus else "CPU", 0))
+    if gpus and not there:
+        raise ShroomError("--device cuda: the Ray cluster has no GPU")
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    # Ray itself would try without end, and so lose one worker after the other.
+    attempts = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
+    attempts = attempts.remote(1 + retries)
+    rows = [{"shard": pickle.dumps(shard)} for shard in shards]
+    judged = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+        _Actor,
+        fn_constructor_args=(worker, attempts),
+        compute=ray.data.ActorPoolStrategy(
+            size=max(1, min(workers or there, len(rows))), max_tasks_in_flight_per_actor=1
+        ),
+        num_cpus=1,
+        num_gpus=gpus,
+    )
+    for row in judged.iter_rows():
+        yield pickle.loads(row["outcome"])  # noqa: S301 - our own workers have written it
+
+
+@contextmanager
+def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
+    """Be joined to a Ray cluster while the context lasts."""
+    # Nothing is reported to anyone unless the user wants it.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Of Ray's own log; a lost worker is expected here, and the log's file has the rest.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise ShroomError(f"--engine ray needs Ray: {install_hint('ray')}") from error
+    here: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
+    joined = ray.is_initialized()
+    try:
+        if not joined:
+            _knock(address)
+            ray.init(
+                address=address or "local",
+                logging_level=logging.ERROR,
+                log_to_driver=False,
+                **({} if address else here),
+            )
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        with redirect_stdout(sys.stderr):  # where Ray tells of workers that were lost
+            yield
+    except OSError as error:
+        raise ShroomError(
+            f"{address or 'this machine'}: no Ray cluster can be joined there: {error}"
+        ) from error
+    except ray.exceptions.RayError as error:
+        told = str(error).strip().rpartition("\n")[2]
+        raise ShroomError(
+            f"a worker of Ray failed: {told}. All machines need the kit and what the detector needs"
+        ) from error
+    finally:
+        if not joined:
+            ray.shutdown()
+
+
+def _knock(address: str | None) -> None:
+    """Raise :class:`OSError` where nothing listens at an address: Ray would wait without end."""
+    host, _, port = (address or "").rpartition("://")[2].rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
+class _Attempts:
+    """How often each shard has been begun.
+
+    Parameters
+    ----------
+    most : int
+        How often one may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._begun: Counter[int] = Counter()
+
+    def begin(self, number: int) -> bool:
+        """Return whether a shard may be begun, or has been often enough."""
+        self._begun[number] += 1
+        return self._begun[number] <= self._most
+
+
+class _Actor:
+    """A worker as Ray Data wants one: from row to row."""
+
+    def __init__(self, worker: Worker, attempts: Any) -> None:
+        self._worker, self._attempts = worker, attempts
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, bytes]:
+        import ray
+
+        shard = pickle.loads(row["shard"])  # noqa: S301 - our own driver has written it
+        may = ray.get(self._attempts.begin.remote(shard.number))
+        outcome = self._worker.judge(shard) if may else Outcome(shard.number, lost=True)
+        return {"outcome": pickle.dumps(outcome)}

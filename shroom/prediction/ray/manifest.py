@@ -1,0 +1,168 @@
+"""What has been done of a run over shards, and what is still to do: the file ``manifest.json``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import ShroomError, show
+from shroom.core.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.detectors.recipe import Recipe
+    from shroom.inference.run import Run
+    from shroom.prediction.ray.shards import Shard
+    from shroom.prediction.ray.storage import Place
+    from shroom.prediction.ray.worker import Outcome
+
+#: The name of the file.
+MANIFEST = "manifest.json"
+_FORMAT = 1
+#: It is written whole each time; the pause between is so many times what the writing took.
+_PAUSE = 20
+_DONE = ("rows", "bytes", "sha256")
+
+
+class Manifest:
+    """The manifest of a run, in the folder of its output.
+
+    It says what was run (``kit``, ``detector``, ``settings``, ``precision``, ``weights``) and, for
+    each of the ``shards``, its ``input`` with ``size`` and time, its ``output`` and, once that is
+    written, the number of ``rows`` and of ``bytes`` and their ``sha256``.
+
+    Parameters
+    ----------
+    out : Place
+        The folder.
+    shards : sequence of Shard
+        All that are to be judged.
+    recipe : Recipe
+        With what.
+    run : Run
+        How; its precision is part of what was run.
+    resume : bool
+        Whether to go on from what the folder has.
+
+    Raises
+    ------
+    ShroomError
+        Where the folder has files of another run, or of this one and it is not to be resumed.
+    """
+
+    def __init__(
+        self, out: Place, shards: Sequence[Shard], recipe: Recipe, run: Run, *, resume: bool
+    ) -> None:
+        self._out, self.shards = out, shards
+        self._head: dict[str, Any] = {
+            "format": _FORMAT,
+            "kit": __version__,
+            "detector": recipe.detector,
+            "settings": json.loads(json.dumps(dict(recipe.settings), default=str)),
+            "precision": run.precision,
+            "in_sample": run.in_sample,
+        }
+        self.weights: str | None = None
+        self._rows: list[dict[str, Any]] = [
+            {
+                "input": shard.input,
+                "size": shard.size,
+                "modified": shard.modified,
+                "output": shard.output,
+                **dict.fromkeys(_DONE),
+            }
+            for shard in shards
+        ]
+        self._next = 0.0
+        there = {file.name: file.size for file in out.files()}
+        if MANIFEST in there:
+            if not resume:
+                raise ShroomError(
+                    f"{out.where}: has the results of a run; go on from them with --resume, or "
+                    "name another folder"
+                )
+            self._take_up(there)
+        foreign = sorted(there.keys() & {shard.output for shard in shards})
+        if foreign and MANIFEST not in there:
+            raise ShroomError(
+                f"{out.where}: has {foreign[0]} and no {MANIFEST}; name another folder"
+            )
+
+    @property
+    def missing(self) -> list[Shard]:
+        """The shards that are still to be judged."""
+        return [s for s, row in zip(self.shards, self._rows) if row["sha256"] is None]
+
+    @property
+    def rows(self) -> int:
+        """How many predictions there are."""
+        return sum(row["rows"] or 0 for row in self._rows)
+
+    def add(self, outcome: Outcome) -> None:
+        """Write the predictions for a shard, and note it.
+
+        Raises
+        ------
+        ShroomError
+            Where the worker had another kit or other weights than those before.
+        """
+        self._agree("kit", self._head["kit"], outcome.version)
+        if outcome.weights is not None:
+            self.weights = self.weights or outcome.weights
+            self._agree("weights", self.weights, outcome.weights)
+        row = self._rows[outcome.number]
+        if not self._next:
+            self._save()  # the folder is this run's from now on
+        self._out.write(row["output"], outcome.lines)
+        digest = hashlib.sha256(outcome.lines).hexdigest()
+        row.update(rows=outcome.rows, bytes=len(outcome.lines), sha256=digest)
+        if time.monotonic() >= self._next:
+            self._save()
+
+    def close(self) -> None:
+        """Write what has been noted."""
+        if self._next:
+            self._save()
+
+    def _save(self) -> None:
+        began = time.monotonic()
+        head = json.dumps({**self._head, "weights": self.weights}, indent=1)[:-2]
+        rows = ",\n".join("  " + json.dumps(row) for row in self._rows)
+        self._out.write(MANIFEST, f'{head},\n "shards": [\n{rows}\n ]\n}}\n'.encode())
+        ended = time.monotonic()
+        self._next = ended + _PAUSE * (ended - began)
+
+    def _agree(self, key: str, first: str, other: str) -> None:
+        if first != other:
+            raise ShroomError(
+                f"{self._out.where}: a worker has other {key} ({show(other)}) than the run before "
+                f"({show(first)}); give all machines the same, of a model's folder a copy that "
+                "keeps the files' times (rsync -t)"
+            )
+
+    def _take_up(self, there: dict[str, int]) -> None:
+        """Take what an earlier run has done, as far as its inputs and outputs are as they were."""
+        where = self._out.of(MANIFEST)
+        try:
+            known = json.loads(self._out.read(MANIFEST))
+            rows = {row["input"]: row for row in known["shards"]}
+            self.weights = known["weights"]
+            for key, value in self._head.items():
+                if known[key] != value:
+                    found, now = show(known[key]), show(value)
+                    raise ShroomError(
+                        f"{where}: is of a run with {key} {found}, and this one has {now}; name "
+                        "another folder"
+                    )
+            if list(rows) != [shard.input for shard in self.shards]:
+                raise ShroomError(f"{where}: is of a run over other files; name another folder")
+            for row in self._rows:
+                old = rows[row["input"]]
+                same = all(old[key] == row[key] for key in ("size", "modified", "output"))
+                if same and there.get(row["output"]) == old["bytes"]:
+                    row.update((key, old[key]) for key in _DONE)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ShroomError(f"{where}: is no manifest of a run: {error}") from error

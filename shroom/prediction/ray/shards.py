@@ -1,0 +1,151 @@
+"""Which shards there are, and what is in one: JSON, JSON Lines, either gzipped, or Parquet."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from shroom.core.paths import is_junk
+from shroom.core.problems import Problems, ShroomError
+from shroom.prediction.ray.storage import Place
+from shroom.prediction.submission_rows import wanted
+from shroom.scoring.datapoint_files import DataFile, from_document, from_items
+from shroom.scoring.documents import JSON, Document
+from shroom.scoring.file_names import Name
+
+#: What the names of shards end in.
+PARQUET = ".parquet"
+ENDINGS = (*JSON, PARQUET)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A file of datapoints, to be judged as a whole.
+
+    Attributes
+    ----------
+    number : int
+        Its place among all shards, which are in the order of their names.
+    where : str
+        What was named: a file, or the folder that it lies in; from the root, or a URI.
+    name : str
+        Its path below the folder; of what was named itself, nothing.
+    input : str
+        Its whole path or URI, as messages and the manifest name it.
+    size : int
+        In bytes.
+    modified : int or None
+        When it was last written, where the store tells.
+
+    Examples
+    --------
+    >>> shard = Shard(7, "s3://bucket", "a.jsonl", "s3://bucket/a.jsonl", 120, None)
+    >>> shard.base, shard.output
+    ('a.jsonl', 'part-00007.jsonl')
+    """
+
+    number: int
+    where: str
+    name: str
+    input: str
+    size: int
+    modified: int | None
+
+    @property
+    def base(self) -> str:
+        """Its name, without folders."""
+        return PurePosixPath(self.name or self.input.partition("?")[0]).name
+
+    @property
+    def output(self) -> str:
+        """The name of the file of its predictions."""
+        return f"part-{self.number:05d}.jsonl"
+
+    @property
+    def submission(self) -> str | None:
+        """The name that a submission has for its predictions, where the task scores them."""
+        name = Name.parse(self.base)
+        return name.base if name and name.split in ("val", "test") else None
+
+
+def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
+    """Return the shards of a file or folder, in the order of their names.
+
+    Parameters
+    ----------
+    data : str
+        A path or URI. Of a folder that has files named as SHROOM's are, these alone are taken, and
+        of them the latest versions of ``splits``.
+    splits : tuple of str
+        Such as ``("val", "test")``.
+
+    Raises
+    ------
+    ShroomError
+        Where there is no such file, or none in it.
+
+    Examples
+    --------
+    >>> [shard.base for shard in shards_of("shroom/sample", ("val", "test"))]
+    ['val.model-agnostic.json', 'val.model-aware.json']
+    """
+    place = Place(data)
+    if place.is_file:
+        there = place.itself()
+        if not there.name.lower().endswith(ENDINGS):
+            raise ShroomError(f"{data}: expected a folder or a file named {_endings()}")
+        return [Shard(0, place.where, "", place.of(""), there.size, there.modified)]
+    files = {
+        file.name: file
+        for file in place.files()
+        if file.name.lower().endswith(ENDINGS) and not is_junk(file.name)
+    }
+    if not files:
+        raise ShroomError(f"{data}: has no file named {_endings()}")
+    documents = [Document(name, PurePosixPath(name).name, b"", member=True) for name in files]
+    if any(Name.parse(document.base) for document in documents):
+        documents = wanted(documents, splits)
+    if not documents:
+        named = f"{{{','.join(splits)}}}.model-{{agnostic,aware}}.json"
+        raise ShroomError(f"{data}: has files of SHROOM, and none of them is named {named}")
+    chosen = [files[document.file] for document in documents]
+    return [
+        Shard(number, place.where, one.name, place.of(one.name), one.size, one.modified)
+        for number, one in enumerate(chosen)
+    ]
+
+
+def read(shard: Shard, problems: Problems) -> DataFile | None:
+    """Return the datapoints of a shard, or ``None`` where it cannot be read.
+
+    Parameters
+    ----------
+    shard : Shard
+        Where it lies.
+    problems : Problems
+        Gets what is wrong with it; where there are errors, the datapoints are not to be used.
+    """
+    try:
+        content = Place(shard.where).read(shard.name)
+    except (OSError, ShroomError) as error:
+        problems.add("file-unreadable", shard.input, "a file", str(error))
+        return None
+    if not shard.base.lower().endswith(PARQUET):
+        return from_document(Document(shard.input, shard.base, content), problems)
+    from pyarrow import ArrowException, parquet
+
+    try:
+        table = parquet.read_table(io.BytesIO(content)).to_pylist()
+    except (ArrowException, OSError) as error:
+        problems.add("file-unreadable", shard.input, "a Parquet file", str(error))
+        return None
+    # A table has every column in every row: null is what other forms leave out.
+    rows = [{key: value for key, value in row.items() if value is not None} for row in table]
+    if not rows:
+        problems.add("empty", shard.input, "at least one item", "none")
+    return DataFile(shard.base, from_items(rows, shard.input, problems), shard.input)
+
+
+def _endings() -> str:
+    return ", ".join(f"*{ending}" for ending in ENDINGS)

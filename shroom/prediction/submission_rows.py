@@ -1,0 +1,245 @@
+"""Predictions on their way out: the rows of a submission, their file's name, and its check."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.atomic_writing import names_a_file
+from shroom.core.datapoint import Label
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.base import limits
+from shroom.detectors.training_items import in_sample, out_of_fold_items
+from shroom.scoring.check import check_documents
+from shroom.scoring.documents import Document
+from shroom.scoring.file_choice import latest
+from shroom.scoring.table import P
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.paths import Source
+    from shroom.detectors.base import Detector
+    from shroom.inference.run import Run
+    from shroom.scoring.datapoint_files import DataFile
+    from shroom.scoring.file_names import Name
+
+
+def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
+    """Return a detector's predictions for a file as the JSON list of a submission.
+
+    The label goes by p as it is written.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import pair
+    >>> from shroom.scoring.datapoint_files import DataFile
+    >>> from shroom.detectors.base import detector
+    >>> from shroom.inference.run import RUN
+    >>> file = DataFile("data.json", [pair("Two cats sat here.", "A dog.")])
+    >>> text = made_by(detector("unigram"), file, RUN)
+    >>> json.loads(text)[0]["label"]
+    'Hallucination'
+    """
+    points = file.datapoints
+    if getattr(chosen, "official", False):  # its label is the answer's, whatever p says
+        p, flagged = chosen.decide(points, run)  # type: ignore[attr-defined]
+    else:
+        p = chosen.predict(points, run)
+        flagged = np.round(p, 6) > limits(chosen, points, run)
+    with_ids = any(point.id is not None for point in points)
+    ids = np.array([point.id for point in points]) if with_ids else None
+    return text_of(np.asarray(flagged), np.round(p, 6), ids)
+
+
+def remarks(file: DataFile) -> list[str]:
+    """Return what a reader of the predictions should know of a file, in sentences."""
+    found = []
+    empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
+    if empty:
+        found.append(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
+    return found
+
+
+def training_counts(
+    chosen: Detector, files: Sequence[DataFile], run: Run
+) -> dict[str, dict[str, int]]:
+    """Return how many items of each file the detector was fitted on, by how it answers for them.
+
+    Returns
+    -------
+    dict of dict
+        ``in_sample``: answered by a model that has seen them; ``out_of_fold``: with their
+        out-of-fold p. Both by the file's name, without files that have none.
+    """
+    masks = {"in_sample": in_sample, "out_of_fold": out_of_fold_items}
+    return {
+        kind: {
+            file.base: int(n) for file in files if (n := mask(chosen, file.datapoints, run).sum())
+        }
+        for kind, mask in masks.items()
+    }
+
+
+def training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: int) -> list[str]:
+    """Return the sentences on training items among ``total`` items, for the user."""
+    unseen, seen = sum(counts["out_of_fold"].values()), sum(counts["in_sample"].values())
+    found = []
+    if unseen:
+        found.append(
+            f"{chosen.name} was fitted on {unseen} of these {total} items, and answers for them "
+            "with their out-of-fold p"
+        )
+    if seen:
+        found.append(
+            f"{chosen.name} was fitted on {seen} of these {total} items, and its p of them are "
+            "in-sample: scores on them are too good"
+        )
+    return found
+
+
+def check_data(file: DataFile, problems: Problems) -> None:
+    """Report every datapoint of a file that cannot be judged, or not in a submission."""
+    _check_premises(file, problems)
+    _check_ids(file, problems)
+
+
+def _check_premises(file: DataFile, problems: Problems) -> None:
+    """Report every datapoint that has nothing to hold its hypothesis against."""
+    for index, point in enumerate(file.datapoints):
+        if not (point.src.strip() or point.tgt.strip()):
+            place = {"index": index, "id": point.id}
+            problems.add("premise-missing", file.base, "src or tgt", "both empty", **place)
+
+
+def _check_ids(file: DataFile, problems: Problems) -> None:
+    """Report ids that a submission could not have: doubled ones, or on some items alone."""
+    seen: set[int] = set()
+    some = any(point.id is not None for point in file.datapoints)
+    for index, point in enumerate(file.datapoints):
+        if point.id is None and some:
+            expected = "an id, as other items have"
+            problems.add("id-missing", file.base, expected, "none", index=index, key="id")
+        elif point.id is not None and point.id in seen:
+            found, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
+            problems.add("id-doubled", file.base, "an id of its own", found, **place)
+        seen |= {point.id} if point.id is not None else set()
+
+
+def wanted(found: list[Document], splits: tuple[str, ...]) -> list[Document]:
+    """Return a file that was named alone, or the latest files of these splits of a folder.
+
+    Raises
+    ------
+    InvalidInput
+        Where it cannot be told which file is the latest.
+    """
+    if len(found) == 1:
+        return found
+    problems = Problems()
+    named = sorted(latest(found, problems).items())
+    if problems.errors:
+        raise InvalidInput(problems)
+    return [document for (split, _), document in named if split in splits]
+
+
+def text_of(
+    label: NDArray[Any],
+    p: NDArray[Any],
+    ids: NDArray[Any] | None = None,
+    more: Mapping[str, NDArray[Any]] | None = None,
+) -> str:
+    r"""Return predictions as the JSON list of a submission, a row on each line.
+
+    Parameters
+    ----------
+    label : array of bool, shape [n]
+        Whether it is Hallucination.
+    p : array of float, shape [n]
+        p(Hallucination), in [0, 1].
+    ids : array of int, shape [n], optional
+        The datapoints' ids, in splits that have them.
+    more : mapping of array, optional
+        Further columns, by key.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> text_of(np.array([True]), np.array([0.75]), np.array([3]))
+    '[\n{"id": 3, "label": "Hallucination", "p(Hallucination)": 0.75}\n]\n'
+    """
+    words = {True: Label.HALLUCINATION.value, False: Label.NOT_HALLUCINATION.value}
+    columns: dict[str, list[Any]] = {} if ids is None else {"id": ids.tolist()}
+    columns["label"] = [words[said] for said in label.astype(bool).tolist()]
+    columns[P] = p.tolist()
+    columns |= {key: values.tolist() for key, values in (more or {}).items()}
+    rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
+
+
+def list_of(lines: Iterable[bytes]) -> bytes:
+    r"""Return the JSON list, as :func:`text_of` writes it, of predictions on lines of their own.
+
+    Parameters
+    ----------
+    lines : iterable of bytes
+        JSON Lines, in pieces; each ends with the end of a line.
+
+    Examples
+    --------
+    >>> list_of([b'{"id": 1}\n{"id": 2}\n', b'{"id": 3}\n'])
+    b'[\n{"id": 1},\n{"id": 2},\n{"id": 3}\n]\n'
+    """
+    return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
+
+
+def name_for(name: Name | None, out: Source, told: str) -> str:
+    """Return what a file of predictions is to be called.
+
+    Parameters
+    ----------
+    name : Name or None
+        The split and track, where they are known.
+    out : path
+        Where the submission goes; a zip or a folder wants to know split and track.
+    told : str
+        The file that would have told them, for the message.
+
+    Raises
+    ------
+    ShroomError
+        Where a zip or a folder is to hold what is neither val nor test.
+
+    Examples
+    --------
+    >>> from shroom.scoring.file_names import Name
+    >>> name_for(Name("val", "model-aware", 2), "out.zip", "val.model-aware.v2.json")
+    'val.model-aware.json'
+    """
+    known = name is not None and name.split in ("val", "test")
+    if name is not None and known:
+        return name.base
+    if str(out) == "-" or names_a_file(out):
+        return "predictions.json"
+    raise ShroomError(
+        f"{out}: a zip or a folder wants names like val.model-aware.json, and {told} does not "
+        "tell split and track of val or test; name a .json file"
+    )
+
+
+def check_made(made: Mapping[str, str]) -> None:
+    """Hold what is to be written, text by name, against the same rules as any submission.
+
+    Raises
+    ------
+    InvalidInput
+        Where the check finds errors.
+    """
+    problems = Problems()
+    documents = [Document(name, name, text.encode()) for name, text in made.items()]
+    if not check_documents(documents, problems=problems).ok:
+        raise InvalidInput(problems)

@@ -1,0 +1,36 @@
+"""Cells of a csv table that neither a spreadsheet nor a terminal takes for a command."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from shroom.core.problems import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_csv(rows: Iterable[Sequence[object]]) -> str:
+    r"""Return rows as csv: floats in full, ``None`` as nothing, texts without control codes.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> as_csv([("p", "hyp"), (0.1, "=1+1"), (None, "two\nlines")])
+    "p,hyp\n0.1,'=1+1\n,two\\nlines\n"
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def _cell(value: object) -> object:
+    if not isinstance(value, str):
+        return "" if value is None else value
+    return printable(f"'{value}" if value.startswith(_FORMULA) else value)

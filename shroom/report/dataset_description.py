@@ -1,0 +1,150 @@
+"""What is in the files of a data set, as tables for people."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import printable
+from shroom.report.forest_plot import shortened
+from shroom.scoring.display.text import align, confidence, interval, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shroom.datasets.description import Description, Table
+    from shroom.metrics.intervals import Intervals
+
+#: Tables that are wider are shown in parts, each with the keys of its rows.
+_WIDTH = 100
+#: The most columns of a file's name or a label, beside counts; and the least beside scores.
+_NAMES, _LEAST = 72, 30
+#: A column and its head, or a score and its interval, which stay together.
+_Block = list[list[str]]
+
+
+def render(found: Description) -> str:
+    """Return the counts, labels, lengths, agreement and tables as text."""
+    contents = found.contents
+    lines = _files(found)
+    for title, by_label in contents.labels.items():
+        if not by_label:
+            continue
+        rows = [(shortened(label, _NAMES), str(n)) for label, n in by_label.items()]
+        lines += ["", f"{title}:", *(f"  {line}" for line in align([("", ""), *rows])[1:])]
+    tables = [contents.lengths, *contents.tables.values()]
+    if contents.agreement is not None:
+        tables.append(contents.agreement)
+    for table in tables:
+        if table.rows:
+            lines += ["", *_wrapped(table.about), *_of_table(table, found.how)]
+    counts = found.problems.to_dict()["counts"]
+    told = ", ".join(f"{n} {code}" for code, n in counts.items()) or "none"
+    lines.append("")
+    for line in (*(f"note: {note}" for note in contents.notes), f"warnings: {told}"):
+        lines += _wrapped(line)
+    how = found.how
+    if any(value and name.endswith("_ci") for row in _rows(tables) for name, value in row.items()):
+        line = f"intervals: {how.method}, {how.resamples} resamples, seed {how.seed}"
+        if found.normal_above:
+            line += f"; of more than {found.normal_above} units normal, but those of agreement"
+        lines += _wrapped(line)
+    return "\n".join(lines) + "\n"
+
+
+def _files(found: Description) -> list[str]:
+    """Return how many rows each file has; the folder of files with long names stands above them."""
+    counts = [file.to_dict() for file in found.files]
+    names = [row.pop("file") for row in counts]
+    above = []
+    folders = {Path(name).parent for name in names}
+    if max(map(len, names)) > _NAMES and len(folders) == 1:
+        above = [f"in {printable(str(folders.pop()))}:", ""]
+        names = [Path(name).name for name in names]
+    if len(counts) > 1:
+        names, counts = [*names, "all"], [*counts, found.counts]
+    cells = [(shortened(name, _NAMES), *map(str, row.values())) for name, row in zip(names, counts)]
+    return [*above, *align([("", "rows", "records", "dropped"), None, *cells])]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _rows(tables: Sequence[Table]) -> Iterator[dict[str, Any]]:
+    for table in tables:
+        yield from table.rows
+
+
+def _of_table(table: Table, how: Intervals) -> list[str]:
+    """Return the rows as lines: keys, then as many columns as fit the width, then the next ones."""
+    keys, rows = table.keys, table.rows
+    blocks = list(_blocks(keys, rows, how))
+    of_keys: _Block = [[_title(key), *(printable(str(row[key])) for row in rows)] for key in keys]
+    if _width(of_keys) + sum(map(_width, blocks)) > _WIDTH + 2:
+        blocks = [[_with_narrow_head(column) for column in block] for block in blocks]
+        _shorten_keys(of_keys, _WIDTH + 2 - max(map(_width, blocks), default=0))
+    lines: list[str] = []
+    for part in _parts(of_keys, blocks):
+        titles, *cells = zip(*of_keys, *part)
+        heads = [title.split("\n") for title in titles]
+        deep = max(map(len, heads))
+        above = zip(*([""] * (deep - len(head)) + head for head in heads))
+        lines += [""] if lines else []
+        lines += align([*above, None, *cells], left=len(keys))
+    return lines
+
+
+def _shorten_keys(of_keys: _Block, room: int) -> None:
+    """Shorten the names in the widest column of the keys, so that a block fits beside them."""
+    beyond = _width(of_keys) - room
+    if beyond > 0:
+        widest = max(of_keys, key=lambda column: _width([column]))
+        letters = max(_LEAST, _width([widest]) - 2 - beyond)
+        widest[1:] = [shortened(name, letters) for name in widest[1:]]
+
+
+def _with_narrow_head(column: list[str]) -> list[str]:
+    """Return a column with its head over several lines, none wider than its cells or a word."""
+    title, *cells = column
+    width = max(map(len, [*title.split(), *cells]))
+    return ["\n".join(textwrap.wrap(title, width)), *cells]
+
+
+def _parts(of_keys: _Block, blocks: list[_Block]) -> Iterator[_Block]:
+    room = _WIDTH + 2 - _width(of_keys)
+    part: _Block = []
+    for block in blocks:
+        if part and _width(part) + _width(block) > room:
+            yield part
+            part = []
+        part = part + block
+    yield part
+
+
+def _width(block: _Block) -> int:
+    return sum(
+        2 + max(len(line) for cell in column for line in cell.split("\n")) for column in block
+    )
+
+
+def _blocks(
+    keys: Sequence[str], rows: Sequence[dict[str, Any]], how: Intervals
+) -> Iterator[_Block]:
+    for name in dict.fromkeys(name for row in rows for name in row):
+        if name in keys or name.endswith("_ci"):
+            continue
+        block = [[_title(name), *(_cell(row.get(name)) for row in rows)]]
+        bounds = [interval(row.get(f"{name}_ci")) for row in rows]
+        if any(bounds):
+            block.append([confidence(how), *bounds])
+        yield block
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _cell(value: Any) -> str:
+    return str(value) if isinstance(value, int) else number(value)

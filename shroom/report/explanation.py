@@ -1,0 +1,224 @@
+"""How an explanation is shown: as text for the terminal, as json, and as a page of its own."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import printable
+from shroom.scoring.display.text import number
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from shroom.detectors.explain import Explanation
+
+#: Smaller weights are shown as none.
+_NOTHING = 0.0005
+#: From this share of the greatest weight on, a word is bold where there are no shades.
+_STRONG = 0.5
+#: On a terminal: the background of the strongest words that drive p up, and of those down.
+_UP, _DOWN = (255, 120, 110), (120, 170, 255)
+
+_STYLE = """
+:root { color-scheme: light dark; --up: 214 40 40; --down: 24 100 210; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; }
+.hyp { font-size: 1.25rem; line-height: 1.9; white-space: pre-wrap; overflow-wrap: anywhere; }
+.hyp > span { padding: .1em .05em; border-radius: .2em; border-bottom: 2px solid transparent; }
+.up { background: rgb(var(--up) / calc(var(--w) * .55)); }
+.down { background: rgb(var(--down) / calc(var(--w) * .55)); }
+.hyp > .up { border-bottom: 2px solid rgb(var(--up) / calc(.2 + var(--w) * .8)); }
+.hyp > .down { border-bottom: 2px dotted rgb(var(--down) / calc(.4 + var(--w) * .6)); }
+.key span { white-space: nowrap; padding: .1em .4em; border-radius: .2em; }
+dt { font-weight: 600; }
+dd { margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { padding: .25rem .75rem; text-align: left; border-bottom: 1px solid #8886; }
+td { overflow-wrap: anywhere; }
+td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+"""
+
+
+@dataclass(frozen=True)
+class Told:
+    """An explanation, and what a reader wants to know beside it.
+
+    Attributes
+    ----------
+    explanation : Explanation
+        The words and their weights.
+    detector : str
+        Whose p it is.
+    place : str
+        How the datapoint is named, such as ``val.model-aware.json, id 7``.
+    threshold : float
+        The label is Hallucination where p, rounded as in a submission, is greater.
+    premises : tuple of str
+        What the hypothesis is held against.
+    about : dict
+        What else json says, such as the id.
+    """
+
+    explanation: Explanation
+    detector: str
+    place: str
+    threshold: float
+    premises: tuple[str, ...]
+    about: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The label that a submission would have."""
+        found = self.explanation
+        above = np.round(found.p, 6) > self.threshold if found.flagged is None else found.flagged
+        return "Hallucination" if above else "Not Hallucination"
+
+    @property
+    def verdict(self) -> str:
+        """A line on p, the label and the threshold."""
+        p = number(self.explanation.p)
+        why = f"threshold {self.threshold:g}"
+        if self.explanation.flagged is not None:
+            why = "by the answer, whatever p"
+        return f"p(Hallucination) {p}: {self.label} ({why})"
+
+
+def as_text(told: Told, colours: str | None) -> Text:
+    """Return what the terminal shows.
+
+    Parameters
+    ----------
+    told : Told
+        What is to be shown.
+    colours : str or None
+        What the terminal can do, as rich names it (``standard``, ``256``, ``truecolor``). Without,
+        every word stands with its number; with colours, the strongest five do.
+    """
+    from rich.text import Text
+
+    found = told.explanation
+    text = Text(f"{printable(told.place)}, {told.detector}\n{told.verdict}\n")
+    for premise in told.premises:
+        text.append(f"against: {printable(premise)}\n")
+    text.append("\n")
+    most = _most(found)
+    for piece, weight in found.pieces():
+        shown = " " * len(piece) if piece.isspace() else printable(piece)
+        text.append(shown, _style((weight or 0) / most, colours) if _tells(weight) else "")
+    text.append("\n\n")
+    places = list(range(len(found.weights)))
+    if colours:
+        text.append("what drives p up, ", "")
+        text.append("red", _style(1, colours))
+        text.append("; what drives it down, ")
+        text.append("blue", _style(-1, colours))
+        text.append("; most of all:\n")
+        places = _strongest(found)[:5]
+    rows = [f"{_signed(found.weights[i])}  {printable(found.words[i])}" for i in places]
+    return text.append("\n".join(rows))
+
+
+def as_json(told: Told) -> str:
+    """Return the explanation as one object of json."""
+    found = told.explanation
+    words = [
+        {"text": word, "start": start, "end": end, "weight": weight}
+        for word, (start, end), weight in zip(found.words, found.spans, found.weights)
+    ]
+    content = {
+        "detector": told.detector,
+        **told.about,
+        "p": found.p,
+        "threshold": told.threshold,
+        "label": told.label,
+        "hyp": found.hyp,
+        "premises": list(told.premises),
+        "words": words,
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def as_page(told: Told) -> str:
+    """Return the explanation as a page of its own, which asks nothing of the network."""
+    found = told.explanation
+    most = _most(found)
+    words = "".join(_span(piece, weight, most) for piece, weight in found.pieces())
+    against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in told.premises)
+    rows = "".join(
+        f"<tr><td dir=auto>{_text(found.words[i])}</td>"
+        f"<td class=n>{_signed(found.weights[i])}</td></tr>"
+        for i in _strongest(found)
+    )
+    title = f"Which words drive p: {_text(told.place)}"
+    return (
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        '<meta name=viewport content="width=device-width, initial-scale=1">'
+        f"<title>SHROOM: {title}</title><style>{_STYLE}</style></head>\n<body>\n"
+        f"<h1>Which words drive p</h1>\n"
+        f"<p>{_text(told.place)}; detector {_text(told.detector)}.<br>"
+        f"{_text(told.verdict)}</p>\n<p class=hyp dir=auto>{words}</p>\n"
+        "<p class=key><span class=up style=--w:.7>+ red, underlined</span> drives "
+        "p(Hallucination) up; <span class=down style=--w:.7>− blue, dotted</span> drives it down. "
+        "A weight is p with the word minus p without it.</p>\n"
+        f"<dl>{against}</dl>\n<div class=wide><table>"
+        "<tr><th scope=col>word</th><th scope=col class=n>weight</th></tr>"
+        f"{rows}</table></div>\n</body></html>\n"
+    )
+
+
+def _span(piece: str, weight: float | None, most: float) -> str:
+    if weight is None:
+        return _text(piece)
+    title = f' title="{_signed(weight)}"'
+    if not _tells(weight):
+        return f"<span{title}>{_text(piece)}</span>"
+    way = "up" if weight > 0 else "down"
+    return f'<span class={way} style="--w:{abs(weight) / most:.3f}"{title}>{_text(piece)}</span>'
+
+
+def _text(text: str) -> str:
+    """Return a text for html: escaped, and what would steer the page shown as an escape."""
+    if text.isprintable():
+        return escape(text)
+    return escape("".join(c if _harmless(c) else printable(c) for c in text))
+
+
+def _harmless(char: str) -> bool:
+    # The joiners are part of the spelling in Persian, in Indic scripts and in emoji.
+    return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
+
+
+def _tells(weight: float | None) -> bool:
+    return weight is not None and abs(weight) >= _NOTHING
+
+
+def _most(found: Explanation) -> float:
+    return max(map(abs, found.weights), default=0.0) or 1.0
+
+
+def _signed(weight: float) -> str:
+    return f"{weight:+.3f}".replace("-", "−") if _tells(weight) else " 0.000"
+
+
+def _strongest(found: Explanation) -> list[int]:
+    return sorted(range(len(found.weights)), key=lambda place: -abs(found.weights[place]))
+
+
+def _style(share: float, colours: str | None) -> str:
+    """Return a style for a weight as a share of the greatest."""
+    if not colours:
+        return ""
+    if colours in ("standard", "windows"):  # sixteen colours have no shades
+        return f"{'bold ' if abs(share) > _STRONG else ''}{'red' if share > 0 else 'blue'}"
+    strength = 0.25 + 0.75 * abs(share)
+    red, green, blue = (
+        round(255 - strength * (255 - part)) for part in (_UP if share > 0 else _DOWN)
+    )
+    return f"black on rgb({red},{green},{blue})"  # dark on light reads on any terminal

@@ -1,0 +1,218 @@
+"""Panels as files and as parts of a page; the same panels give the same bytes."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import textwrap
+import warnings
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import ShroomError, printable
+from shroom.report.forest_plot import shortened
+from shroom.scoring.display.style import LIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from shroom.report.panel import Panel
+
+#: What a figure file can be.
+FORMATS = ("svg", "pdf", "png")
+_CM = 1 / 2.54
+#: Inches: how wide a panel in a page is, and the least width of one in a file.
+_PAGE_PANEL, _LEAST = 3.1, 3.0
+#: Pixels of a page to a point of a figure: letters of 8 points become 12 pixels high.
+_PIXELS = 1.5
+#: Inches of a forest plot: around its rows, and each of them.
+_AROUND, _ROW = 0.75, 0.36
+#: Inches of a line of notes below a figure, and letters to an inch of it.
+_NOTE, _LETTERS = 0.14, 16
+
+_RC: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": LIGHT["muted"],
+    "axes.facecolor": "none",
+    "axes.labelcolor": LIGHT["muted"],
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": "none",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 8,
+    "legend.fontsize": 8,
+    "legend.labelcolor": LIGHT["ink"],
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "shroom",
+    "text.color": LIGHT["ink"],
+    "text.parse_math": False,  # a name may hold dollar signs
+    "xtick.color": LIGHT["muted"],
+    "xtick.labelsize": 8,
+    "ytick.color": LIGHT["muted"],
+    "ytick.labelsize": 8,
+}
+
+
+def inline(panel: Panel, prefix: str) -> str:
+    """Return a panel as SVG for the inside of a page, whose colours and letters it takes.
+
+    Parameters
+    ----------
+    panel : Panel
+        One that can be drawn.
+    prefix : str
+        Of its ids; each figure in a page needs another.
+    """
+    with _settings({"svg.fonttype": "none"}):
+        figure = _figure(_PAGE_PANEL, _height(panel, _PAGE_PANEL))
+        _draw(figure.subplots(), panel)
+        data = _saved(figure, "svg", 72)
+    return _for_page(data.decode(), panel, prefix)
+
+
+def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 300) -> bytes:
+    """Return panels as one figure, beside each other as far as there is room.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+        Of one kind.
+    form : str
+        ``svg``, ``pdf`` or ``png``.
+    width : float
+        In centimetres.
+    dpi : int
+        Of a png.
+
+    Raises
+    ------
+    ShroomError
+        Where none of the panels can be drawn.
+    """
+    drawn = [panel for panel in panels if panel.draw is not None]
+    if not drawn:
+        raise ShroomError("there is nothing to draw: " + "; ".join(each.about for each in panels))
+    inches = width * _CM
+    columns = min(len(drawn), max(1, int(inches / _LEAST)))
+    rows = math.ceil(len(drawn) / columns)
+    height = sum(
+        0.3 + max(_height(panel, inches / columns) for panel in drawn[i * columns :][:columns])
+        for i in range(rows)
+    )
+    several = len({panel.track for panel in drawn}) > 1
+    notes = _notes(drawn, several=several, letters=round(_LETTERS * inches))
+    height += _NOTE * len(notes)
+    with _settings({"figure.facecolor": LIGHT["paper"], "svg.fonttype": "path"}):
+        figure = _figure(inches, height)
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes, panel in zip(grid, drawn):
+            title = shortened(panel.title, round(10 * inches / columns))
+            title += f"\n{panel.track}" if several else ""
+            _draw(axes, panel)
+            pad = 4 + 14 * _legend_rows(axes)
+            axes.set_title(title, fontsize=9, loc="left", color=LIGHT["ink"], pad=pad)
+        for axes in grid[len(drawn) :]:
+            axes.set_axis_off()
+        if notes:
+            below = {"x": 0.01, "ha": "left", "fontsize": 7.5, "color": LIGHT["muted"]}
+            figure.supxlabel("\n".join(notes), **below)
+        return _saved(figure, form, dpi)
+
+
+def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
+    """Return what stars in the names mean, in lines of so many letters."""
+    notes = dict.fromkeys(
+        f"{panel.star} ({panel.track})" if several else panel.star for panel in drawn if panel.star
+    )
+    return [line for note in notes for line in textwrap.wrap(note, letters)]
+
+
+def _legend_rows(axes: Axes) -> int:
+    """Return how many rows the legend above the axes has; two lines stand side by side."""
+    legend = axes.get_legend()
+    lines = len(legend.get_texts()) if legend else 0
+    return 1 if lines == 2 else lines
+
+
+@contextmanager
+def _settings(more: dict[str, Any]) -> Iterator[None]:
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        # A user's own matplotlibrc must not show in a figure that is to be the same everywhere.
+        mpl.rcdefaults()
+        rules: Any = {**_RC, **more}
+        mpl.rcParams.update(rules)
+        yield
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _height(panel: Panel, width: float) -> float:
+    return _AROUND + _ROW * panel.rows if panel.rows else min(0.85 * width, 4.0)
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    assert panel.draw is not None  # noqa: S101 - for mypy
+    axes.tick_params(width=0.6, length=2.5)
+    panel.draw(axes)
+
+
+def _saved(figure: Figure, form: str, dpi: int) -> bytes:
+    dates = {"svg": "Date", "pdf": "CreationDate"}
+    made = {"svg": ("Creator", "Format", "Type"), "pdf": ("Creator", "Producer")}
+    keys = (*made.get(form, ("Software",)), *((dates[form],) if form in dates else ()))
+    metadata: Any = dict.fromkeys(keys)
+    stream = io.BytesIO()
+    with warnings.catch_warnings():
+        # Letters that the font lacks are drawn as boxes; in a page the reader's fonts draw them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(stream, format=form, dpi=dpi, metadata=metadata)
+    return stream.getvalue()
+
+
+def _for_page(svg: str, panel: Panel, prefix: str) -> str:
+    """Return the SVG without what a file needs, in the page's colours, with ids of its own."""
+    view = re.search(r'viewBox="([^"]+)"', svg)
+    assert view is not None  # noqa: S101 - for mypy
+    width = float(view[1].split()[2]) * _PIXELS
+    inside = svg[svg.index(">", svg.index("<svg")) + 1 :]
+    inside = re.sub(r"<style.*?</style>", "", inside, flags=re.DOTALL)
+    inside = re.sub(r"<metadata>.*?</metadata>", "", inside, flags=re.DOTALL)
+    inside = re.sub(r"<defs>\s*</defs>", "", inside)
+    inside = re.sub(r"<[^>]*>", lambda tag: _tag(tag[0], prefix), inside)
+    about = escape(printable(panel.about))
+    return (
+        f'<svg class="plot" viewBox="{view[1]}" style="width:{width:.0f}px" role="img" '
+        f'aria-labelledby="{prefix}-title {prefix}-desc">'
+        f'<title id="{prefix}-title">{escape(printable(panel.title))}, {escape(panel.track)}'
+        f'</title><desc id="{prefix}-desc">{about}</desc>{inside}'
+    )
+
+
+_NAMES = {value: name for name, value in LIGHT.items()}
+
+
+def _tag(tag: str, prefix: str) -> str:
+    """Return a tag with the page's colours and letters; what stands between tags is not touched."""
+    tag = re.sub(r"#[0-9a-f]{6}\b", lambda hex_: _variable(hex_[0]), tag)
+    tag = tag.replace("'DejaVu Sans'", "inherit").replace("font-family: inherit", "")
+    tag = re.sub(r"font: ([\d.]+)px [^;\"]+", r"font-size: \1px", tag)
+    tag = re.sub(r'\bid="', f'id="{prefix}-', tag)
+    tag = re.sub(r'(xlink:)?href="#', f'href="#{prefix}-', tag)
+    return tag.replace("url(#", f"url(#{prefix}-")
+
+
+def _variable(colour: str) -> str:
+    return f"var(--{_NAMES[colour]})" if colour in _NAMES else colour

@@ -1,0 +1,191 @@
+"""What training a probe found: as text, as figures, as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shroom.annotate.probe.labels import told
+from shroom.core.problems import printable
+from shroom.core.version import __version__
+from shroom.report.panel import Panel
+from shroom.scoring.display.marks import scale
+from shroom.scoring.display.style import LIGHT
+from shroom.scoring.display.text import align, confidence, interval, kind, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+
+    from shroom.annotate.probe.saved_probe import SavedProbe
+    from shroom.annotate.probe.site_search import Scores
+    from shroom.annotate.probe.sites import Site
+
+#: The metrics as heads of columns.
+HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC"}
+FLOOR = "floor: majority label"
+NESTED = "best, chosen within folds"
+_POSITIONS = {
+    "last": "at the question's last token",
+    "before-answer": "at the last token before the answer",
+}
+#: How each kind is drawn.
+_DRAWN = {"layers": ("accent", "o"), "mlp": ("second", "s"), "heads": ("ink", "D")}
+
+
+def text(saved: SavedProbe) -> str:
+    """Return the table of all places, and what it means."""
+    figures = saved.figures
+    rows: list[tuple[str, ...] | None] = [header(saved), None]
+    rows += [
+        (f"{site}{' *' if site == figures.best else ''}", *_cells(found))
+        for site, found in figures.sites.items()
+    ]
+    floor = [cell for name in HEADS for cell in (number(figures.floor[name]), "")]
+    rows += [None, (NESTED, *_cells(figures.nested)), (FLOOR, *floor)]
+    lines = [*align(rows), "", *(f"- {sentence}" for sentence in notes(saved))]
+    return "\n".join(lines) + "\n"
+
+
+def header(saved: SavedProbe) -> tuple[str, ...]:
+    """Return the heads of the columns."""
+    between = confidence(saved.figures.how) if saved.figures.how.resamples else ""
+    return ("", *(cell for head in HEADS.values() for cell in (head, between)))
+
+
+def _cells(found: Scores) -> list[str]:
+    return [
+        cell
+        for name in HEADS
+        for cell in (number(found.scores[name]), interval(found.intervals[name]))
+    ]
+
+
+def notes(saved: SavedProbe) -> list[str]:
+    """Return how the figures were made, and what they do not say."""
+    figures, how = saved.figures, saved.figures.how
+    out = f"; {told(saved.left_out)}" if saved.left_out else ""
+    chosen = [str(site) for site in figures.chosen]
+    counts = ", ".join(f"{site} {chosen.count(site)}x" for site in dict.fromkeys(chosen))
+    n, place = figures.right + figures.wrong, _POSITIONS[saved.frame.position]
+    best = (
+        f"* {figures.best}: the greatest AUROC; being the best of {len(figures.sites)}, its own "
+        f"figures are too good; '{NESTED}' chooses for each fold from the others alone ({counts})"
+    )
+    found = [
+        f"{n} questions: {figures.right} all-right, {figures.wrong} all-wrong{out}",
+        f"states of {printable(saved.name)} {place}, {saved.frame.mode} mode",
+        f"out of fold: {figures.folds} folds, seed {figures.seed}, C chosen within each",
+        best,
+    ]
+    if how.resamples:
+        found.append(
+            f"intervals: {kind(how)}, {how.resamples} bootstrap resamples of the questions, seed "
+            f"{how.seed}; the training is not drawn anew"
+        )
+    if not saved.curve.rises:
+        found.append("out of fold the best probe tells nothing, so its p is the same everywhere")
+    return found
+
+
+def panels(saved: SavedProbe) -> list[Panel]:
+    """Return a figure of each metric: its value by layer, and kind of states."""
+    return [_panel(saved, name) for name in HEADS]
+
+
+def _panel(saved: SavedProbe, name: str) -> Panel:
+    figures = saved.figures
+    by_kind: dict[str, dict[Site, Scores]] = {}
+    for site, found in figures.sites.items():
+        by_kind.setdefault(site.kind, {})[site] = found
+    said = "; ".join(f"{site} {number(f.scores[name])}" for site, f in figures.sites.items())
+    about = (
+        f"{HEADS[name]} out of fold by layer; the majority has {figures.floor[name]:.3f}: {said}."
+    )
+
+    def draw(axes: Axes) -> None:
+        axes.set_xlabel("layer")
+        axes.set_ylabel(HEADS[name])
+        axes.locator_params(axis="x", integer=True)
+        muted = LIGHT["muted"]
+        axes.axhline(figures.floor[name], color=muted, linewidth=0.8, linestyle=(0, (3, 3)))
+        for each, found in by_kind.items():
+            _draw(axes, each, found, name)
+        # Above the axes, where it hides nothing.
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, borderaxespad=0.1
+        )
+
+    return Panel(HEADS[name], printable(saved.name), about, draw)
+
+
+def _draw(axes: Axes, kind_: str, found: Mapping[Site, Scores], name: str) -> None:
+    colour, marker = LIGHT[_DRAWN[kind_][0]], _DRAWN[kind_][1]
+    points = [(s.layer, f.scores[name], f.intervals[name]) for s, f in found.items()]
+    drawn = [(x, y, ci) for x, y, ci in points if y is not None]
+    by_head = any(site.head is not None for site in found)
+    axes.plot(
+        [x for x, _, _ in drawn],
+        [y for _, y, _ in drawn],
+        marker=marker,
+        markersize=3.5,
+        linewidth=0 if by_head else 1.2,
+        color=colour,
+        alpha=0.6 if by_head else 1,
+        label=kind_,
+    )
+    between = [(x, ci) for x, _, ci in drawn if ci is not None]
+    if between and not by_head:
+        axes.fill_between(
+            [x for x, _ in between],
+            [ci[0] for _, ci in between],
+            [ci[1] for _, ci in between],
+            color=colour,
+            alpha=0.12,
+            linewidth=0,
+        )
+
+
+def page(saved: SavedProbe) -> str:
+    """Return a page with the figures and the table, which needs nothing but itself.
+
+    Raises
+    ------
+    ShroomError
+        Where jinja2 or matplotlib is missing.
+    """
+    from shroom.core.extras import require
+    from shroom.report.page_templates import rendered
+
+    require("report", "jinja2", "matplotlib")
+    from markupsafe import Markup
+
+    from shroom.report.figure_files import inline
+    from shroom.report.report_page import Figure
+
+    figures = saved.figures
+    ends = [
+        end
+        for found in figures.sites.values()
+        for name in HEADS
+        for end in (found.scores[name], *(found.intervals[name] or ()))
+    ]
+    return rendered(
+        "probe.html.jinja",
+        "SHROOM: knowledge probe",
+        model=saved.name,
+        best=str(figures.best),
+        by_head=any(site.head is not None for site in figures.sites),
+        confidence=confidence(figures.how) if figures.how.resamples else "",
+        metrics=HEADS,
+        sites=list(figures.sites.items()),
+        beside=[(NESTED, figures.nested.scores), (FLOOR, figures.floor)],
+        drawn=[
+            # Names are escaped where they are drawn; all else in it is matplotlib's.
+            Figure(panel.title, panel.about, Markup(inline(panel, f"figure-{place}")))  # noqa: S704
+            for place, panel in enumerate(panels(saved))
+        ],
+        notes=notes(saved),
+        span=scale(ends, least=0.0, greatest=1.0),
+        version=__version__,
+    )

@@ -1,0 +1,142 @@
+"""The figures of a report as panels: what each shows, in words and in a drawing.
+
+A panel is drawn on any axes of matplotlib: inside a page by itself, in a file beside others. Where
+there is nothing to draw, it says why instead. Those that compare systems are made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Callable
+
+from shroom.report.forest_plot import Line, forest, shortened
+from shroom.report.panel import Panel
+from shroom.report.system_plots import confusion, reliability, scatter, threshold
+from shroom.scoring.display.in_sample_stars import footnote, starred
+from shroom.scoring.display.text import interval, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shroom.evaluation.comparison import Comparison
+    from shroom.evaluation.report import Report, TrackReport
+
+#: How many letters of a name there is room for beside another one.
+_HALF = 19
+
+
+def panels(kind: str, report: Report) -> list[Panel]:
+    """Return the panels of a kind, those of one track after those of the other."""
+    return [
+        replace(panel, star=star(track)) for track in report.tracks for panel in KINDS[kind](track)
+    ]
+
+
+def star(track: TrackReport) -> str:
+    """Return what the star behind a system's name means; nothing where no system has one."""
+    return footnote((system.name, system.in_sample, track.n) for system in track.systems)
+
+
+def scores(track: TrackReport) -> list[Panel]:
+    """Return a forest plot of each metric: every system's score with its interval."""
+    found = []
+    for metric in track.systems[0].whole:
+        lines, undefined = [], []
+        for system in track.systems:
+            said = system.whole[metric]
+            if said.value is None:
+                undefined.append(f"{starred(system.name, system.in_sample)}: undefined: {said.why}")
+            else:
+                lines.append(Line(starred(system.name, system.in_sample), said.value, said.ci))
+        about = _told(metric, lines, undefined)
+        marks = _floors(track, metric) if lines else {}
+        found.append(_forest(metric, track, about, lines, f"{metric}, n = {track.n}", marks))
+    return found
+
+
+def _floors(track: TrackReport, metric: str) -> dict[str, float]:
+    """Return what to draw beside the systems: what needs no model, or what binary p can reach."""
+    name = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric)
+    value = track.systems[0].score.floors[name].get(metric) if name else None
+    return {} if name is None or value is None else {name: value}
+
+
+def ranks(track: TrackReport) -> list[Panel]:
+    """Return the rank of every system with its interval."""
+    ordered = sorted(
+        (system for system in track.systems if system.rank is not None),
+        key=lambda system: system.rank or 0,
+    )
+    lines = [
+        Line(starred(each.name, each.in_sample), float(each.rank or 0), each.rank_ci)
+        for each in ordered
+    ]
+    if not lines:
+        return [Panel("ranks", track.name, "one system alone has no rank", None)]
+    told = [
+        f"{line.name}: {line.value:g}" + (f", {line.ci[0]} to {line.ci[1]}" if line.ci else "")
+        for line in lines
+    ]
+    about = "Ranks by accuracy, ties by rho. " + "; ".join(told) + "."
+    return [_forest("ranks", track, about, lines, "rank, the best to the left", {}, whole=True)]
+
+
+def comparison(track: TrackReport) -> list[Panel]:
+    """Return the differences of all pairs of systems with their intervals, by metric."""
+    tables: dict[str, list[Comparison]] = {}
+    for pair in track.comparisons:
+        tables.setdefault(pair.metric, []).append(pair)
+    if not tables:
+        return [
+            Panel("comparison", track.name, "one system alone has no other to differ from", None)
+        ]
+    found = []
+    for metric, pairs in tables.items():
+        lines, undefined = [], []
+        for pair in pairs:
+            a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
+            name = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
+            if pair.difference is None:
+                undefined.append(f"{name}: undefined, as one of the scores is")
+            else:
+                lines.append(Line(name, pair.difference, pair.ci, hollow=not pair.is_real))
+        about = "Differences; filled where the systems can be told apart. " + _told(
+            metric, lines, undefined
+        )
+        label = f"difference in {metric} (filled: told apart)"
+        found.append(_forest(metric, track, about, lines, label, {"none": 0.0} if lines else {}))
+    return found
+
+
+def _forest(
+    title: str,
+    track: TrackReport,
+    about: str,
+    lines: list[Line],
+    label: str,
+    marks: dict[str, float],
+    *,
+    whole: bool = False,
+) -> Panel:
+    def draw(axes: Axes) -> None:
+        forest(axes, lines, label, marks, whole=whole)
+
+    return Panel(title, track.name, about, draw if lines else None, len(lines))
+
+
+def _told(metric: str, lines: list[Line], undefined: list[str]) -> str:
+    """Return a forest plot in words."""
+    parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in lines]
+    return f"{metric}: " + "; ".join([*parts, *undefined]) + "."
+
+
+#: The kinds of figures, by name.
+KINDS: dict[str, Callable[[TrackReport], list[Panel]]] = {
+    "scores": scores,
+    "reliability": reliability,
+    "threshold": threshold,
+    "confusion": confusion,
+    "scatter": scatter,
+    "comparison": comparison,
+    "ranks": ranks,
+}

@@ -1,0 +1,250 @@
+"""The figures of one system: reliability, accuracy by threshold, confusion, p by proportion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.report.panel import Panel
+from shroom.scoring.display.in_sample_stars import starred
+from shroom.scoring.display.style import LIGHT
+from shroom.scoring.display.text import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shroom.evaluation.report import TrackReport
+    from shroom.evaluation.system_report import SystemReport
+    from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
+
+_INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]
+_ACCENT, _SECOND = LIGHT["accent"], LIGHT["second"]
+#: A curve of more steps than can be seen is drawn at this many places.
+_PLACES = 401
+#: So many sizes of dots are told apart.
+_SIZES = 12
+
+
+def reliability(track: TrackReport) -> list[Panel]:
+    """Return each system's reliability diagram: what its p says beside what is true."""
+    return [_reliability(system, track) for system in track.systems]
+
+
+def _reliability(system: SystemReport, track: TrackReport) -> Panel:
+    by_label, by_share = system.by_label, system.by_share
+    filled = by_label.n > 0
+    about = (
+        f"Reliability of {system.name}: expected calibration error "
+        f"{number(by_label.expected_error)} against labels, {number(by_share.expected_error)} "
+        "against the annotators' proportion. Share of hallucinations by bins of p: "
+        + "; ".join(
+            f"{low:.1f} to {high:.1f}: {share:.2f} of {n}"
+            for low, high, share, n in zip(
+                by_label.edges[:-1][filled],
+                by_label.edges[1:][filled],
+                by_label.share[filled],
+                by_label.n[filled],
+            )
+        )
+        + "."
+    )
+
+    def draw(axes: Axes) -> None:
+        _unit_square(axes, "p(Hallucination)", "share of hallucinations")
+        axes.plot([0, 1], [0, 1], color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
+        widths = np.diff(by_label.edges)
+        heights = 0.18 * by_label.n / by_label.n.max()
+        axes.bar(by_label.edges[:-1], heights, widths, align="edge", color=_RULE, linewidth=0)
+        axes.plot(
+            by_share.mean_p[filled],
+            by_share.share[filled],
+            marker="s",
+            markersize=4,
+            markerfacecolor="none",
+            color=_SECOND,
+            linewidth=0.8,
+            label="by proportion",
+            clip_on=False,
+        )
+        axes.plot(
+            by_label.mean_p[filled],
+            by_label.share[filled],
+            marker="o",
+            markersize=5,
+            color=_ACCENT,
+            linewidth=1.2,
+            label="by majority label",
+            clip_on=False,
+        )
+        _legend(axes)
+
+    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+
+
+def threshold(track: TrackReport) -> list[Panel]:
+    """Return each system's accuracy against the threshold."""
+    return [_threshold(system, track) for system in track.systems]
+
+
+def _threshold(system: SystemReport, track: TrackReport) -> Panel:
+    curve = system.thresholds
+    at_half, best = curve.at(0.5), curve.best_threshold
+    named = _named(best, curve)
+    floor = system.score.floors["majority label"]["accuracy"] or 0.0
+    about = (
+        f"Accuracy of {system.name} where p above a threshold counts as Hallucination: "
+        f"{number(at_half)} at 0.5; the most, {number(curve.at(best))}, at {named}, which was "
+        f"chosen on these very items; the majority label alone has {number(floor)}."
+    )
+    places, values = curve.thresholds, curve.accuracies
+    if len(places) > _PLACES:
+        places = np.linspace(0, 1, _PLACES)
+        values = np.array([curve.at(place) for place in places.tolist()])
+    places, values = np.append(places, 1.0), np.append(values, values[-1])
+
+    def draw(axes: Axes) -> None:
+        low = min(float(values.min()), floor)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(max(-0.05, low - 0.05), min(1.02, float(values.max()) + 0.03))
+        axes.set_xlabel("threshold")
+        axes.set_ylabel("accuracy")
+        axes.plot(places, values, drawstyle="steps-post", color=_ACCENT, linewidth=1.2)
+        label = f"0.5: {number(at_half)}"
+        axes.plot(0.5, at_half, "o", color=_ACCENT, markersize=5, label=label, clip_on=False)
+        axes.plot(
+            best,
+            curve.at(best),
+            "D",
+            markerfacecolor="none",
+            color=_SECOND,
+            markersize=7,
+            label=f"best, {named}: {number(curve.at(best))}",
+            clip_on=False,
+        )
+        label = f"majority label: {number(floor)}"
+        axes.axhline(floor, color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)), label=label)
+        _legend(axes)
+
+    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+
+
+def _named(best: float, curve: AccuracyByThreshold) -> str:
+    """Return the best threshold with as few digits as have its accuracy, and two or more."""
+    texts = (f"{best:.{digits}g}" for digits in range(2, 18))
+    return next(text for text in texts if curve.at(float(text)) == curve.at(best))
+
+
+def confusion(track: TrackReport) -> list[Panel]:
+    """Return each system's confusion matrix."""
+    return [_confusion(system, track) for system in track.systems]
+
+
+def _confusion(system: SystemReport, track: TrackReport) -> Panel:
+    said = system.confusion
+    table = np.array([[said.both, said.only_gold], [said.only_system, said.neither]])
+    about = (
+        f"Confusion matrix of {system.name}. Of {said.both + said.only_gold} hallucinations by "
+        f"the annotators' majority it flags {said.both} and misses {said.only_gold}; of "
+        f"{said.only_system + said.neither} others it flags {said.only_system} and leaves "
+        f"{said.neither}."
+    )
+
+    def draw(axes: Axes) -> None:
+        from matplotlib.patches import Rectangle
+
+        names = ["Hallucination", "Not Hallucination"]
+        for (row, column), count in np.ndenumerate(table):
+            share = count / max(1, table.sum())
+            colour = _ACCENT if row == column else _SECOND
+            box = Rectangle((column, row), 1, 1, facecolor=colour, alpha=0.06 + 0.3 * share)
+            axes.add_patch(box)
+            place = (column + 0.5, row + 0.5)
+            axes.text(*place, f"{count}", ha="center", va="bottom", fontsize=15, color=_INK)
+            kind = "right" if row == column else "wrong"
+            text = f"{100 * share:.1f}% · {kind}"
+            axes.text(*place, text, ha="center", va="top", fontsize=8, color=_MUTED)
+        axes.set_xlim(0, 2)
+        axes.set_ylim(2, 0)
+        axes.set_xticks([0.5, 1.5], names)
+        axes.set_yticks([0.5, 1.5], names, rotation=90, va="center")
+        axes.tick_params(length=0)
+        axes.set_xlabel("system")
+        axes.set_ylabel("annotators' majority")
+        axes.spines[:].set_visible(False)
+        axes.axhline(1, color=LIGHT["paper"], linewidth=2)
+        axes.axvline(1, color=LIGHT["paper"], linewidth=2)
+
+    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+
+
+def scatter(track: TrackReport) -> list[Panel]:
+    """Return each system's p against the annotators' proportion, counted in bins."""
+    return [_scatter(system, track) for system in track.systems]
+
+
+def _scatter(system: SystemReport, track: TrackReport) -> Panel:
+    spread = system.spread
+    means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
+    about = (
+        f"p of {system.name} against the annotators' proportion; the area of a dot is the number "
+        f"of items. Mean p by proportion: {'; '.join(means)}."
+    )
+    row, column = np.nonzero(spread.counts)
+    counts = spread.counts[row, column]
+
+    def draw(axes: Axes) -> None:
+        _unit_square(axes, "annotators' proportion", "p(Hallucination)")
+        axes.set_xlim(-0.06, 1.06)
+        bins = spread.counts.shape[1]
+        middles = (column + 0.5) / bins
+        # A size at a time, since a marker that occurs often is written once.
+        levels = np.ceil(_SIZES * counts / counts.max())
+        for level in np.unique(levels).tolist():
+            of_size = levels == level
+            axes.plot(
+                spread.shares[row][of_size],
+                middles[of_size],
+                linestyle="none",
+                marker="o",
+                markersize=2 + 11 * (level / _SIZES) ** 0.5,
+                markeredgewidth=0,
+                color=_ACCENT,
+                alpha=0.45,
+                clip_on=False,
+            )
+        axes.plot(
+            spread.shares,
+            spread.mean_p,
+            marker="D",
+            markersize=5,
+            markerfacecolor="none",
+            color=_SECOND,
+            linewidth=1,
+            label="mean p",
+            clip_on=False,
+        )
+        _legend(axes)
+
+    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+
+
+def _unit_square(axes: Axes, across: str, up: str) -> None:
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+
+
+def _legend(axes: Axes) -> None:
+    """Write the legend above the axes, where it hides nothing; at most two lines side by side."""
+    lines = len(axes.get_legend_handles_labels()[1])
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=2 if lines == 2 else 1,
+        frameon=False,
+        handlelength=1.4,
+        columnspacing=1.2,
+        borderaxespad=0.1,
+    )

@@ -1,0 +1,1 @@
+"""A submission is read, checked, aligned with the gold and scored, and the scores are shown."""

@@ -1,0 +1,268 @@
+"""How far the annotators of a gold agree, and what a human would score on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes, one
+from shroom.metrics.correlation import RHO, levels
+from shroom.metrics.human_ceiling import CEILING
+from shroom.metrics.intervals import Intervals
+from shroom.metrics.resampling import bootstrap, percentile_interval
+from shroom.scoring.signature import joined, signature
+from shroom.scoring.table import Group
+from shroom.scoring.votes import Voted, read_votes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from shroom.core.paths import Source
+    from shroom.metrics.agreement import Figure
+    from shroom.metrics.resampling import Floats, Interval
+
+    Votes = NDArray[np.int8]
+
+_FIGURES = {**AGREEMENT, **CEILING}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure, its interval, and why it is undefined where it is.
+
+    Attributes
+    ----------
+    value : float or None
+        ``None`` where it is undefined.
+    ci : tuple of float or None
+        Its bootstrap interval, where one was asked for and there are two items or more.
+    undefined : str
+        Why there is no value; empty where there is one.
+    """
+
+    value: float | None
+    ci: Interval | None = None
+    undefined: str = ""
+
+
+@dataclass(frozen=True)
+class HumanCeiling:
+    """What one annotator scores: left out and held against the others, or against the label."""
+
+    accuracy: Estimate
+    rho: Estimate
+    label_accuracy: Estimate
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of one gold, or of one task in it.
+
+    Attributes
+    ----------
+    n : int
+        The number of items with votes.
+    annotators : int
+        The greatest number of votes that an item has.
+    krippendorff_alpha, fleiss_kappa, pairwise_agreement, unanimous : Estimate
+        See :mod:`shroom.metrics.agreement`.
+    human_ceiling : HumanCeiling
+        See :mod:`shroom.metrics.human_ceiling`.
+    binary_p_ceiling : Estimate
+        rho of the gold's label, used as p, with the gold's p: about as far as p of 0 and 1 alone
+        can go.
+    """
+
+    n: int
+    annotators: int
+    krippendorff_alpha: Estimate
+    fleiss_kappa: Estimate
+    pairwise_agreement: Estimate
+    unanimous: Estimate
+    human_ceiling: HumanCeiling
+    binary_p_ceiling: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: each figure and its ``_ci``, and why some are ``undefined``."""
+        flat = _plain(self)
+        ceiling = _plain(self.human_ceiling)
+        reasons = {f"human_ceiling.{key}": why for key, why in ceiling.pop("undefined").items()}
+        return {
+            "n": self.n,
+            "annotators": self.annotators,
+            **flat,
+            "human_ceiling": ceiling,
+            "undefined": {**flat["undefined"], **reasons},
+        }
+
+
+def _plain(figures: Figures | HumanCeiling) -> dict[str, Any]:
+    """Return the estimates among the attributes as values, intervals and reasons."""
+    found: dict[str, Any] = {}
+    reasons = {}
+    for name, estimate in vars(figures).items():
+        if isinstance(estimate, Estimate):
+            found[name] = estimate.value
+            found[f"{name}_ci"] = None if estimate.ci is None else list(estimate.ci)
+            if estimate.undefined:
+                reasons[name] = estimate.undefined
+    return {**found, "undefined": reasons}
+
+
+@dataclass(frozen=True)
+class GoldAgreement:
+    """The agreement of one gold file, whole and by task."""
+
+    file: str
+    split: str
+    track: str
+    whole: Figures
+    by_task: dict[str, Figures]
+    signature: str
+
+    @property
+    def title(self) -> str:
+        """Split and track; the file's name where it does not tell the split."""
+        return f"{self.split} {self.track}" if self.split else self.file
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for json."""
+        return {
+            "file": self.file,
+            "split": self.split,
+            "track": self.track,
+            **self.whole.to_dict(),
+            "by_task": {task: figures.to_dict() for task, figures in self.by_task.items()},
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The agreement of all files of a gold, how the intervals were made, and the warnings."""
+
+    results: list[GoldAgreement]
+    intervals: Intervals
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def signature(self) -> str:
+        """The signature of all results; parts that differ are joined by ``+``."""
+        return joined(result.signature for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for json; a single result stands at the top level as well."""
+        results = [result.to_dict() for result in self.results]
+        return {
+            **(results[0] if len(results) == 1 else {}),
+            "signature": self.signature,
+            "results": results,
+            **self.intervals.to_dict(),
+            "warnings": self.warnings,
+        }
+
+
+def agreement(gold: Source, intervals: Intervals | None = None) -> Agreement:
+    """Return how far the annotators of a gold agree, and what a human would score on it.
+
+    Parameters
+    ----------
+    gold : path or "-"
+        A file, a folder, a zip or a pipe; see :func:`shroom.scoring.votes.read_votes`.
+    intervals : Intervals, optional
+        How to make intervals. They are percentiles of a bootstrap over the items, whatever its
+        ``method``.
+
+    Raises
+    ------
+    ShroomError
+        Where the gold cannot be read or has no votes.
+
+    Examples
+    --------
+    >>> found = agreement("shroom/sample/val.model-aware.json", Intervals(resamples=0))
+    >>> round(found.results[0].whole.pairwise_agreement.value, 3)
+    0.73
+    """
+    how = replace(intervals or Intervals(), method="percentile")
+    voted, warnings = read_votes(gold)
+    return Agreement([_of_file(file, how) for file in voted], how, warnings)
+
+
+def _of_file(file: Voted, intervals: Intervals) -> GoldAgreement:
+    gold, rows = file.gold, file.judged
+    task = gold.groups.get("task", Group([], np.zeros(0, np.intp)))
+    by_task = {
+        word: chosen
+        for place, word in enumerate(task.words)
+        if word and len(chosen := rows[task.place[rows] == place])
+    }
+    return GoldAgreement(
+        file=file.file,
+        split=file.name.split,
+        track=file.name.track,
+        whole=_figures(file, rows, intervals),
+        by_task={word: _figures(file, chosen, intervals) for word, chosen in by_task.items()},
+        signature=signature(file.name.track, gold, "order" if gold.ids is None else "id"),
+    )
+
+
+def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figures:
+    votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
+    found = estimated(_FIGURES, votes, intervals)
+    of_label = np.column_stack((levels(label), levels(p)))
+    # With one seed and the same number of items the draws are the same ones.
+    count = _resamples(votes, intervals)
+    drawn = bootstrap(RHO, of_label, count, intervals.seed) if count else np.empty(0)
+    found["binary_p_ceiling"] = _estimate(RHO(of_label), drawn, intervals)
+    for name, why in _reasons(votes).items():
+        if found[name].value is None:
+            found[name] = Estimate(None, undefined=why)
+    return Figures(
+        n=len(rows),
+        annotators=int((votes != MISSING).sum(axis=1).max()),
+        human_ceiling=HumanCeiling(**{name: found.pop(name) for name in CEILING}),
+        **found,
+    )
+
+
+def estimated(figures: Mapping[str, Figure], votes: Votes, how: Intervals) -> dict[str, Estimate]:
+    """Return figures of votes, each with the percentiles of its bootstrap over the items."""
+    drawn = bootstrap_votes(figures, votes, _resamples(votes, how), how.seed)
+    found = {}
+    for name, figure in figures.items():
+        value = one(figure, votes)
+        found[name] = _estimate(None if np.isnan(value) else value, drawn[name], how)
+    return found
+
+
+def _resamples(votes: Votes, how: Intervals) -> int:
+    return how.resamples if len(votes) >= 2 else 0
+
+
+def _estimate(value: float | None, drawn: Floats, how: Intervals) -> Estimate:
+    if value is None:
+        return Estimate(None)
+    return Estimate(value, percentile_interval(drawn, how.confidence))
+
+
+def _reasons(votes: Votes) -> dict[str, str]:
+    """Return for each figure why it is undefined, should it be so."""
+    number = (votes != MISSING).sum(axis=1)
+    least, most = int(number.min()), int(number.max())
+    same = "all votes are the same, so that no disagreement could be expected by chance"
+    alone = "no item has two votes"
+    chance = alone if most < 2 else same
+    uneven = f"items have from {least} to {most} votes, and it needs as many for each"
+    constant = "each annotator, or the others, voted the same on all items"
+    return {
+        **dict.fromkeys(_FIGURES, alone),
+        "krippendorff_alpha": chance,
+        "fleiss_kappa": uneven if least < most else chance,
+        "rho": alone if most < 2 else constant,
+        "binary_p_ceiling": "the gold's label or p is the same on all items",
+    }

@@ -1,0 +1,275 @@
+"""Every problem of a submission at once, and its predictions aligned with the gold.
+
+What the checker passes, the scorer scores: both call :func:`check`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shroom.core import archives
+from shroom.core.problems import InvalidInput, Problems, Stopped, show
+from shroom.scoring.align import Track, align, check_direction
+from shroom.scoring.column_checks import check_columns, check_has_ids, check_votes
+from shroom.scoring.documents import Document, documents, documents_among_others
+from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.file_choice import latest, named
+from shroom.scoring.file_names import Name
+from shroom.scoring.in_sample import mark
+from shroom.scoring.known_formats import refuse_another
+from shroom.scoring.table import P, Role, Table
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from shroom.core.paths import Source
+
+fast: ModuleType | None
+try:
+    from shroom.scoring import fast_reader as fast
+except ImportError:  # the scoring program has the slow path alone
+    fast = None
+
+
+@dataclass
+class Checked:
+    """The verdict: the problems, and the tracks as far as they could be read."""
+
+    problems: Problems
+    tracks: list[Track]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors."""
+        return not self.problems.errors
+
+    def raise_for_errors(self) -> None:
+        """Raise :class:`InvalidInput` if there are errors."""
+        if not self.ok:
+            raise InvalidInput(self.problems)
+
+
+def check(
+    submission: Source,
+    gold: Source | None = None,
+    *,
+    data: Source | None = None,
+    splits: tuple[str, ...] = (),
+    texts: bool = False,
+    limit: int | None = 20,
+) -> Checked:
+    """Return every problem of a submission, and its predictions aligned with the gold.
+
+    Parameters
+    ----------
+    submission : path or "-"
+        A file, a folder, a zip or a pipe.
+    gold : path, optional
+        The labelled data, as a file, a folder or a zip. Its labels are needed.
+    data : path, optional
+        The data without labels, in place of ``gold``: for ids, count and order.
+    splits : tuple of str
+        The splits that are wanted; val and test by default.
+    texts : bool
+        Whether the gold's texts are wanted as well, to slice by; they take time to read.
+    limit : int or None
+        How many problems of each code to keep; ``None`` keeps all.
+
+    Returns
+    -------
+    Checked
+        Its ``problems`` are never raised here.
+
+    Examples
+    --------
+    >>> checked = check("shroom/sample/val.model-aware.json", "shroom/sample")
+    >>> checked.ok, checked.tracks[0].predictions.n
+    (True, 60)
+    """
+    problems = Problems(limit)
+    found = documents(submission, problems, submission=True)
+    checked = check_documents(found, gold, data=data, splits=splits, texts=texts, problems=problems)
+    mark(checked.tracks, submission, found, problems)
+    for track in checked.tracks:
+        if track.gold is not None:
+            check_votes(track.gold, problems)
+    return checked
+
+
+def check_documents(
+    found: list[Document],
+    gold: Source | None = None,
+    *,
+    data: Source | None = None,
+    splits: tuple[str, ...] = (),
+    texts: bool = False,
+    problems: Problems,
+) -> Checked:
+    """Return the verdict on documents that have been found already; see :func:`check`.
+
+    No record of a run is looked for beside them, and the gold's votes are not compared with it.
+    """
+    found = named(found, problems, splits)
+    held_against = gold if gold is not None else data
+    role = Role.GOLD if gold is not None else Role.DATA
+    golds = None
+    if held_against is not None:
+        golds = _Golds(held_against, role, problems, single=len(found) == 1, texts=texts)
+    checked = [_check_file(document, golds, problems) for document in found]
+    tracks = [track for track in checked if track is not None]
+    scored = [track for track in tracks if role is not Role.GOLD or _labelled(track)]
+    for track in tracks:
+        if track not in scored and track.gold:
+            code = "gold-skipped" if scored else "gold-unlabelled"
+            problems.add(code, track.gold.file, f'"label" and "{P}"', "rows without them")
+    for document, wanted in golds.unmatched if golds else []:
+        code = "gold-skipped" if scored else "no-gold"
+        problems.add(code, document.file, f"gold for {wanted}", f"none in {held_against}")
+    return Checked(problems, sorted(scored, key=lambda track: _order(track.name)))
+
+
+def _labelled(track: Track) -> bool:
+    return track.gold is None or track.gold.labelled
+
+
+def _order(name: Name) -> tuple[int, str]:
+    return ("", "trial", "train", "val", "test").index(name.split), name.track
+
+
+def _check_file(document: Document, golds: _Golds | None, problems: Problems) -> Track | None:
+    predictions = read_table(document, Role.PREDICTIONS, problems)
+    if predictions is None:
+        return None
+    check_columns(predictions, problems)
+    name = Name.guess(document.base)
+    if golds is None:
+        if name is not None and name.split == "test":
+            check_has_ids(predictions, problems)
+        return Track(name or Name("", track_of(predictions)), predictions)
+    gold_document = golds.find(document, name)
+    if gold_document is None:
+        return None
+    gold = golds.read(gold_document, texts=predictions.texts is not None)
+    if gold is None:
+        return None
+    guessed = name or Name.guess(gold_document.base) or Name("", track_of(gold))
+    track = Track(guessed, predictions, gold)
+    align(track, problems)
+    check_direction(track, problems)
+    return track
+
+
+class _Golds:
+    """The files that a submission is held against, each read when it is needed."""
+
+    def __init__(
+        self, source: Source, role: Role, problems: Problems, *, single: bool, texts: bool
+    ) -> None:
+        self.role, self.problems, self.file = role, problems, str(source)
+        self.single, self.texts = single, texts
+        self.unmatched: list[tuple[Document, str]] = []
+        self.documents = documents_among_others(source, problems)
+        self.refused = not (single and len(self.documents) == 1) and self._is_another()
+
+    def _is_another(self) -> bool:
+        """Report gold of another data set, no file of which has a name to be chosen by."""
+        if not self.documents or any(Name.guess(each.base) for each in self.documents):
+            return False
+        data = self.documents[0].read(Problems())
+        return data is not None and refuse_another(self.documents[0], data, self.problems)
+
+    def find(self, document: Document, name: Name | None) -> Document | None:
+        """Return the gold for a file of predictions: of its split and track, the latest version.
+
+        One gold file for one file of predictions serves whatever they are called, unless both
+        names tell split and track, and tell different ones.
+        """
+        if self.refused:
+            return None
+        alone = self.documents[0] if len(self.documents) == 1 else None
+        told = Name.guess(alone.base) if alone else None
+        if alone and (name is None or told is None) and self.single:
+            return alone
+        if name is None:
+            if self.documents:
+                expected = "a name that tells split and track, to choose the gold by"
+                self.problems.add("file-name", document.file, expected, show(document.base))
+            return None
+        key = name.split, name.track
+        if alone and told and (told.split, told.track) == key:
+            return alone
+        fitting = [
+            gold
+            for gold in self.documents
+            if (named := Name.parse(gold.base)) and (named.split, named.track) == key
+        ]
+        if not fitting:
+            self.unmatched.append((document, f"{name.split}.{name.track}"))
+        return latest(fitting, self.problems).get(key)
+
+    def read(self, document: Document, *, texts: bool) -> Table | None:
+        return read_table(document, self.role, self.problems, texts=texts or self.texts)
+
+
+def read_table(
+    document: Document, role: Role, problems: Problems, *, texts: bool = False
+) -> Table | None:
+    """Return a document's rows as columns, by the fast path where nothing is wrong.
+
+    Parameters
+    ----------
+    document : Document
+        What to read.
+    role : Role
+        What to read it as.
+    problems : Problems
+        Gets what is wrong with it.
+    texts : bool
+        Whether the gold's texts are needed.
+
+    Returns
+    -------
+    Table or None
+        ``None`` where there are no rows to speak of.
+    """
+    data = document.read(problems)
+    if data is None or refuse_another(document, data, problems):
+        return None
+    if fast is not None:
+        table = _read_fast(document, data, role, problems, texts=texts)
+        if table is not None:
+            return table
+    if role is Role.PREDICTIONS and len(data) > archives.MAX_BYTES:
+        archives.report_too_large(document.file, problems, archives.MAX_BYTES)
+        return None
+    try:
+        return tabulate(document.each(data, problems), role, document.file, problems)
+    except Stopped:
+        return None
+
+
+def _read_fast(
+    document: Document, data: bytes | memoryview, role: Role, problems: Problems, *, texts: bool
+) -> Table | None:
+    """Return a document's rows as columns; ``None`` where anything is wrong with them."""
+    assert fast is not None  # noqa: S101 - for mypy
+    table: Table | None
+    if not document.is_table(data):
+        lines = document.is_lines(data)
+        table = fast.table(data, role, document.file, lines=lines, texts=texts)
+        return table
+    own = Problems(problems.limit)
+    try:
+        table = fast.from_items(document.each(data, own), role, document.file, texts=texts)
+    except Stopped:
+        return None
+    if table is not None:
+        problems.extend(own)
+    return table
+
+
+def track_of(table: Table) -> str:
+    """Return the track that the rows themselves tell: aware where all of them name a model."""
+    models = table.groups.get("model")
+    return "model-aware" if models and all(models.words) else "model-agnostic"

@@ -1,0 +1,121 @@
+"""What shows only in a whole column of predictions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.scoring.table import P
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shroom.core.problems import Problems
+    from shroom.scoring.table import Table
+
+
+#: How far p may be from the share of the votes before it is worth a word: files round it.
+_ROUNDED = 0.01
+
+
+def check_columns(table: Table, problems: Problems) -> None:
+    """Report what shows only in a whole column of predictions."""
+    p, label, file = table.p, table.label, table.file
+    known, rows = _known(table), _against(table)
+
+    def contradiction(row: int) -> dict[str, object]:
+        said = "Hallucination" if label[row] else "Not Hallucination"
+        expected = f'p {">=" if label[row] else "<="} 0.5 for "{said}"'
+        return {
+            "expected": expected,
+            "found": repr(float(p[row])),
+            "id": table.id_at(row),
+            "key": P,
+        }
+
+    problems.add_rows("label-p", file, rows, contradiction)
+    check_inverted(table, problems)
+    if table.n < 2:
+        return
+    if np.all(known) and np.all(label == label[0]):
+        said = "Hallucination" if label[0] else "Not Hallucination"
+        problems.add("label-constant", file, "both labels", f'"{said}" on every item')
+    if np.all(known) and np.all(p == p[0]):
+        problems.add("p-constant", file, "p that differs", f"{float(p[0])!r} on every item", key=P)
+    check_doubled(table, problems)
+
+
+def _known(table: Table) -> NDArray[np.bool_]:
+    return (table.label >= 0) & ~np.isnan(table.p)
+
+
+def _against(table: Table) -> NDArray[np.intp]:
+    """Return the rows whose p is against their label."""
+    below, above = (table.label == 1) & (table.p < 0.5), (table.label == 0) & (table.p > 0.5)
+    return np.flatnonzero(_known(table) & (below | above))
+
+
+def check_inverted(table: Table, problems: Problems) -> None:
+    """Report predictions or gold whose p is against their own labels on most items."""
+    n, against = int(_known(table).sum()), len(_against(table))
+    if against > max(10, n // 2):
+        found = f"p against the label in {against} of {n} items"
+        problems.add("p-inverted", table.file, "p that agrees with the labels", found)
+
+
+def check_doubled(table: Table, problems: Problems) -> None:
+    """Report each id that has been given before."""
+    if table.ids is None:
+        return
+    ids = table.ids if table.has_id is None else table.ids[table.has_id]
+    if np.all(ids[1:] > ids[:-1]):
+        return
+    places = np.arange(table.n) if table.has_id is None else np.flatnonzero(table.has_id)
+    order = np.argsort(ids, kind="stable")
+    again = order[1:][ids[order][1:] == ids[order][:-1]]
+    rows = np.sort(places[again])
+
+    def doubled(row: int) -> dict[str, object]:
+        said = table.id_at(row)
+        return {"expected": "an id of its own", "found": f"{said} again", "id": said, "key": "id"}
+
+    problems.add_rows("id-doubled", table.file, rows, doubled)
+
+
+def check_votes(gold: Table, problems: Problems) -> None:
+    """Report gold whose label or p is not what the annotators' labels say, each kind in one line.
+
+    Parameters
+    ----------
+    gold : Table
+        Labelled rows. A label may be either where the votes are evenly split, and p may be rounded.
+    problems : Problems
+        Gets ``label-votes`` and ``p-votes``, with the count and the first place.
+    """
+    if gold.votes is None:
+        return
+    flagged, total = gold.votes.T
+    share = flagged / np.maximum(total, 1)
+    by_label = np.where(gold.label == 1, share < 0.5, share > 0.5) & (gold.label >= 0)
+    by_p = np.abs(gold.p - share) > _ROUNDED  # False where p is nan
+    for code, key, odd, expected in (
+        ("label-votes", "label", by_label, "the majority of its labels"),
+        ("p-votes", P, by_p, "the share of its labels"),
+    ):
+        rows = np.flatnonzero(odd & (total > 0))
+        if len(rows):
+            first = int(rows[0])
+            place = {"index": first, "id": gold.id_at(first), "key": key}
+            items = "item" if len(rows) == 1 else "items"
+            found = f"another one in {len(rows)} {items}, first here"
+            problems.add(code, gold.file, expected, found, **place)
+
+
+def check_has_ids(predictions: Table, problems: Problems) -> bool:
+    """Return whether any row has an id, reporting if none so much as tries."""
+    file = predictions.file
+    if predictions.ids is None and not problems.count("id-integer", file):
+        found = f"none on {predictions.n} items"
+        problems.add("id-missing", file, "an integer on every item", found, key="id")
+    return predictions.ids is not None

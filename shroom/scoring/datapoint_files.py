@@ -1,0 +1,228 @@
+"""Data files in SHROOM's form, read as datapoints and written from them.
+
+Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no ``id``; test has an
+``id`` and no ``ref``; train has neither ``id`` nor labels. Whatever is absent stays empty.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shroom.core import json_reading
+from shroom.core.datapoint import Datapoint, Label, Reference, Task
+from shroom.core.json_writing import json_line
+from shroom.core.problems import InvalidInput, Problems, Stopped, show
+from shroom.scoring.documents import documents_among_others
+from shroom.scoring.explaining_reader import id_in, number_in
+from shroom.scoring.known_formats import refuse_another
+from shroom.scoring.table import TOLERANCE, P
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from enum import Enum
+
+    from shroom.core.paths import Source
+    from shroom.scoring.documents import Document
+
+    AnyEnum = TypeVar("AnyEnum", bound=Enum)
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of data.
+
+    Attributes
+    ----------
+    base : str
+        Its name, without folders.
+    datapoints : list of Datapoint
+        In order.
+    file : str
+        How messages name it.
+    """
+
+    base: str
+    datapoints: list[Datapoint]
+    file: str = ""
+
+
+def read(source: Source, problems: Problems | None = None) -> list[Datapoint]:
+    """Return the datapoints of a file, or of all files of a folder or zip.
+
+    Parameters
+    ----------
+    source : path or "-"
+        A file (``.json``, ``.jsonl``, ``.csv`` or ``.tsv``, each of them also gzipped), a folder,
+        a zip or a pipe.
+    problems : Problems, optional
+        Gets the warnings, such as a bare ``NaN`` for a text, each with its place.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors.
+
+    Examples
+    --------
+    >>> points = read("shroom/sample/val.model-aware.json")
+    >>> len(points), points[0].task.value, points[0].p
+    (60, 'PG', 1.0)
+    """
+    return [point for file in read_files(source, problems) for point in file.datapoints]
+
+
+def read_files(
+    source: Source,
+    problems: Problems | None = None,
+    choose: Callable[[list[Document]], list[Document]] = list,
+) -> list[DataFile]:
+    """Return the files of a source one by one, of those that ``choose`` keeps; see :func:`read`."""
+    problems = Problems() if problems is None else problems
+    files = []
+    for document in choose(documents_among_others(source, problems)):
+        file = from_document(document, problems)
+        if file is not None:
+            files.append(file)
+    if problems.errors:
+        raise InvalidInput(problems)
+    return files
+
+
+def from_document(document: Document, problems: Problems) -> DataFile | None:
+    """Return what a document holds, or ``None`` where it cannot be read; see :func:`from_items`."""
+    data = document.read(problems)
+    if data is None or refuse_another(document, data, problems):
+        return None
+    try:
+        datapoints = from_items(document.each(data, problems), document.file, problems)
+    except Stopped:
+        return None
+    return DataFile(document.base, datapoints, document.file)
+
+
+def from_items(items: Iterable[Any], file: str, problems: Problems) -> list[Datapoint]:
+    """Return the datapoints of rows in SHROOM's form, with every problem of theirs reported.
+
+    Parameters
+    ----------
+    items : iterable
+        What stood in a file, of any type.
+    file : str
+        How to name the file in messages.
+    problems : Problems
+        Gets the problems; where there are errors, the datapoints are not to be used.
+    """
+    found = []
+    for index, item in enumerate(items):
+        if item is json_reading.BROKEN:
+            continue
+        if not isinstance(item, dict):
+            problems.add("item-object", file, "an object", show(item), index=index)
+            continue
+        found.append(_Item(item, index, file, problems).datapoint())
+    return found
+
+
+class _Item:
+    """One row while it is read, reporting what it has wrong."""
+
+    def __init__(self, item: dict[str, Any], index: int, file: str, problems: Problems) -> None:
+        self.item, self.index, self.file, self.problems = item, index, file, problems
+        self.id = id_in(item.get("id"))
+
+    def datapoint(self) -> Datapoint:
+        if "id" in self.item and self.id is None:
+            self._report("id-integer", "id", "an integer")
+        for key in ("hyp", "task"):
+            if key not in self.item:
+                expected, found = f'the key "{key}"', f"keys {show(list(self.item))}"
+                place = {"index": self.index, "id": self.id}
+                self.problems.add("key-missing", self.file, expected, found, **place)
+        task = self._word("task", Task, "task-value")
+        ref = self._word("ref", Reference, "ref-value") if self.item.get("ref") else None
+        return Datapoint(
+            hyp=self._text("hyp"),
+            src=self._text("src"),
+            tgt=self._text("tgt"),
+            task=task or Task.DM,  # without a task there is an error, and this is never used
+            ref=ref,
+            model=self._text("model"),
+            id=self.id,
+            labels=self._labels(),
+            label=self._word("label", Label, "label-value"),
+            p=self._p(),
+        )
+
+    def _text(self, key: str) -> str:
+        value = self.item.get(key, "")
+        if isinstance(value, str):
+            return value
+        if isinstance(value, float) and not math.isfinite(value):
+            self._report("value-finite", key, "a text (read as empty)")
+        else:
+            self._report("text-string", key, "a text")
+        return ""
+
+    def _word(self, key: str, words: type[AnyEnum], code: str) -> AnyEnum | None:
+        if key not in self.item:
+            return None
+        try:
+            return words(self.item[key])
+        except ValueError:
+            self._report(code, key, " or ".join(f'"{word.value}"' for word in words))
+            return None
+
+    def _labels(self) -> tuple[Label, ...]:
+        value = self.item.get("labels", [])
+        try:
+            return tuple(Label(label) for label in value)
+        except (TypeError, ValueError):
+            self._report("label-value", "labels", "a list of labels")
+            return ()
+
+    def _p(self) -> float | None:
+        if P not in self.item:
+            return None
+        value = self.item[P]
+        number = None if isinstance(value, str) else number_in(value)
+        if number is None:
+            self._report("p-number", P, "a number")
+        elif not -TOLERANCE <= number <= 1 + TOLERANCE:
+            self._report("p-range", P, "a number in [0, 1]")
+        return number
+
+    def _report(self, code: str, key: str, expected: str) -> None:
+        found, place = show(self.item[key]), {"index": self.index, "id": self.id, "key": key}
+        self.problems.add(code, self.file, expected, found, **place)
+
+
+def write(datapoints: Iterable[Datapoint]) -> str:
+    """Return datapoints as a JSON list in SHROOM's form, a line for each."""
+    rows = (json_line(row_of(point)) for point in datapoints)
+    return "[\n" + ",\n".join(rows) + "\n]\n"
+
+
+def row_of(point: Datapoint) -> dict[str, Any]:
+    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have.
+
+    Examples
+    --------
+    >>> row_of(Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG, p=0.0))
+    {'hyp': 'A cat.', 'src': 'One cat.', 'tgt': '', 'task': 'PG', 'p(Hallucination)': 0.0}
+    """
+    row: dict[str, Any] = {} if point.id is None else {"id": point.id}
+    row |= {"hyp": point.hyp}
+    if point.ref is not None:
+        row["ref"] = point.ref.value
+    row |= {"src": point.src, "tgt": point.tgt, "task": point.task.value}
+    if point.model:
+        row["model"] = point.model
+    if point.labels:
+        row["labels"] = [label.value for label in point.labels]
+    if point.label is not None:
+        row["label"] = point.label.value
+    if point.p is not None:
+        row[P] = point.p
+    return row

@@ -1,0 +1,320 @@
+"""From CSV and TSV to items: encoding and separator are recognised, and cells become JSON values.
+
+The keys come from the header: as they are, in another spelling that can only mean one key (see
+:func:`shroom.scoring.table.key_meant`), or as the user names them (see :func:`naming`).
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import re
+from array import array
+from collections import Counter
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.json_reading import BROKEN, is_json
+from shroom.core.problems import Stopped, show
+from shroom.scoring.table import EVIDENCE, KEYS, P, key_meant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from shroom.core.problems import Problems
+
+#: Bytes of one file.
+MAX_BYTES = 100 << 20
+#: Characters of one cell, separators in one line, and lines and separators of one file.
+MAX_CELL, MAX_SEPARATORS, MAX_LINES, MAX_CELLS = 1 << 24, 1_000_000, 1_250_000, 10_000_000
+_SEPARATORS = (",", ";", "\t")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_NUMBER = re.compile(
+    r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE | re.ASCII
+)
+_REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
+
+_NAMED: ContextVar[Mapping[str, str]] = ContextVar("columns", default=MappingProxyType({}))
+
+
+@contextmanager
+def naming(columns: Mapping[str, str]) -> Iterator[None]:
+    r"""Read tables with columns that the user has named.
+
+    Parameters
+    ----------
+    columns : mapping
+        The key that each column stands for, by the column's name. A table without a column of that
+        name is read by its own names, with a warning.
+
+    Examples
+    --------
+    >>> from shroom.core.problems import Problems
+    >>> with naming({"score": "p(Hallucination)"}):
+    ...     list(each(b"label;score\nHallucination;.75\n", "a.csv", Problems()))
+    [{'label': 'Hallucination', 'p(Hallucination)': 0.75}]
+    """
+    token = _NAMED.set(columns)
+    try:
+        yield
+    finally:
+        _NAMED.reset(token)
+
+
+def each(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
+    r"""Yield a table's rows as items, one by one.
+
+    A cell of ``id``, ``p(Hallucination)`` or ``labels`` becomes the number or list that it holds,
+    and stays a text where it holds none. Empty cells of these and of ``label`` are left out. A
+    record that does not fit the header leaves :data:`shroom.core.json_reading.BROKEN` in its place.
+
+    Parameters
+    ----------
+    data : bytes
+        CSV or TSV: in UTF-8, in UTF-16 with a byte order mark, else taken for cp1252.
+    file : str
+        How to name the file in messages.
+    problems : Problems
+        Gets ``not-csv``, ``not-utf8``, ``empty``, ``too-large``, the warnings ``encoding`` and
+        ``column-name``, and the line of each item.
+
+    Raises
+    ------
+    Stopped
+        Where the rest cannot be read; the reason is among the problems.
+
+    Examples
+    --------
+    >>> from shroom.core.problems import Problems
+    >>> problems = Problems()
+    >>> list(each(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems))
+    [{'id': 7, 'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
+    """
+    text = _text(data, file, problems)
+    limit, empty = csv.field_size_limit(MAX_CELL), True
+    try:
+        separator, header = _form(text)
+        columns = _columns(header, file, problems)
+        if columns is None:
+            raise Stopped(problems)
+        for item in _items(_records(text, separator), columns, file, problems):
+            empty = False
+            yield item
+    except csv.Error as error:
+        problems.add("not-csv", file, "CSV", str(error))
+        raise Stopped(problems) from error
+    finally:
+        csv.field_size_limit(limit)
+    if empty:
+        problems.add("empty", file, "a line for each item", "only a header")
+        raise Stopped(problems)
+
+
+def columns_of(head: bytes) -> list[str]:
+    r"""Return the keys in the header of a table, of which the beginning is given.
+
+    Examples
+    --------
+    >>> columns_of(b"ID;Label;p;note\n1;Hallucination")
+    ['id', 'label', 'p(Hallucination)', 'note']
+    """
+    try:
+        header = _form(_decoded(head, "replace"))[1]
+    except csv.Error:
+        return []
+    return [_NAMED.get().get(name) or key_meant(name) or name for name in header]
+
+
+def _decoded(data: bytes, errors: str = "strict") -> str:
+    """Return the text, which is in UTF-8 unless it has another byte order mark."""
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if utf16 else "utf-8-sig", errors)
+
+
+def _text(data: bytes, file: str, problems: Problems) -> str:
+    if len(data) > MAX_BYTES:
+        expected = f"at most {MAX_BYTES >> 20} MiB of CSV (JSON may be larger)"
+        problems.add("too-large", file, expected, f"{len(data)} bytes")
+        raise Stopped(problems)
+    try:
+        text = _decoded(data)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"byte 0x{data[error.start]:02x} at line {line}"
+        if error.encoding.startswith("utf-16") or _is_utf8_in_part(data):
+            problems.add("not-utf8", file, error.encoding.upper(), found)
+            raise Stopped(problems) from error
+        try:
+            text, encoding = data.decode("cp1252"), "cp1252"
+        except UnicodeDecodeError:
+            text, encoding = data.decode("latin-1"), "latin-1"
+        problems.add("encoding", file, "UTF-8", f"{found} (the file is read as {encoding})")
+    if max(text.count("\n"), text.count("\r")) > MAX_LINES:
+        problems.add("too-large", file, f"at most {MAX_LINES} lines of CSV", "more")
+    elif "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        problems.add("not-csv", file, "text", f"a NUL character at line {line}")
+    else:
+        return text
+    raise Stopped(problems)
+
+
+def _is_utf8_in_part(data: bytes) -> bool:
+    """Return whether bytes that are not UTF-8 hold characters that are, besides ASCII."""
+    return bool(set(re.findall(r"[^\x00-\x7f]", data.decode("utf-8", "replace"))) - {"\ufffd"})
+
+
+def _form(text: str) -> tuple[str, list[str]]:
+    """Return the separator, and the names of the columns; none of an empty table.
+
+    It is the one by which most columns have a name that is known, and by which there are most.
+
+    Raises
+    ------
+    csv.Error
+        Where none of them separates the header.
+    """
+    forms, errors = [], []
+    for separator in _SEPARATORS:
+        try:
+            header = next((cells for _, cells in _records(text, separator)), [])
+        except csv.Error as error:
+            errors.append(error)
+            continue
+        names = [cell.strip() for cell in header]
+        known = sum(name in _NAMED.get() or key_meant(name) is not None for name in names)
+        forms.append((known, len(names), separator, names))
+    if not forms:
+        raise errors[0]
+    _, _, separator, names = max(forms, key=lambda form: form[:2])
+    if text.count(separator) > MAX_CELLS:
+        raise csv.Error(f"more than {MAX_CELLS} separators")
+    return separator, names
+
+
+def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each record begins, and its cells; blank lines are passed over."""
+    reader = csv.reader(_lines(text, separator), delimiter=separator, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if any(map(str.strip, cells)):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        reason = _REASONS.get(str(error), str(error))
+        raise csv.Error(f"{reason} in the record that begins at line {line}") from error
+
+
+def _lines(text: str, separator: str) -> Iterator[str]:
+    # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a cell.
+    for match in _LINE.finditer(text):
+        line = match[0]
+        if len(line) > MAX_SEPARATORS and line.count(separator) > MAX_SEPARATORS:
+            raise csv.Error(f"more than {MAX_SEPARATORS} separators")
+        yield line
+
+
+def _columns(header: list[str], file: str, problems: Problems) -> list[str | None] | None:
+    """Return the key of each column, ``None`` for one in whose place the user has named another."""
+    named, counts = _NAMED.get(), Counter(header)
+    if not header:
+        problems.add("empty", file, "a header, and a line for each item", "an empty file")
+        return None
+    again = [name for name, count in counts.items() if count > 1 and name]
+    if again:
+        found = " and ".join(f"{show(name)} {counts[name]} times" for name in again[:5])
+        problems.add("not-csv", file, "each column once", found)
+        return None
+    lacking = [name for name in named if name not in header]
+    if lacking:
+        expected = f"the columns of --columns: {', '.join(map(show, lacking))}"
+        found = f"{show(header)} (read by their own names)"
+        problems.add("column-name", file, expected, found)
+    taken = {key for name, key in named.items() if name in header}
+    spelled = Counter(map(key_meant, header))
+    keys: list[str | None] = []
+    for name in header:
+        key = key_meant(name)
+        alone = key is not None and (spelled[key] == 1 or name == key)
+        if name in named:
+            keys.append(named[name])
+        elif key in taken:
+            keys.append(None if name == key else name)
+        else:
+            keys.append(key if alone else name)
+    if not set(keys) & set(KEYS):
+        problems.add("not-csv", file, f'a header that names "label" and "{P}"', show(header))
+        return None
+    read = [(k, n) for k, n in zip(keys, header) if k in KEYS and k != n and n not in named]
+    if read:
+        expected = f"the columns {', '.join(show(key) for key, _ in read)}"
+        found = f"{', '.join(show(name) for _, name in read)} (read as these)"
+        problems.add("column-name", file, expected, found)
+    return keys
+
+
+def _items(
+    records: Iterator[tuple[int, list[str]]],
+    columns: list[str | None],
+    file: str,
+    problems: Problems,
+) -> Iterator[Any]:
+    cells_of = [(key, _CELLS.get(key, _as_it_is)) for key in columns]
+    next(records)  # the header
+    lines = array("L")
+    problems.number_lines(file, lines)
+    for index, (line, cells) in enumerate(records):
+        lines.append(line)
+        if len(cells) > len(columns) and not any(cells[len(columns) :]):
+            del cells[len(columns) :]  # a spreadsheet's empty ones
+        if len(cells) != len(columns):
+            expected = f"{len(columns)} cells, as the header has"
+            problems.add("not-csv", file, expected, f"{len(cells)}", index=index)
+            yield BROKEN
+            continue
+        item = {}
+        for (key, value_of), cell in zip(cells_of, cells):
+            value = value_of(cell)
+            if value is not None and key is not None:
+                item[key] = value
+        yield item
+
+
+def _as_it_is(cell: str) -> str:
+    return cell
+
+
+def _stripped(cell: str) -> str | None:
+    return cell.strip() or None
+
+
+def _integer(cell: str) -> int | str | None:
+    text = cell.strip()
+    if text.isascii() and len(text) < 40 and text.removeprefix("-").isdigit():
+        return int(text)
+    return text or None
+
+
+def _number(cell: str) -> float | str | None:
+    text = cell.strip()
+    return float(text) if _NUMBER.fullmatch(text) else text or None
+
+
+def _list(cell: str) -> Any:
+    """Return a list of labels, in the quotation marks of JSON or of Python."""
+    text = cell.strip()
+    written = (text, text.replace("'", '"').replace("None", "null"))
+    return next((json.loads(each) for each in written if is_json(each)), text or None)
+
+
+_CELLS: dict[str | None, Callable[[str], Any]] = {
+    "": _stripped,  # such as a column of row numbers, or one that a separator too many makes
+    "id": _integer,
+    "label": _stripped,
+    "labels": _list,
+    **dict.fromkeys((P, *EVIDENCE), _number),
+}

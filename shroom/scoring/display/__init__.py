@@ -1,0 +1,1 @@
+"""Scores as text, as a small page, and as the platforms read them."""

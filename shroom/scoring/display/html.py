@@ -1,0 +1,133 @@
+"""Scores and problems as a small page of its own, for ``detailed_results.html``.
+
+It is the report in its small form, made by the standard library alone: the scoring program has no
+templates and no plots.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import printable
+from shroom.scoring.display.marks import scale, whisker
+from shroom.scoring.display.style import document
+from shroom.scoring.display.text import confidence, interval, intervals_line, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from shroom.core.problems import Problem, Problems
+    from shroom.scoring.scores import Score, TrackScore
+
+
+def scores_page(score: Score) -> str:
+    """Return the page of a submission that was scored."""
+    heads = confidence(score.how) if score.how.resamples else ""
+    tracks = [_track(result, heads, place) for place, result in enumerate(score.results)]
+    how = f"<p>{escape(intervals_line(score).capitalize())}.</p>" if score.how.resamples else ""
+    warnings = ""
+    if score.warnings:
+        warnings = _section("warnings", "Warnings", _problem_table(score.warnings, "Warnings"))
+    signature = f"<p>Signature: <code>{escape(score.signature)}</code></p>{how}"
+    reproduce = _section("reproduce", "How to reproduce", signature)
+    return _page("Scores", "".join([*tracks, warnings, reproduce]))
+
+
+def problems_page(problems: Problems) -> str:
+    """Return the page of a submission that has errors."""
+    lead = (
+        "<p>The submission was not scored. "
+        f"Errors: {problems.errors}; warnings: {problems.warnings}.</p>"
+    )
+    counts = "".join(
+        f"<tr><td><code>{escape(code)}</code></td><td class=n>{count}</td></tr>"
+        for code, count in problems.to_dict()["counts"].items()
+    )
+    heads = ("<th scope=col>code</th>", "<th scope=col class=n>count</th>")
+    table = _table("How many of each", heads, f"<tbody>{counts}</tbody>")
+    return _page("Problems", lead + table + _problem_table(problems, "Every problem"))
+
+
+def _track(result: TrackScore, of_intervals: str, place: int) -> str:
+    """Return a track's section: its scores whole, of trivial systems, and in slices."""
+    names = list(result.scores)
+    spans = {name: _span(result, name) for name in names}
+    heads = ["<th scope=col></th>", "<th scope=col class=n>n</th>"]
+    for name in names:
+        heads.append(f"<th scope=col class=n>{name}</th>")
+        if of_intervals:
+            low, high = spans[name]
+            heads.append(f"<th scope=col class=n>{of_intervals}</th>")
+            heads.append(f"<th scope=col>{low:.3g} to {high:.3g}</th>")
+    shown = spans if of_intervals else dict.fromkeys(names)
+    bodies = [f"<tbody class=whole>{_row('all items', result.n, result.whole, shown)}</tbody>"]
+    floors = "".join(
+        _row(f"{'ceiling' if name == 'gold label as p' else 'floor'}: {name}", "", scores, shown)
+        for name, scores in result.floors.items()
+    )
+    bodies.append(f"<tbody class=beside>{floors}</tbody>")
+    for key, slices in result.slices.items():
+        rows = "".join(
+            _row(f"{key} {printable(word)}", part["n"], part, shown)
+            for word, part in slices.items()
+        )
+        bodies.append(f"<tbody>{rows}</tbody>")
+    title = f"{result.split} {result.track}".strip()
+    return _section(f"track-{place + 1}", title, _table(f"Scores, {title}", heads, "".join(bodies)))
+
+
+def _span(result: TrackScore, name: str) -> tuple[float, float]:
+    """Return what the marks of a metric span."""
+    parts = [part for slices in result.slices.values() for part in slices.values()]
+    bounds = [result.intervals.get(name), *(part.get(f"{name}_ci") for part in parts)]
+    ends = [end for pair in bounds for end in pair or ()]
+    values = [result.scores[name], *(part[name] for part in parts)]
+    return scale([*values, *ends], least=-1.0, greatest=1.0)
+
+
+def _row(
+    name: str,
+    n: object,
+    scores: Mapping[str, Any],
+    spans: Mapping[str, tuple[float, float] | None],
+) -> str:
+    """Return a row: each score with its interval and its mark, where there are spans for them."""
+    cells = [f"<th scope=row>{escape(name)}</th>", f"<td class=n>{n}</td>"]
+    for metric, span in spans.items():
+        bounds = scores.get(f"{metric}_ci")
+        shown = number(scores[metric]) if metric in scores else ""
+        cells.append(f"<td class=n>{shown}</td>")
+        if span is not None:
+            cells.append(f"<td class=n>{interval(bounds)}</td>")
+            cells.append(f"<td>{whisker(scores.get(metric), bounds, span) if bounds else ''}</td>")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _problem_table(problems: Iterable[Problem], caption: str) -> str:
+    rows = "".join(
+        f"<tr><td class=said>{escape(problem.sentence)}</td><td>{escape(problem.mend)}</td></tr>"
+        for problem in problems
+    )
+    heads = ("<th scope=col>problem</th>", "<th scope=col>how to mend it</th>")
+    return _table(caption, heads, f"<tbody>{rows}</tbody>")
+
+
+def _table(caption: str, heads: Sequence[str], bodies: str) -> str:
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{''.join(heads)}</tr></thead>{bodies}"
+        "</table></div>\n"
+    )
+
+
+def _section(key: str, title: str, content: str) -> str:
+    return (
+        f'<section aria-labelledby="{key}"><h2 id="{key}">{escape(title)}</h2>\n'
+        f"{content}</section>\n"
+    )
+
+
+def _page(title: str, content: str) -> str:
+    body = f"<header><h1>{escape(title)}</h1></header>\n<main>\n{content}</main>"
+    return document(f"SHROOM: {title}", body)

@@ -1,0 +1,176 @@
+"""Scores as a table for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.problems import printable
+from shroom.metrics.intervals import MAX_ITEMS
+from shroom.scoring.display.in_sample_stars import STAR, footnote, starred
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from shroom.metrics.intervals import Intervals
+    from shroom.scoring.scores import Score, TrackScore
+
+    Row = tuple[str, ...]
+
+_UNDEFINED = "–"
+#: What the sign stands for.
+WHY_UNDEFINED = f"{_UNDEFINED}: undefined, where p or the gold is the same on all items"
+
+
+def render(score: Score) -> str:
+    """Return the scores as text: each track whole, beside trivial systems, and in slices."""
+    rows: list[Row | None] = [header(score)]
+    for result in score.results:
+        rows += [None, *track_rows(result)]
+    lines = [*align(rows), "", score.signature]
+    if score.how.resamples:
+        lines.append(intervals_line(score))
+    if any(None in part for result in score.results for part in _all_scores(result)):
+        lines.append(WHY_UNDEFINED)
+    if star := footnote((title(each), each.in_sample, each.n) for each in score.results):
+        lines.append(star)
+    return "\n".join(lines) + "\n"
+
+
+def title(result: TrackScore) -> str:
+    """Return the split and track, as people call them."""
+    return f"{result.split} {result.track}".strip()
+
+
+def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
+    """Yield a track's scores, whole and in slices; floors tell themselves why they have none."""
+    for part in (result.scores, *(p for key in result.slices.values() for p in key.values())):
+        yield [part[name] for name in result.scores]
+
+
+def intervals_line(score: Score) -> str:
+    """Return how the intervals were made, in one line."""
+    how = score.how
+    line = (
+        f"intervals: {kind(how)}, {how.resamples} bootstrap resamples of all items, seed {how.seed}"
+    )
+    if any(result.n > MAX_ITEMS for result in score.results):
+        line += f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
+    return line
+
+
+def kind(how: Intervals) -> str:
+    """Return the name of the kind of intervals."""
+    return "BCa" if how.method == "bca" else how.method
+
+
+def confidence(how: Intervals) -> str:
+    """Return the head of a column of intervals."""
+    return f"{100 * how.confidence:.12g}% interval"
+
+
+def header(score: Score) -> Row:
+    """Return the heads of the columns of :func:`track_rows`."""
+    names = list(score.results[0].scores) if score.results else []
+    return ("", "n", *(cell for name in names for cell in (name, confidence(score.how))))
+
+
+def track_rows(result: TrackScore) -> list[Row]:
+    """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
+    names, seen = list(result.scores), result.in_sample
+    rows = [(title(result), str(result.n), *_cells(names, result.whole, seen))]
+    rows.extend(
+        (f"  floor: {name}", "", *_cells(names, floor)) for name, floor in result.floors.items()
+    )
+    for key, slices in result.slices.items():
+        for word, part in slices.items():
+            rows.append((f"  {key} {printable(word)}", str(part["n"]), *_cells(names, part, seen)))
+    return rows
+
+
+def _cells(names: Sequence[str], scores: Mapping[str, Any], in_sample: int = 0) -> list[str]:
+    """Return each score and its interval; nothing where a floor has no such score."""
+    return [
+        cell
+        for name in names
+        for cell in (
+            starred(number(scores[name]), in_sample) if name in scores else "",
+            interval(scores.get(f"{name}_ci")),
+        )
+    ]
+
+
+def number(value: float | None) -> str:
+    """Return a score with the digits that people read.
+
+    Examples
+    --------
+    >>> number(0.77956), number(None)
+    ('0.780', '–')
+    """
+    return _UNDEFINED if value is None else f"{value:.3f}"
+
+
+def interval(bounds: Sequence[float] | None) -> str:
+    """Return an interval with the digits that people read; nothing where there is none.
+
+    Examples
+    --------
+    >>> interval((0.7423, 0.8160)), interval(None)
+    ('[0.742, 0.816]', '')
+    """
+    return "" if bounds is None else f"[{bounds[0]:.3f}, {bounds[1]:.3f}]"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value with the digits that people read; none is 0.
+
+    Examples
+    --------
+    >>> p_value(0.0354), p_value(1e-7), p_value(None)
+    ('0.0354', '<0.0001', '–')
+    """
+    if value is None:
+        return _UNDEFINED
+    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
+
+
+def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
+    r"""Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule.
+
+    In columns to the right, a star stands beyond the last digit of the other cells.
+
+    Examples
+    --------
+    >>> print(*align([("", "n"), None, ("val", "499")]), sep="\n")
+           n
+    --------
+    val  499
+    """
+    cells = [row for row in rows if row is not None]
+    stars = {
+        i for i in range(left, len(cells[0])) if any(row[i].endswith(STAR) for row in cells[1:])
+    }
+    if stars:
+        rows = [row and _padded(row, stars) for row in rows]
+        cells = [row for row in rows if row is not None]
+    shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
+    widths = {i: max(len(row[i]) for row in cells) for i in shown}
+    rule = "-" * (sum(widths.values()) + 2 * (len(widths) - 1))
+    lines = []
+    for row in rows:
+        if row is None:
+            lines.append(rule)
+            continue
+        line = "  ".join(
+            row[i].ljust(width) if i < left else row[i].rjust(width) for i, width in widths.items()
+        )
+        lines.append(line.rstrip())
+    return lines
+
+
+def _padded(row: Row, columns: set[int]) -> Row:
+    """Return a row with a blank in the place of each star that its figures do not have."""
+    return tuple(
+        f"{cell} " if i in columns and cell and not cell.endswith((STAR, "]")) else cell
+        for i, cell in enumerate(row)
+    )

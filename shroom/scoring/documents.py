@@ -1,0 +1,289 @@
+"""Finding the documents in what a user names: a file, a folder, a zip or a pipe.
+
+Nothing is ever unpacked to disk; for the members of zips see :mod:`shroom.core.archives`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core import archives, json_reading, pipes
+from shroom.core.paths import is_junk
+from shroom.core.problems import Problems, Stopped
+from shroom.scoring import delimited_files
+from shroom.scoring.file_names import Name
+from shroom.scoring.table import P
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shroom.core.paths import Source
+
+_MAP_FROM = 1 << 24
+#: How much of a file is looked at first; a longer line or row takes more.
+_HEAD = 1 << 16
+
+#: The name of what has none.
+PIPE = "<stdin>"
+
+#: What the names of JSON and of CSV files end in.
+JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+CSV = (".csv", ".csv.gz")
+#: What the names of tables end in that are read in SHROOM's form.
+TABLES = (*CSV, ".tsv", ".tsv.gz")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file of predictions or data.
+
+    Attributes
+    ----------
+    file : str
+        How messages name it.
+    base : str
+        Its own name, without the folders.
+    content : bytes or Path
+        What is in it, or where that lies.
+    member : bool
+        Whether it was found in a folder or a zip, rather than named directly.
+    most : int
+        How many bytes may be in it where it is packed.
+    """
+
+    file: str
+    base: str
+    content: bytes | Path
+    member: bool = False
+    most: int = archives.MAX_DATA
+
+    def is_lines(self, data: bytes | memoryview) -> bool:
+        """Return whether it is JSON Lines: by its name or, if that does not tell, its first line.
+
+        That is a whole object then; an object over several lines is no JSON Lines.
+        """
+        if self.base.lower().endswith(JSON):
+            return self.base.lower().endswith((".jsonl", ".jsonl.gz"))
+        return _begins_with_an_object(data)
+
+    def is_table(self, data: bytes | memoryview) -> bool:
+        """Return whether it is CSV or TSV: by its name or, if that does not tell, its header."""
+        base = self.base.lower()
+        if base.endswith((*JSON, *TABLES)):
+            return base.endswith(TABLES)
+        head = next(heads(data))
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
+            return False
+        columns = delimited_files.columns_of(head)
+        return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
+
+    def items(self, data: bytes | memoryview, problems: Problems) -> list[Any] | None:
+        """Return what :meth:`each` yields, or ``None`` where it cannot be read."""
+        try:
+            return list(self.each(data, problems))
+        except Stopped:
+            return None
+
+    def each(self, data: bytes | memoryview, problems: Problems) -> Iterator[Any]:
+        """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table."""
+        if self.is_table(data):
+            return delimited_files.each(bytes(data), self.file, problems)
+        return json_reading.each(data, self.file, problems, lines=self.is_lines(data))
+
+    def read(self, problems: Problems) -> bytes | memoryview | None:
+        """Return the bytes, inflated; or ``None``, with the reason among the problems."""
+        data = self.packed(problems)
+        if data is None or data[:2] != b"\x1f\x8b":
+            return data
+        return archives.gunzipped(data, self.file, problems, self.most)
+
+    def packed(self, problems: Problems) -> bytes | memoryview | None:
+        """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
+        try:
+            return self.content if isinstance(self.content, bytes) else _bytes_of(self.content)
+        except OSError as error:
+            problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
+            return None
+
+
+def _begins_with_an_object(data: bytes | memoryview) -> bool:
+    """Return whether the first line that is not blank is a whole JSON object."""
+    line = b""
+    for head in heads(data):
+        line, *rest = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)
+        if rest or line[:1] not in (b"", b"{"):
+            break
+    return line.startswith(b"{") and json_reading.is_json(line.decode("utf-8", "replace"))
+
+
+def heads(data: bytes | memoryview) -> Iterator[bytes]:
+    """Yield ever longer beginnings of what is in a file; the last has room for any item."""
+    size = _HEAD
+    while size < min(len(data), json_reading.MAX_ITEM):
+        yield bytes(data[:size])
+        size *= 8
+    yield bytes(data[: json_reading.MAX_ITEM])
+
+
+def _bytes_of(path: Path) -> bytes | memoryview:
+    """Return a file's bytes; those of a large one mapped, which spares copying them."""
+    import mmap
+
+    with path.open("rb") as stream:
+        if path.stat().st_size < _MAP_FROM:
+            return stream.read(_MAP_FROM)
+        if hasattr(mmap, "MAP_POPULATE"):
+            flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
+            return memoryview(mmap.mmap(stream.fileno(), 0, flags, mmap.PROT_READ))
+        return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Which members of folders and zips are documents."""
+
+    junk: bool
+    endings: tuple[str, ...]
+    most: int
+    table: Callable[[str], Name | None] = Name.meant
+
+    @property
+    def expected(self) -> str:
+        return f"a {self.endings[0]} file"
+
+    def is_document(self, name: str) -> bool:
+        """Return whether a member is one by its name; a table has to tell its split and track."""
+        low = name.lower()
+        if low.endswith(self.endings):
+            return True
+        return not self.junk and low.endswith(TABLES) and self.table(name) is not None
+
+    def passes_over(self, name: str) -> bool:
+        """Return whether a member is of no interest, and nothing is said of it."""
+        return not name.endswith(".json") if self.junk else is_junk(name)
+
+    def __call__(self, name: str, place: str, problems: Problems) -> bool:
+        """Return whether a member is one; what is neither one nor junk is reported."""
+        if self.passes_over(name):
+            return False
+        if self.junk or self.is_document(name):
+            return True
+        problems.add("file-ignored", place, self.expected, "another kind of file")
+        return False
+
+
+def is_pipe(source: Source) -> bool:
+    """Return whether a source can be read only once: ``"-"`` or a named pipe."""
+    path = Path(source)
+    return os.fspath(source) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def documents(
+    source: Source,
+    problems: Problems,
+    *,
+    junk: bool = False,
+    endings: tuple[str, ...] = JSON,
+    submission: bool = False,
+    table: Callable[[str], Name | None] = Name.meant,
+) -> list[Document]:
+    """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
+
+    Parameters
+    ----------
+    source : path or "-"
+        What the user named.
+    problems : Problems
+        Gets what is wrong with the container.
+    junk : bool
+        Whether to list what operating systems leave behind (``__MACOSX/._val…json``) as well, as
+        the organisers' program does.
+    endings : tuple of str
+        What the names of members end in. A file that is named directly may have any name.
+    submission : bool
+        Whether it is a submission, which may have fewer bytes than data and gold.
+    table : function
+        What tells split and track of a CSV or TSV file's name; other tables are no documents.
+    """
+    most = archives.MAX_BYTES if submission else archives.MAX_DATA
+    wanted = _Wanted(junk, endings, most, table)
+    if os.fspath(source) == "-":
+        if sys.stdin is None:
+            problems.add("file-unreadable", PIPE, "a pipe", "none")
+            return []
+        data = sys.stdin.buffer.read(wanted.most + 1)
+        return _bytes_documents(data, PIPE, problems, wanted)
+    path = Path(source)
+    if path.is_dir():
+        return list(_folder_documents(path, problems, wanted))
+    try:
+        if not path.is_file():
+            data = pipes.read_named(path, wanted.most)
+            return _bytes_documents(data, str(source), problems, wanted)
+        with path.open("rb") as stream:
+            head = stream.read(4)
+    except OSError as error:
+        problems.add("file-unreadable", str(source), "a file", error.strerror or "no file")
+        return []
+    if head.startswith(b"PK") or path.suffix.lower() == ".zip":
+        return list(_zip_documents(path, str(source), problems, wanted))
+    return [Document(str(source), path.name, path, most=wanted.most)]
+
+
+def documents_among_others(
+    source: Source, problems: Problems, *, endings: tuple[str, ...] = JSON
+) -> list[Document]:
+    """Return the documents of gold or data: what else lies beside them is no matter."""
+    found_wrong = Problems()
+    found = documents(source, found_wrong, endings=endings, table=Name.parse)
+    for problem in found_wrong:
+        if problem.code != "file-ignored":
+            problems.add(problem.code, problem.file, problem.expected, problem.found)
+    return found
+
+
+def _bytes_documents(data: bytes, file: str, problems: Problems, wanted: _Wanted) -> list[Document]:
+    if len(data) > wanted.most:
+        archives.report_too_large(file, problems, wanted.most)
+        return []
+    if data.startswith(b"PK"):
+        return list(_zip_documents(io.BytesIO(data), file, problems, wanted))
+    return [Document(file, PIPE, data, most=wanted.most)]
+
+
+def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iterator[Document]:
+    found = 0
+
+    def unreadable(error: OSError) -> None:
+        file = str(error.filename or folder)
+        problems.add("file-unreadable", file, "a folder", error.strerror or "none")
+
+    for parent, folders, files in os.walk(folder, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if wanted.junk or not is_junk(name))
+        for name in sorted(files):
+            path = Path(parent) / name
+            if not wanted(name, str(path), problems):
+                continue
+            found += 1
+            if not path.is_file():
+                problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
+                continue
+            if found > archives.MAX_MEMBERS:
+                expected = f"at most {archives.MAX_MEMBERS} files"
+                problems.add("zip-members", str(folder), expected, "more of them")
+                return
+            yield Document(str(path), name, path, member=True, most=wanted.most)
+    if not found:
+        problems.add("no-file", str(folder), wanted.expected, "none")
+
+
+def _zip_documents(
+    archive: Path | io.BytesIO, file: str, problems: Problems, wanted: _Wanted
+) -> Iterator[Document]:
+    for place, base, data in archives.members(archive, file, problems, wanted):
+        yield Document(place, base, data, member=True, most=wanted.most)

@@ -1,0 +1,307 @@
+"""From items to columns, the slow way: reporting every problem of every row."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from functools import partial
+from sys import intern
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from shroom.core.datapoint import Label
+from shroom.core.json_reading import BROKEN, Doubled, again
+from shroom.core.problems import show
+from shroom.scoring.table import GROUPS, KEYS, LANGS, TOLERANCE, Group, P, Role, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shroom.core.problems import Problems
+
+_CHECKED = ("id", "label", P)
+_KEYS = frozenset(KEYS)
+_LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
+_EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
+_INT64 = 1 << 63
+#: How many unknown keys are told apart; what others a file has is not looked at.
+_MAX_UNKNOWN = 1000
+
+
+def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) -> Table:
+    """Return the items as columns, reporting every problem of every item.
+
+    Parameters
+    ----------
+    items : iterable
+        What stood in the file, of any type. Predictions are looked at one by one.
+    role : Role
+        What the file is read as.
+    file : str
+        How to name it in messages.
+    problems : Problems
+        Gets the problems; the table is fit for scoring only if there are no errors among them.
+    """
+    rows = _Rows(role, file, problems)
+    if role is Role.GOLD:
+        items = list(items)
+        rows.wants_labels = any(isinstance(i, dict) and ("label" in i or P in i) for i in items)
+    for index, item in enumerate(items):
+        rows.append()
+        if isinstance(item, dict):
+            rows.add(index, item)
+        elif item is not BROKEN:
+            problems.add("item-object", file, "an object", partial(show, item), index=index)
+    rows.finish()
+    return rows.table()
+
+
+def number_in(value: object) -> float | None:
+    """Return the number that a value stands for, also in a string; ``None`` where there is none."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+    if isinstance(value, str) and len(value) < 100 and "_" not in value:
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return None
+
+
+def label_in(value: object) -> Label | None:
+    """Return the label that a value stands for, whatever its case and the blanks around it.
+
+    Examples
+    --------
+    >>> label_in(" not hallucination").value
+    'Not Hallucination'
+    """
+    folded = " ".join(value.split()).lower() if isinstance(value, str) else None
+    return next((label for label in Label if label.value.lower() == folded), None)
+
+
+def id_in(value: object) -> int | None:
+    """Return the integer that a value is, or that stands in a string; else ``None``."""
+    if isinstance(value, str) and value.isascii() and len(value) < 40:
+        digits = value.strip()
+        value = int(digits) if digits.removeprefix("-").isdigit() else None
+    if isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64:
+        return value
+    return None
+
+
+class _Rows:
+    """The columns while they are read, row by row."""
+
+    def __init__(self, role: Role, file: str, problems: Problems) -> None:
+        self.file, self.problems, self.predictions = file, problems, role is Role.PREDICTIONS
+        self.wants_labels = self.predictions
+        self.label, self.p, self.ids = array("b"), array("d"), array("q")
+        self.has_id = array("b")
+        self.without_id = array("q")
+        #: Of each unknown key, where it is first and how often it is there.
+        self.unknown: dict[str, tuple[int, int]] = {}
+        # Of predictions, nothing else is used than whether each names a model: one character.
+        self.group_keys = ("model",) if self.predictions else GROUPS
+        self.words: dict[str, list[str]] = {}
+        self.texts: list[tuple[str | None, str | None]] = []
+        self.votes: list[tuple[int, int]] = []
+        #: How many warnings there are besides those that ``problems`` has, by code.
+        self.more: dict[str, int] = {}
+
+    def append(self) -> None:
+        """Add a row that tells nothing."""
+        self.label.append(-1)
+        self.p.append(math.nan)
+        self.ids.append(0)
+        self.has_id.append(0)
+
+    def _add_word(self, key: str, index: int, word: str) -> None:
+        words = self.words.setdefault(key, [])
+        words.extend([""] * (index - len(words)))
+        words.append(intern(word))
+
+    def add(self, index: int, item: dict[str, Any]) -> None:
+        """Have the last row tell what an item says."""
+        # What is usual is done here, since a call for each value takes longer than all the rest.
+        others = len(item)
+        if "id" in item:
+            others -= 1
+            self._add_id(index, item["id"])
+        else:
+            self.without_id.append(index)
+        if self.predictions and isinstance(item, Doubled):
+            self._report("key-doubled", index, "each key once", item, form=again)
+        if "label" in item:
+            others -= 1
+            value = item["label"]
+            if not self.wants_labels:
+                pass
+            elif type(value) is str and value in _LABELS:
+                self.label[index] = _LABELS[value]
+            else:
+                self._add_label(index, value)
+        elif self.wants_labels:
+            self._report("key-missing", index, 'the key "label"', item, form=_keys_of)
+        if P in item:
+            others -= 1
+            value = item[P]
+            if not self.wants_labels:
+                pass
+            elif type(value) is float and 0 <= value <= 1:
+                self.p[index] = value
+            else:
+                self._add_p(index, value)
+        elif self.wants_labels:
+            self._report("key-missing", index, f'the key "{P}"', item, form=_keys_of)
+        if others:
+            self._add_others(index, item)
+
+    def _add_others(self, index: int, item: dict[str, Any]) -> None:
+        """Add what an item has besides id, label and p."""
+        for key in self.group_keys:
+            if key in item:
+                word = _as_text(item[key])
+                self._add_word(key, index, word[:1] if self.predictions else word)
+        if not self.predictions:
+            if not item.keys().isdisjoint(LANGS):
+                self._add_word("lang", index, _lang(item))
+            if "labels" in item:
+                self.votes.extend([(0, 0)] * (index - len(self.votes)))
+                self.votes.append(_votes(item["labels"]))
+        if "hyp" in item or "src" in item:
+            self.texts.extend([(None, None)] * (index - len(self.texts)))
+            self.texts.append((_text_or_none(item, "hyp"), _text_or_none(item, "src")))
+        for key, value in item.items():
+            if self.predictions and key not in _KEYS:
+                self._add_unknown(index, key)
+            elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
+                expected = "a list of labels" if key == "labels" else "a text"
+                self._report("value-finite", index, expected, value, key=key)
+
+    def _add_unknown(self, index: int, key: str) -> None:
+        if key in self.unknown or len(self.unknown) < _MAX_UNKNOWN:
+            first, times = self.unknown.get(key, (index, 0))
+            self.unknown[key] = first, times + 1
+
+    def _add_id(self, index: int, given: object) -> None:
+        value = id_in(given)
+        if value is None:
+            self._report("id-integer", index, "an integer", given, key="id")
+            return
+        self.ids[index], self.has_id[index] = value, True
+        if isinstance(given, str) and "id-string" in self.more:
+            self.more["id-string"] += 1
+        elif isinstance(given, str):
+            self._report("id-string", index, str(value), given, key="id")
+
+    def _add_label(self, index: int, value: object) -> None:
+        self._report("label-value", index, _EXPECTED_LABEL, value, key="label")
+        label = label_in(value)
+        if label is not None:
+            self.label[index] = label is Label.HALLUCINATION
+
+    def _add_p(self, index: int, value: object) -> None:
+        number = number_in(value)
+        if number is None or isinstance(value, str):
+            self._report("p-number", index, "a number", value, key=P)
+        elif isinstance(value, float) and not math.isfinite(value):
+            self._report("p-finite", index, "a finite number", value, key=P)
+        elif not -TOLERANCE <= number <= 1 + TOLERANCE:
+            self._report("p-range", index, "a number in [0, 1]", value, key=P)
+        if number is not None and -TOLERANCE <= number <= 1 + TOLERANCE:
+            self.p[index] = number
+
+    def _report(
+        self,
+        code: str,
+        index: int,
+        expected: str,
+        value: object,
+        *,
+        key: str | None = None,
+        form: Callable[[Any], str] = show,
+    ) -> None:
+        """Report a value, which ``form`` puts into words if the problem is kept."""
+        if code in self.more:
+            self.more[code] += 1
+            return
+        found = partial(form, value)
+        self.problems.add(code, self.file, expected, found, key=key, **self._place(index))
+        if self.problems.only_counts(code):
+            self.more[code] = 0
+
+    def _place(self, index: int) -> dict[str, Any]:
+        return {"index": index, "id": self.ids[index] if self.has_id[index] else None}
+
+    def finish(self) -> None:
+        """Report what shows only once all rows are read."""
+        for code, count in self.more.items():
+            self.problems.add_count(code, self.file, count)
+        for key, (first, times) in self.unknown.items():
+            found = partial(_unknown, key, times)
+            place = self._place(first)
+            self.problems.add("key-unknown", self.file, "the known keys", found, **place)
+        if any(self.has_id):
+            expected = "an id, as other items have"
+            for index in self.without_id:
+                self.problems.add("id-missing", self.file, expected, "none", index=index, key="id")
+
+    def table(self) -> Table:
+        """Return the columns."""
+        n = len(self.label)
+        groups = {
+            key: Group.of(words + [""] * (n - len(words))) for key, words in self.words.items()
+        }
+        has_id = np.array(self.has_id, bool)
+        some, every = bool(has_id.any()), bool(has_id.all())
+        return Table(
+            self.file,
+            n,
+            np.array(self.label, np.int8),
+            np.array(self.p, np.float64),
+            ids=np.array(self.ids, np.int64) if some else None,
+            has_id=None if every or not some else has_id,
+            texts=self.texts + [(None, None)] * (n - len(self.texts)) if self.texts else None,
+            groups=groups,
+            votes=np.array(self.votes + [(0, 0)] * (n - len(self.votes)), np.intp)
+            if self.votes
+            else None,
+        )
+
+
+def _votes(labels: object) -> tuple[int, int]:
+    """Return how many of a row's labels say Hallucination, and how many there are.
+
+    Labels that cannot be understood count as none.
+    """
+    said = labels if isinstance(labels, list) else []
+    known = [label for label in said if isinstance(label, str) and label in _LABELS]
+    if len(known) < len(said) - said.count(None):
+        return 0, 0
+    return known.count(Label.HALLUCINATION.value), len(known)
+
+
+def _unknown(key: str, times: int) -> str:
+    return show(key) + (f" here and in {times - 1} more" if times > 1 else "")
+
+
+def _keys_of(item: dict[str, Any]) -> str:
+    return f"keys {show(list(item))}"
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _lang(row: dict[str, Any]) -> str:
+    return next((said for key in LANGS if (said := _as_text(row.get(key)))), "")
+
+
+def _text_or_none(row: dict[str, Any], key: str) -> str | None:
+    value = row.get(key)
+    return value if isinstance(value, str) else None

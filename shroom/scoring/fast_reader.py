@@ -1,0 +1,216 @@
+"""From bytes to columns in one go, or not at all.
+
+msgspec decodes and validates typed rows about ten times faster than the standard library. Where
+it refuses anything, or where there would be something to say, :func:`table` returns ``None`` and
+the slow path reads again and explains. What it accepts, the slow path accepts without a word.
+"""
+
+from __future__ import annotations
+
+import codecs
+from itertools import islice
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from shroom.scoring import parallel_decoding
+from shroom.scoring.table import GROUPS, TOLERANCE, Group, P, Role, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+Buffer = Union[bytes, memoryview]
+
+#: How many items are held before they become rows.
+_PART = 1000
+
+_Label = Literal["Hallucination", "Not Hallucination"]
+_LABELS = {"Hallucination": 1, "Not Hallucination": 0}
+_P = Annotated[float, Meta(ge=-TOLERANCE, le=1 + TOLERANCE)]
+_Id = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+_Text = Union[str, UnsetType]
+# Known words are decoded without making a string for each row; others are left to the slow path.
+_Task = Literal["DM", "MT", "PG", "TS"]
+_Ref = Literal["src", "tgt", "either", ""]
+
+
+class _Prediction(Struct, forbid_unknown_fields=True, gc=False):
+    label: _Label
+    p: _P = field(name=P)
+    id: Union[_Id, UnsetType] = UNSET  # noqa: UP007 - evaluated on Python 3.9
+
+
+class _Gold(Struct, gc=False):
+    label: _Label
+    p: _P = field(name=P)
+    id: Union[_Id, UnsetType] = UNSET  # noqa: UP007
+    ref: Union[_Ref, UnsetType] = UNSET  # noqa: UP007
+    task: Union[_Task, UnsetType] = UNSET  # noqa: UP007
+    model: _Text = UNSET
+    labels: Union[list[Union[_Label, None]], UnsetType] = UNSET  # noqa: UP007
+
+
+class _GoldWithTexts(_Gold, gc=False):
+    hyp: _Text = UNSET
+    src: _Text = UNSET
+    src_lang: _Text = UNSET
+    lang: _Text = UNSET
+
+
+class _Data(Struct, gc=False):
+    id: Union[_Id, UnsetType] = UNSET  # noqa: UP007
+    hyp: _Text = UNSET
+    src: _Text = UNSET
+
+
+def table(
+    data: Buffer, role: Role, file: str, *, lines: bool = False, texts: bool = False
+) -> Table | None:
+    """Return the columns of a file in which nothing is wrong, else ``None``.
+
+    Parameters
+    ----------
+    data : bytes or memoryview
+        A JSON list, or JSON Lines.
+    role : Role
+        What the file is read as.
+    file : str
+        How messages will name it.
+    lines : bool
+        Whether it is JSON Lines.
+    texts : bool
+        Whether the gold's texts are needed, to check the order by them or to slice by them.
+    """
+    if role is Role.PREDICTIONS and _has_long_string(data):
+        return None
+
+    def decode(part: Buffer) -> Table | None:
+        rows = _rows(part, _row_type(role, texts=texts), lines=lines)
+        found = _columns(rows, role, file) if rows else None
+        if found is None or (role is Role.PREDICTIONS and _has_doubled_keys(part, found)):
+            return None
+        return found
+
+    return parallel_decoding.table(data, decode, lines=lines) or decode(data)
+
+
+def from_items(items: Iterable[Any], role: Role, file: str, *, texts: bool = False) -> Table | None:
+    """Return the columns of a file's items in which nothing is wrong, else ``None``.
+
+    Parameters
+    ----------
+    items : iterable
+        The items, of any type.
+    role, file, texts
+        As for :func:`table`.
+    """
+    rest = iter(items)
+    rows: list[Struct] = []
+    row_type = _row_type(role, texts=texts)
+    try:
+        while part := list(islice(rest, _PART)):
+            rows += msgspec.convert(part, list[row_type])  # type: ignore[valid-type]
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    return _columns(rows, role, file) if rows else None
+
+
+def _row_type(role: Role, *, texts: bool) -> type[Struct]:
+    if role is Role.GOLD:
+        return _GoldWithTexts if texts else _Gold
+    return _Prediction if role is Role.PREDICTIONS else _Data
+
+
+def _rows(data: Buffer, row_type: type[Struct], *, lines: bool) -> list[Any] | None:
+    if data[:3] == codecs.BOM_UTF8:
+        data = data[3:]
+    if not _is_utf8(data):
+        return None
+    try:
+        if lines:  # decode_lines() would take an object that spreads over several of them
+            decoder = msgspec.json.Decoder(row_type)
+            return [decoder.decode(line) for line in bytes(data).split(b"\n") if line.strip()]
+        return msgspec.json.Decoder(list[row_type]).decode(data)  # type: ignore[valid-type]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _has_long_string(data: Buffer, block: int = 1 << 20) -> bool:
+    """Return whether there may be a string of two blocks or more, or else an escape.
+
+    msgspec puts the whole of a string that it refuses into its message.
+    """
+    for start in range(0, len(data), block):
+        part = bytes(data[start : start + block])
+        if b"\\" in part or (len(part) == block and b'"' not in part):
+            return True
+    return False
+
+
+def _has_doubled_keys(data: Buffer, predictions: Table) -> bool:
+    """Return whether there are more quotation marks than keys and labels take.
+
+    A key that comes again overwrites the first in silence. No value but the label's is a string
+    here, and that holds no quotation mark of its own.
+    """
+    marks = 6 if predictions.ids is None else 8
+    return bytes(data).count(b'"') > marks * predictions.n
+
+
+def _is_utf8(data: Buffer, chunk: int = 1 << 20) -> bool:
+    """Return whether the bytes are UTF-8, since msgspec does not look into what it skips."""
+    if len(data) == 0 or np.frombuffer(data, np.uint8).max() < 0x80:
+        return True
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(data)
+    try:
+        for start in range(0, len(data), chunk):
+            decoder.decode(view[start : start + chunk])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _columns(rows: list[Any], role: Role, file: str) -> Table | None:
+    n = len(rows)
+    try:
+        ids = np.fromiter(map(attrgetter("id"), rows), np.int64, n)
+    except TypeError:
+        if any(row.id is not UNSET for row in rows):
+            return None
+        ids = None
+    texts = None
+    if hasattr(rows[0], "hyp"):
+        texts = [(_none(row.hyp), _none(row.src)) for row in rows]
+    if role is Role.DATA:
+        return Table(file, n, np.full(n, -1, np.int8), np.full(n, np.nan), ids=ids, texts=texts)
+    label = np.fromiter(map(_LABELS.__getitem__, map(attrgetter("label"), rows)), np.int8, n)
+    p = np.fromiter(map(attrgetter("p"), rows), np.float64, n)
+    keys = () if role is Role.PREDICTIONS else GROUPS
+    groups = {key: Group.of(list(map(attrgetter(key), rows))) for key in keys}
+    if hasattr(rows[0], "lang"):
+        groups["lang"] = Group.of([row.src_lang or row.lang for row in rows])
+    votes = None if role is Role.PREDICTIONS else _votes([row.labels for row in rows])
+    return Table(file, n, label, p, ids=ids, texts=texts, groups=groups, votes=votes)
+
+
+def _votes(labels: list[Any]) -> NDArray[np.intp] | None:
+    """Return how many of each row's labels say Hallucination, and how many there are."""
+    if all(own is UNSET for own in labels):
+        return None
+    given = [() if own is UNSET else own for own in labels]
+    counts = (
+        np.fromiter((own.count("Hallucination") for own in given), np.intp, len(given)),
+        np.fromiter((len(own) - own.count(None) for own in given), np.intp, len(given)),
+    )
+    return np.column_stack(counts)
+
+
+def _none(value: Any) -> Any:
+    return None if value is UNSET else value

@@ -1,0 +1,83 @@
+"""The names of a submission's files: which split and track each is for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+#: The tracks, as file names have them.
+TRACKS = ("model-agnostic", "model-aware")
+
+_NAME = re.compile(
+    r"(?P<split>train|trial|val|test)\.model-(?P<track>aware|agnostic)(?:\.v(?P<version>\d+))?"
+    r"\.(?:jsonl?|csv|tsv)(?:\.gz)?"
+)
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a file's name tells: ``val.model-aware.v2.json`` is version 2 of the aware val split.
+
+    ``split`` is empty where nothing tells it.
+    """
+
+    split: str
+    track: str
+    version: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.split} {self.track}".strip()
+
+    @property
+    def base(self) -> str:
+        """The file name that a submission wants for it."""
+        return f"{self.split}.{self.track}.json"
+
+    @classmethod
+    def parse(cls, name: str) -> Name | None:
+        """Return what a well-formed name tells, or ``None``.
+
+        Examples
+        --------
+        >>> Name.parse("val.model-aware.v2.json")
+        Name(split='val', track='model-aware', version=2)
+        >>> Name.parse("predictions.json") is None
+        True
+        """
+        return cls._from(_NAME.fullmatch(PurePosixPath(name).name))
+
+    @classmethod
+    def guess(cls, name: str) -> Name | None:
+        """Return what a name tells that may have other words around, such as a team's."""
+        return cls._from(_NAME.search(PurePosixPath(name).name)) or cls._from(
+            re.search(
+                r"(?P<split>train|trial|val|test)\.model-(?P<track>aware|agnostic)(?P<version>)",
+                PurePosixPath(name).name,
+            )
+        )
+
+    @classmethod
+    def meant(cls, name: str) -> Name | None:
+        """Return what a name can only mean that is spelled otherwise, or ``None``.
+
+        Examples
+        --------
+        >>> Name.meant("Test_Model-Agnostic.JSON"), Name.meant("test_or_val.aware.json")
+        (Name(split='test', track='model-agnostic', version=1), None)
+        """
+        words = re.findall(r"[a-z]+", PurePosixPath(name).name.lower())
+        splits = {word for word in words if word in ("train", "trial", "val", "test")}
+        tracks = {
+            track for track in TRACKS for word in words if word.removeprefix("model") == track[6:]
+        }
+        if len(splits) != 1 or len(tracks) != 1:
+            return None
+        return cls(splits.pop(), tracks.pop())
+
+    @classmethod
+    def _from(cls, match: re.Match[str] | None) -> Name | None:
+        if match is None:
+            return None
+        version = max(1, int((match["version"] or "1")[:9]))
+        return cls(match["split"], f"model-{match['track']}", version)

@@ -1,0 +1,179 @@
+"""How many items of a submission its detector was fitted on, as the record of the run says.
+
+`shroom predict` leaves the record, ``run.json``, beside the files of a submission. Predictions of
+items that the detector was fitted on look better than those of others, so figures are marked.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.archives import damages
+from shroom.core.paths import RUN_RECORD
+from shroom.core.problems import ShroomError, show
+from shroom.scoring.file_names import Name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from shroom.core.paths import Source
+    from shroom.core.problems import Problems
+    from shroom.scoring.align import Track
+    from shroom.scoring.documents import Document
+
+#: A record of more bytes is not read.
+MAX_BYTES = 1 << 20
+#: The key of the counts, in a record as in results.
+KEY = "in_sample"
+
+
+def mark(
+    tracks: Iterable[Track], submission: Source, found: Iterable[Document], problems: Problems
+) -> None:
+    """Set the number of in-sample items of each track, with a warning where it is not 0.
+
+    Parameters
+    ----------
+    tracks : iterable of Track
+        What was read of the submission.
+    submission : path or "-"
+        What the user named.
+    found : iterable of Document
+        Its documents.
+    problems : Problems
+        Gets ``in-sample``, and ``run-record`` where a record cannot be read.
+    """
+    by_file = in_sample_items(submission, found, problems)
+    for track in tracks:
+        file, n = track.predictions.file, track.predictions.n
+        track.in_sample = min(n, by_file.get(file, 0))
+        if track.in_sample:
+            expected = "items that the detector was not fitted on"
+            problems.add("in-sample", file, expected, f"{track.in_sample} of {n} that it was")
+
+
+def refuse(tracks: Iterable[Track], what: str, way_out: str = "") -> None:
+    """Raise :class:`ShroomError` where something would be fitted on in-sample predictions.
+
+    Parameters
+    ----------
+    tracks : iterable of Track
+        What it would be fitted on.
+    what : str
+        What would be fitted, such as ``a calibrator``.
+    way_out : str
+        What else the user can do.
+    """
+    for track in tracks:
+        if track.in_sample:
+            raise ShroomError(
+                f"{track.predictions.file}: its detector was fitted on {track.in_sample} of these "
+                f"{track.predictions.n} items, so {what} fitted on them would trust it too much on "
+                f"others; use predictions out of fold, or another split{way_out}"
+            )
+
+
+def in_sample_items(
+    submission: Source, found: Iterable[Document], problems: Problems
+) -> dict[str, int]:
+    """Return the number of in-sample items by file, for files that have any.
+
+    A record counts for the files beside it, in a folder or in a zip, whose names are those that a
+    submission has: it may name the data's version, ``val.model-aware.v2.json``.
+
+    Parameters
+    ----------
+    submission, found, problems
+        As of :func:`mark`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from shroom.scoring.documents import documents
+    >>> from shroom.core.problems import Problems
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = '{"in_sample": {"val.model-aware.v2.json": 501}}'
+    ...     _ = Path(folder, "run.json").write_text(record)
+    ...     _ = Path(folder, "val.model-aware.json").write_text("[]")
+    ...     items = in_sample_items(folder, documents(folder, Problems()), Problems())
+    >>> list(items.values())
+    [501]
+    """
+    named = [(document, name) for document in found if (name := Name.parse(document.base))]
+    files = {(_folder(document), name.split, name.track): document.file for document, name in named}
+    counts = {
+        (folder, *key): count
+        for folder, place, data in _records(submission, [document for document, _ in named])
+        for key, count in _counts(data, place, problems).items()
+    }
+    return {file: counts[key] for key, file in files.items() if counts.get(key)}
+
+
+def _folder(document: Document) -> str:
+    """Return the folder of a document, of a member of a zip with the zip as its root."""
+    if isinstance(document.content, Path):
+        return str(document.content.parent)
+    return str(PurePosixPath(document.file).parent)
+
+
+def _records(submission: Source, found: Iterable[Document]) -> Iterator[tuple[str, str, bytes]]:
+    """Yield each record: its folder, how messages name it, and at most a byte beyond the limit."""
+    folders = {_folder(each): isinstance(each.content, Path) for each in found}
+    for folder in sorted(folder for folder, on_disk in folders.items() if on_disk):
+        path = Path(folder, RUN_RECORD)
+        try:
+            if path.is_file():
+                with path.open("rb") as stream:
+                    yield folder, str(path), stream.read(MAX_BYTES + 1)
+        except OSError:
+            continue
+    if all(folders.values()) or not Path(submission).is_file():
+        return
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(submission) as archive:
+            for info in archive.infolist():
+                place = PurePosixPath(f"{submission}/" + info.filename.replace("\\", "/"))
+                if place.name == RUN_RECORD:
+                    with archive.open(info) as stream:
+                        yield str(place.parent), str(place), stream.read(MAX_BYTES + 1)
+    except damages():  # what is wrong with the zip has been reported
+        return
+
+
+def _counts(data: bytes, place: str, problems: Problems) -> dict[tuple[str, str], int]:
+    """Return what a record says by split and track; nothing, with a warning, if it is malformed."""
+    try:
+        record, why = json.loads(data), ""
+    except (ValueError, RecursionError) as error:
+        record, why = None, f"no JSON: {error}"
+    if len(data) > MAX_BYTES:
+        why = f"more than {MAX_BYTES >> 20} MiB"
+    if why:
+        problems.add("run-record", place, "the record of a run", why)
+    found: dict[tuple[str, str], int] = {}
+    said = record.get(KEY, {}) if isinstance(record, dict) else {}
+    for file, count in _entries(record, said):
+        if not isinstance(file, str) or type(count) is not int or count < 0:
+            expected = "the number of items for each file"
+            problems.add("run-record", place, expected, show(said), key=KEY)
+            return {}
+        if name := Name.parse(file):
+            found[name.split, name.track] = count
+    return found
+
+
+def _entries(record: Any, said: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each file's name and count, of a record of today or of an older one."""
+    if isinstance(said, dict):
+        yield from said.items()
+    elif isinstance(said, list):  # the names of files, all of whose items are meant
+        sizes = record.get("datapoints")
+        for file in said:
+            known = isinstance(sizes, dict) and isinstance(file, str)
+            yield file, sizes.get(file) if known else None
+    else:
+        yield said, None

@@ -1,0 +1,239 @@
+"""What has only one reading in the items of a submission is put right, and each change recorded."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from shroom.core.datapoint import Label
+from shroom.core.json_reading import Doubled, named_doubled
+from shroom.core.problems import printable, show
+from shroom.scoring.explaining_reader import id_in, number_in
+from shroom.scoring.table import KEYS, TOLERANCE, P, key_meant
+
+_WORDS = {
+    **dict.fromkeys(("hallucination", "hallucinated"), Label.HALLUCINATION.value),
+    **{
+        f"{no}{word}": Label.NOT_HALLUCINATION.value
+        for no in ("not", "non", "no")
+        for word in ("hallucination", "hallucinated")
+    },
+}
+_BINARY = {"true": True, "1": True, "false": False, "0": False}
+_POINT = re.compile(r"\d+(?:\.\d*)?|\.\d+")
+_COMMA = re.compile(r"\d*,\d+|\d+")
+#: A p in percent is above this somewhere; ratings from 1 to 5 or to 10 never are.
+_MOST_RATING = 10
+
+
+@dataclass
+class Log:
+    """The lines of what was done, the first ``limit`` of each kind."""
+
+    limit: int | None
+    lines: list[str] = field(default_factory=list)
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, kind: str, file: str, text: str) -> None:
+        """Record one change, or several that are counted in the text."""
+        self.counts[file, kind] += 1
+        if self.limit is None or self.counts[file, kind] <= self.limit:
+            self.lines.append(f"mended: {printable(file)}: {text} [{kind}]")
+
+    def all(self) -> list[str]:
+        """Return the lines, and how many more there are of each kind."""
+        rest = [
+            f"mended: {printable(file)}: and {count - self.limit} more [{kind}]"
+            for (file, kind), count in self.counts.items()
+            if self.limit is not None and count > self.limit
+        ]
+        return self.lines + rest
+
+
+def fixed(items: list[Any], file: str, log: Log) -> list[Any]:
+    """Return the items of one file with what has only one reading put right.
+
+    Parameters
+    ----------
+    items : list
+        What stood in the file, of any type; they stay as they are.
+    file : str
+        How to name the file in the log.
+    log : Log
+        Gets what was done.
+
+    Examples
+    --------
+    >>> log = Log(20)
+    >>> fixed([{"Label": "not_hallucination", "prob": "24.7%"}], "a.json", log)
+    [{'label': 'Not Hallucination', 'p(Hallucination)': 0.247}]
+    >>> log.lines[0]
+    'mended: a.json: "Label" renamed to "label" in 1 item [key-unknown]'
+    """
+    new = [dict(item) if isinstance(item, dict) else item for item in items]
+    fixes = _Fixes([row for row in new if isinstance(row, dict)], file, log)
+    fixes.rename_keys()
+    fixes.exchange()
+    fixes.read_commas()
+    fixes.divide_percent()
+    for index, item in enumerate(items):
+        if isinstance(item, Doubled):
+            log.add("key-doubled", file, f"item {index}: kept the last {named_doubled(item)}")
+        if isinstance(item, dict):
+            fixes.fix_values(index, new[index])
+    fixes.read_binary_labels()
+    fixes.drop_unknown_keys()
+    return new
+
+
+class _Fixes:
+    """The fixes of one file's rows, which are changed in place."""
+
+    def __init__(self, rows: list[dict[str, Any]], file: str, log: Log) -> None:
+        self.rows, self.file, self.log = rows, file, log
+
+    def _add(self, kind: str, text: str, count: int) -> None:
+        self.log.add(kind, self.file, f"{text} in {count} item{'' if count == 1 else 's'}")
+
+    def rename_keys(self) -> None:
+        """Give keys their names, unless two of one item that differ would get the same."""
+        renamed: Counter[tuple[str, str]] = Counter()
+        for row in self.rows:
+            if row.keys() <= set(KEYS):
+                continue
+            meant = {name: key_meant(name) or name for name in row}
+            values: dict[str, list[Any]] = {}
+            for name, value in row.items():
+                values.setdefault(meant[name], []).append(value)
+            alike = {key for key, found in values.items() if all(v == found[0] for v in found)}
+            new = {meant[name] if meant[name] in alike else name: row[name] for name in row}
+            renamed.update((n, k) for n, k in meant.items() if n != k and k in alike)
+            row.clear()
+            row.update(new)
+        for (name, key), count in renamed.items():
+            self._add("key-unknown", f"{show(name)} renamed to {show(key)}", count)
+
+    def exchange(self) -> None:
+        """Exchange label and p where each holds what the other should."""
+        count = 0
+        for row in self.rows:
+            label, p = row.get("label"), row.get(P)
+            if isinstance(label, str):
+                label = label.strip(" %").replace(",", ".")
+            if _word(p) and _decimal(label) is not None:
+                row["label"], row[P] = p, row["label"]
+                count += 1
+        if count:
+            self._add("label-value", f"label and {P} exchanged", count)
+
+    def read_commas(self) -> None:
+        """Read p with a decimal comma, where all p of the file are written so."""
+        rows = [row for row in self.rows if P in row]
+        texts = [row[P].strip(" %") if isinstance(row[P], str) else "" for row in rows]
+        if not any("," in text for text in texts) or not all(map(_COMMA.fullmatch, texts)):
+            return
+        for row in rows:
+            row[P] = row[P].replace(",", ".")
+        self._add("p-number", f"{P}: decimal comma read as a point", len(rows))
+
+    def divide_percent(self) -> None:
+        """Divide p by 100, where all p of the file can only be percentages."""
+        rows = [row for row in self.rows if P in row]
+        found = [_decimal(row[P]) for row in rows]
+        numbers = [p for p in found if p is not None]
+        over = sum(p > 1 for p in numbers)
+        if len(numbers) < len(rows) or max(numbers, default=Decimal(0)) <= _MOST_RATING:
+            return
+        if max(numbers) > 100 or 2 * over <= sum(p > 0 for p in numbers):
+            return
+        for row, p in zip(rows, numbers):
+            row[P] = float(p / 100)
+        between = f"all of them between {min(numbers)} and {max(numbers)}"
+        self._add("p-range", f"{P}: divided by 100, as percentages ({between}),", len(rows))
+
+    def fix_values(self, index: int, row: dict[str, Any]) -> None:
+        """Replace each value that stands for another by that one."""
+        for key, value in row.items():
+            better = _value(key, value)
+            if better is not value:
+                kinds = {"id": "id-string", "label": "label-value", P: "p-number"}
+                kind = kinds.get(key, "value-finite")
+                text = f"item {index}: {key}: {show(value)} became {show(better)}"
+                self.log.add(kind, self.file, text)
+                row[key] = better
+
+    def read_binary_labels(self) -> None:
+        """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
+        rows = [row for row in self.rows if "label" in row]
+        flags = [_BINARY.get(str(row["label"]).strip().lower()) for row in rows]
+        known = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r.get(P)) and r[P] != 0.5]
+        if not known or None in flags:
+            return
+        agreeing = sum(flag == (p > 0.5) for flag, p in known)
+        if 10 * agreeing < 9 * len(known):
+            return
+        for flag, row in zip(flags, rows):
+            row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
+        text = f"label: 1 or true read as {show(Label.HALLUCINATION.value)}, as p has it"
+        self._add("label-value", text, agreeing)
+
+    def drop_unknown_keys(self) -> None:
+        """Leave out what no reader knows, where an item has all that it needs."""
+        left_out: Counter[str] = Counter()
+        for row in self.rows:
+            if not _is_p(row.get(P)) or row.get("label") not in _WORDS.values():
+                continue  # the key may be what is missing
+            for key in [key for key in row if key not in KEYS and key_meant(key) is None]:
+                del row[key]
+                left_out[key] += 1
+        for key, count in left_out.items():
+            self._add("key-unknown", f"left out {show(key)}", count)
+
+
+def _word(value: object) -> str | None:
+    """Return the label that a text is, in whatever spelling."""
+    if not isinstance(value, str) or len(value) > 100:
+        return None
+    return _WORDS.get(re.sub(r"[\s_-]", "", value).lower())
+
+
+def _decimal(value: object) -> Decimal | None:
+    """Return the number that a value is or holds, if it is not negative."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Decimal(repr(value)) if 0 <= value <= 1e300 else None
+    if isinstance(value, str) and len(value) < 100 and _POINT.fullmatch(value.strip()):
+        return Decimal(value.strip())
+    return None
+
+
+def _is_p(value: object) -> bool:
+    number = None if isinstance(value, str) else number_in(value)
+    return number is not None and -TOLERANCE <= number <= 1 + TOLERANCE
+
+
+def _value(key: str, value: Any) -> Any:
+    if key == "id" and isinstance(value, str):
+        number = id_in(value)
+        return value if number is None else number
+    if key == "label":
+        word = _word(value)
+        return value if word in (None, value) else word
+    if isinstance(value, float) and not math.isfinite(value) and key not in ("id", P):
+        return ""
+    if key == P and isinstance(value, str):
+        return _p(value)
+    return value
+
+
+def _p(text: str) -> float | str:
+    """Return the p that a text holds, be it in percent; the text itself where it holds none."""
+    bare = text.strip()
+    if bare.endswith("%"):
+        percent = _decimal(bare.removesuffix("%"))
+        return text if percent is None or percent > 100 else float(percent / 100)
+    p = number_in(bare)
+    return p if p is not None and _is_p(p) else text

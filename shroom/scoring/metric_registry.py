@@ -1,0 +1,225 @@
+"""The metrics by name, each imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shroom.core.problems import ShroomError, nearest, printable
+from shroom.metrics.description import Description
+
+if TYPE_CHECKING:
+    from shroom.metrics.base import Metric
+
+_NO_ITEMS = "for no items"
+_NO_PAIRS = "where no item has two votes"
+_KRIPPENDORFF = "K. Krippendorff (2004), Content Analysis, chapter 11"
+_FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many raters"
+_LEFT_OUT = "E. Agirre et al. (2012), SemEval-2012 Task 6: A Pilot on Semantic Textual Similarity"
+_A_SHARE = "none: a plain share"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a metric of systems is, and what it does not tell itself.
+
+    Attributes
+    ----------
+    metric, function : str
+        The :class:`~shroom.metrics.base.Metric`, and the function of arrays, as
+        ``module:attribute`` in this package.
+    inputs : tuple of str
+        Which of ``label``, ``p``, ``gold_label`` and ``gold_p`` it reads, as ``function`` has them.
+    undefined : str
+        Where it has no value.
+    """
+
+    metric: str
+    function: str
+    inputs: tuple[str, ...] = ("p", "gold_label")
+    undefined: str = _NO_ITEMS
+
+
+#: The metrics of systems, in the order in which they are listed.
+METRICS = {
+    "accuracy": Entry(
+        "classification:ACCURACY", "classification:accuracy", ("label", "gold_label")
+    ),
+    "rho": Entry(
+        "correlation:RHO",
+        "correlation:rho",
+        ("p", "gold_p"),
+        "where p or the gold's p is constant, so also for fewer than two items",
+    ),
+    "balanced_accuracy": Entry(
+        "classification:BALANCED_ACCURACY",
+        "classification:balanced_accuracy",
+        ("label", "gold_label"),
+        "where all gold labels are the same",
+    ),
+    "brier": Entry("calibration:BRIER", "calibration:brier_score"),
+    "log_loss": Entry("calibration:LOG_LOSS", "calibration:log_loss"),
+    "ece": Entry("calibration:ECE", "reliability:expected_calibration_error"),
+    "mce": Entry("calibration:MCE", "reliability:maximum_calibration_error"),
+    "auroc": Entry(
+        "discrimination:AUROC",
+        "discrimination:auroc",
+        undefined="where all gold labels are the same",
+    ),
+    "average_precision": Entry(
+        "discrimination:AVERAGE_PRECISION",
+        "discrimination:average_precision",
+        undefined="where no gold label is a hallucination",
+    ),
+}
+
+
+def _of_votes(
+    name: str,
+    about: str,
+    formula: str,
+    reference: str,
+    undefined: str = _NO_PAIRS,
+    *,
+    least: float = 0.0,
+    module: str = "agreement",
+) -> Description:
+    return Description(
+        name=name,
+        about=about,
+        formula=formula,
+        bounds=(least, 1.0),
+        higher_is_better=True,
+        inputs=("votes",),
+        undefined=undefined,
+        reference=reference,
+        function=f"shroom.metrics.{module}:{name}",
+        command="shroom agreement GOLD",
+    )
+
+
+_DESCRIBED = (
+    _of_votes(
+        "krippendorff_alpha",
+        "how far the annotators agree, corrected for chance; votes may be missing",
+        "1 − Dₒ/Dₑ: the observed disagreement of votes within items, over that of all votes",
+        _KRIPPENDORFF,
+        f"{_NO_PAIRS}, or all votes in such items are the same",
+        least=-1.0,
+    ),
+    _of_votes(
+        "fleiss_kappa",
+        "how far the annotators agree, corrected for chance; as many votes for each item",
+        "(P − Pₑ)/(1 − Pₑ), P the pairwise agreement, Pₑ the sum of the labels' squared shares",
+        _FLEISS,
+        f"{_NO_PAIRS}, items differ in their number of votes, or all votes are the same",
+        least=-1.0,
+    ),
+    _of_votes(
+        "pairwise_agreement",
+        "how often two annotators of one item agree",
+        "(1/n) Σ (pairs of votes on item i that agree)/(pairs of votes on item i)",
+        _FLEISS,
+    ),
+    _of_votes(
+        "unanimous",
+        "the share of items on which all annotators agree",
+        "(1/n) Σ [all votes on item i are the same], over items with two votes or more",
+        _A_SHARE,
+    ),
+    _of_votes(
+        "human_accuracy",
+        "the accuracy of one annotator against the majority of the others, a tie half right",
+        "the mean over votes v of [v = the others' majority], ½ where the others are tied",
+        _LEFT_OUT,
+        module="human_ceiling",
+    ),
+    _of_votes(
+        "human_rho",
+        "rho of one annotator's vote, taken as p, with the share of the others",
+        "the mean over annotators of rho(vote, the others' share of Hallucination)",
+        _LEFT_OUT,
+        f"{_NO_PAIRS}, or all annotators, or the others of each, vote the same throughout",
+        least=-1.0,
+        module="human_ceiling",
+    ),
+    _of_votes(
+        "label_accuracy",
+        "the accuracy of one annotator against the majority of all, their own vote included",
+        "the mean over votes v of [v = the majority of all], ½ where the votes are tied",
+        _A_SHARE,
+        least=0.5,
+        module="human_ceiling",
+    ),
+)
+
+#: The figures of the annotators' votes, in the order in which they are listed.
+FIGURES = {figure.name: figure for figure in _DESCRIBED}
+
+
+def metric(name: str) -> Metric:
+    """Return the metric of a name.
+
+    Raises
+    ------
+    ShroomError
+        Where there is none of that name.
+
+    Examples
+    --------
+    >>> metric("rho").bounds
+    (-1.0, 1.0)
+    """
+    if name in FIGURES:
+        raise ShroomError(f"'{name}' is of annotators, not of systems: see {FIGURES[name].command}")
+    if name not in METRICS:
+        raise _unknown(name, list(METRICS))
+    module, _, attribute = METRICS[name].metric.partition(":")
+    found: Metric = getattr(importlib.import_module(f"shroom.metrics.{module}"), attribute)
+    return found
+
+
+def describe(name: str) -> Description:
+    """Return what there is to read about a metric, of systems or of annotators.
+
+    Raises
+    ------
+    ShroomError
+        Where there is none of that name.
+
+    Examples
+    --------
+    >>> describe("brier").direction
+    'less is better'
+    >>> describe("fleiss_kappa").reference
+    'J. L. Fleiss (1971), Measuring nominal scale agreement among many raters'
+    """
+    if name in FIGURES:
+        return FIGURES[name]
+    if name not in METRICS:
+        raise _unknown(name, [*METRICS, *FIGURES])
+    found, entry = metric(name), METRICS[name]
+    always = name in ("accuracy", "rho")
+    exact = ("McNemar's exact test",) if name == "accuracy" else ()
+    return Description(
+        name=name,
+        about=found.about,
+        formula=found.formula,
+        bounds=found.bounds,
+        higher_is_better=found.higher_is_better,
+        inputs=entry.inputs,
+        undefined=entry.undefined,
+        reference=found.reference,
+        function=f"shroom.metrics.{entry.function}",
+        command="shroom score SUBMISSION GOLD" + ("" if always else f" --metrics {name}"),
+        intervals=("percentile", "BCa", *(("normal",) if found.influence else ())),
+        paired_tests=("approximate randomisation", *exact),
+    )
+
+
+def _unknown(name: str, known: list[str]) -> ShroomError:
+    with_word = [each for each in known if name.lower() in each.split("_")]
+    alone = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
+    near = alone or nearest(name.lower(), known)
+    return ShroomError(f"no metric '{printable(name)}';{near} the metrics are {', '.join(known)}")

@@ -1,0 +1,246 @@
+"""What the organisers' 2024 programs accepted, and the scores that they gave.
+
+Their checker and their scorer are two programs with rules of their own, and the second may refuse
+what the first has passed. Both rules are kept here to the letter, lenient and strict as they are,
+so that a score of 2024 can be reproduced to the last digit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.archives import report_too_large
+from shroom.core.datapoint import Label
+from shroom.core.problems import InvalidInput, Problems, show
+from shroom.metrics.correlation import rho
+from shroom.scoring.check import read_table
+from shroom.scoring.documents import Document, documents
+from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import Name
+from shroom.scoring.in_sample import in_sample_items
+from shroom.scoring.scores import Score, TrackScore
+from shroom.scoring.signature import signature
+from shroom.scoring.table import P, Role, Table
+
+if TYPE_CHECKING:
+    from shroom.core.paths import Source
+
+_COUNTS = {
+    "test.model-aware.json": 1500,
+    "test.model-agnostic.json": 1500,
+    "val.model-aware.json": 501,
+    "val.model-agnostic.json": 499,
+}
+_LABELS = tuple(label.value for label in Label)
+#: Bytes of one file, which is decoded at once; it has up to 1500 items.
+MAX_BYTES = 1 << 24
+
+
+def check(submission: Source, *, limit: int | None = 20) -> Problems:
+    """Return why the organisers' format checker would refuse a submission, if it would.
+
+    It looks at keys, labels and the number of items, and sorts the test split by id; it looks
+    neither at p nor at whether the ids are those of the data. A file that is named directly
+    stands for a folder that holds it alone.
+    """
+    problems = Problems(limit)
+    for document, items in _read(submission, problems):
+        count = _COUNTS[document.base]
+        if len(items) != count:
+            _refuse(problems, document, f"{count} items", f"{len(items)}")
+        if _is_test(document):
+            _try_sorting(items, document, problems)
+    return problems
+
+
+def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
+    """Return the scores that the organisers' program gave.
+
+    p is taken as it is: values outside [0, 1] count by rank, strings are ranked as strings, and
+    a constant has the rho ``nan`` (here ``None``).
+
+    Raises
+    ------
+    InvalidInput
+        With the reasons, where the program would have ended in an error.
+    """
+    problems = Problems(limit)
+    golds = documents(gold, problems)
+    results = []
+    read = _read(submission, problems)
+    in_sample = in_sample_items(submission, [document for document, _ in read], problems)
+    for document, items in read:
+        table = _gold_for(document, golds, problems)
+        result = None if table is None else _score_file(document, items, table, problems)
+        if result is not None:
+            in_sample_here = min(result.n, in_sample.get(document.file, 0))
+            results.append(replace(result, in_sample=in_sample_here))
+    if problems.errors:
+        raise InvalidInput(problems)
+    return Score(sorted(results, key=lambda result: result.track, reverse=True), list(problems))
+
+
+def scores_txt(score: Score) -> str:
+    """Return the scores as the program wrote them: only what was found, no blank, ``nan``."""
+    lines = []
+    for result in score.results:
+        lines.append(f"{result.short}_acc:{result.accuracy!r}\n")
+        lines.append(f"{result.short}_rho:{math.nan if result.rho is None else result.rho!r}\n")
+    return "".join(lines)
+
+
+def _refuse(problems: Problems, document: Document, expected: str, found: str) -> None:
+    problems.add("official", document.file, expected, found)
+
+
+def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[dict[str, Any]]]]:
+    """Return the files and their items, as far as both programs accept them."""
+    found = documents(submission, problems, junk=True, submission=True)
+    if problems.errors:
+        return []
+    if not 1 <= len(found) <= 2:
+        problems.add("official", str(submission), "one or two .json files", f"{len(found)}")
+    prefix = "val." if any(document.base.startswith("val.") for document in found) else "test."
+    names = [name for name in _COUNTS if name.startswith(prefix)]
+    read = []
+    for document in found:
+        if document.base not in names:
+            _refuse(problems, document, f"the name {' or '.join(names)}", f'"{document.base}"')
+            continue
+        items = _items(document, problems)
+        if items is not None:
+            read.append((document, items))
+    return read
+
+
+def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | None:
+    data = document.packed(problems)
+    if data is None:
+        return None
+    if len(data) > MAX_BYTES:
+        report_too_large(document.file, problems, MAX_BYTES)
+        return None
+    try:
+        items = json.loads(bytes(data).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        _refuse(problems, document, "what json.load reads", str(error))
+        return None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        _refuse(problems, document, "a list of objects", show(items))
+        return None
+    keys = ("label", P, "id") if _is_test(document) else ("label", P)
+    for index, item in enumerate(items):
+        for key in keys:
+            if key not in item:
+                problems.add("official", document.file, f'the key "{key}"', "none", index=index)
+        if "label" in item and item["label"] not in _LABELS:
+            expected = " or ".join(f'"{label}"' for label in _LABELS)
+            problems.add("official", document.file, expected, show(item["label"]), index=index)
+    return items
+
+
+def _name(document: Document) -> Name:
+    split, track, _ = document.base.split(".")
+    return Name(split, track)
+
+
+def _is_test(document: Document) -> bool:
+    return document.base.startswith("test.")
+
+
+def _try_sorting(items: list[dict[str, Any]], document: Document, problems: Problems) -> None:
+    try:
+        sorted(item["id"] for item in items if "id" in item)
+    except TypeError:
+        _refuse(problems, document, "ids that can be sorted together", "a mix of types")
+
+
+def _gold_for(document: Document, golds: list[Document], problems: Problems) -> Table | None:
+    name = _name(document)
+    fitting = [gold for gold in golds if gold.base.startswith(f"{name.split}.{name.track}.")]
+    alone = golds[0] if len(golds) == 1 and not golds[0].member else None
+    told = Name.guess(alone.base) if alone else None
+    if alone and (told is None or (told.split, told.track) == (name.split, name.track)):
+        gold: Document | None = alone
+    else:
+        gold = latest(fitting, problems).get((name.split, name.track))
+    if gold is None:
+        problems.add("no-gold", document.file, f"gold named {document.base}", "none")
+        return None
+    table = read_table(gold, Role.GOLD, problems)
+    if table is not None and not table.labelled:
+        problems.add("gold-unlabelled", gold.file, f'"label" and "{P}"', "rows without them")
+        return None
+    return table
+
+
+def _score_file(
+    document: Document, items: list[dict[str, Any]], gold: Table, problems: Problems
+) -> TrackScore | None:
+    before = problems.errors
+    if len(items) != gold.n:
+        _refuse(problems, document, f"{gold.n} items", f"{len(items)}")
+    if problems.errors > before or any("label" not in i or P not in i for i in items):
+        return None
+    order = np.arange(gold.n)
+    if _is_test(document):
+        items, order = _sorted_by_id(document, items, gold, problems)
+    x = _ranked_as([item[P] for item in items], document, problems)
+    if problems.errors > before or x is None:
+        return None
+    labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
+    correct = int(np.sum(labels == (gold.label[order] == 1)))
+    value = math.nan if _has_nan(x) else rho(x, gold.p[order])
+    if math.isnan(value):
+        constant = "a constant" if len(set(x.tolist())) < 2 else "gold with a constant p"
+        found = "NaN" if _has_nan(x) else constant
+        problems.add("rho-undefined", document.base, "p that varies, without NaN", found)
+    name, align = _name(document), "id" if _is_test(document) else "order"
+    return TrackScore(
+        track=name.track,
+        split=name.split,
+        n=gold.n,
+        scores={"accuracy": correct / gold.n, "rho": None if math.isnan(value) else value},
+        intervals={"accuracy": None, "rho": None},
+        slices={},
+        floors={},
+        signature=signature(name.track, gold, align, "rules:official2024"),
+    )
+
+
+def _sorted_by_id(
+    document: Document, items: list[dict[str, Any]], gold: Table, problems: Problems
+) -> tuple[list[dict[str, Any]], np.ndarray[Any, np.dtype[np.intp]]]:
+    if gold.ids is None:
+        problems.add("official", gold.file, "gold with ids for the test split", "none")
+        return items, np.arange(gold.n)
+    order = np.argsort(gold.ids, kind="stable")
+    try:
+        keyed = sorted(((int(item["id"]), item) for item in items), key=lambda pair: pair[0])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        _refuse(problems, document, "ids that int() takes", "others")
+        return items, order
+    if [number for number, _ in keyed] != gold.ids[order].tolist():
+        _refuse(problems, document, f"the ids of {gold.file}", "others")
+    return [item for _, item in keyed], order
+
+
+def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any:
+    """Return p as numpy took it: numbers, or all as strings if any of them is one."""
+    try:
+        taken = np.asarray(values)
+    except ValueError:
+        taken = np.empty((0, 0))
+    if taken.ndim == 1 and taken.dtype.kind in "biufU":
+        return taken
+    _refuse(problems, document, "p that can be ranked", "null, a list or the like among them")
+    return None
+
+
+def _has_nan(values: Any) -> bool:
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())

@@ -1,0 +1,110 @@
+"""What participants may hand in to a scoring program, and what its page may show them.
+
+A page on a platform is seen by those who handed in, so it must tell neither the label of an item
+nor a value of the gold.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core import archives
+from shroom.core.problems import InvalidInput, Problems
+from shroom.scoring.documents import JSON, TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shroom.core.problems import Problem
+    from shroom.scoring.scores import Score
+
+    Slices = Mapping[str, Mapping[str, dict[str, Any]]]
+
+#: The fewest items that a slice has.
+LEAST_ITEMS = 20
+#: Files and folders in a submission.
+MAX_ENTRIES = 10_000
+#: Folders within folders.
+MAX_DEPTH = 50
+_ENDINGS = (*JSON, *TABLES)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a submission with links, since one to the gold would be scored, or with too much.
+
+    Raises
+    ------
+    InvalidInput
+        Where it has links, pipes or devices, a folder named as a file, or more files, levels or
+        bytes than a submission may have.
+    """
+    problems = Problems()
+    left, entries, size = [(folder, 1)] if folder.is_dir() else [], 0, 0
+    while left and entries <= MAX_ENTRIES:
+        parent, depth = left.pop()
+        for entry in os.scandir(parent):
+            entries += 1
+            named = entry.name.lower().endswith(_ENDINGS)
+            if entry.is_dir(follow_symlinks=False) and not named:
+                left.append((Path(entry.path), depth + 1))
+            elif not entry.is_file(follow_symlinks=False):
+                found = "a link" if entry.is_symlink() else "a folder, a pipe or a device"
+                problems.add("not-a-file", entry.path, "a file", found)
+            elif named:
+                size += entry.stat(follow_symlinks=False).st_size
+        if depth > MAX_DEPTH:
+            expected = f"at most {MAX_DEPTH} folders within each other"
+            problems.add("zip-members", str(folder), expected, "more")
+            break
+    if entries > MAX_ENTRIES:
+        expected = f"at most {MAX_ENTRIES} files and folders"
+        problems.add("zip-members", str(folder), expected, "more")
+    if size > archives.MAX_BYTES:
+        archives.report_too_large(str(folder), problems, archives.MAX_BYTES)
+    if problems.errors:
+        raise InvalidInput(problems)
+
+
+def score_without_labels(result: Score, gold: Path) -> Score:
+    """Return a score without small slices and without values of the gold in its warnings."""
+    tracks = [replace(track, slices=large_slices(track.slices)) for track in result.results]
+    warnings = [_without_values(problem, gold) for problem in result.warnings]
+    return replace(result, results=tracks, warnings=warnings)
+
+
+def large_slices(slices: Slices) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the slices that have enough items, and leave out enough items as well.
+
+    All items less those of the slices that are shown are a slice, too, which can be computed.
+
+    Examples
+    --------
+    >>> large_slices({"task": {"DM": {"n": 30}, "MT": {"n": 25}, "PG": {"n": 1}}})
+    {'task': {'DM': {'n': 30}}}
+    """
+    shown = {}
+    for key, parts in slices.items():
+        left_out, large = 0, dict(parts)
+        for word in sorted(parts, key=lambda word: int(parts[word]["n"])):
+            if parts[word]["n"] >= LEAST_ITEMS and not 0 < left_out < LEAST_ITEMS:
+                break
+            left_out += parts[word]["n"]
+            del large[word]
+        if large:
+            shown[key] = large
+    return shown
+
+
+def without_gold(problems: Problems, gold: Path) -> Problems:
+    """Return the problems without what was found in the gold."""
+    return problems.replaced(lambda problem: _without_values(problem, gold))
+
+
+def _without_values(problem: Problem, gold: Path) -> Problem:
+    if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
+        return problem
+    found = "something else, which is not shown here (tell the organisers)"
+    return replace(problem, expected="valid gold", found=found, id=None, key=None)

@@ -1,0 +1,322 @@
+"""Scores of a submission: accuracy and rho for each track, whole and in slices.
+
+Accuracy compares labels with the annotators' majority; rho is Spearman's rank correlation of
+p(Hallucination) with the annotators' proportion (Mickus et al. 2024, section 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import InvalidInput, Problem, Problems
+from shroom.metrics.classification import ACCURACY
+from shroom.metrics.correlation import RHO
+from shroom.metrics.intervals import MAX_ITEMS, NO_INTERVALS, USUAL, estimates
+from shroom.scoring.check import check
+from shroom.scoring.file_names import TRACKS
+from shroom.scoring.signature import joined, signature
+from shroom.scoring.slices import SLICES, group_of, missing, needs_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shroom.core.paths import Source
+    from shroom.metrics.base import Metric
+    from shroom.metrics.intervals import Interval, Intervals, Scored
+    from shroom.scoring.align import Track
+    from shroom.scoring.check import Checked
+    from shroom.scoring.table import Group, Table
+
+
+#: What a shared task ranks by.
+METRICS = (ACCURACY, RHO)
+
+
+def and_usual(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return accuracy and rho, and what else was asked for, each once."""
+    return tuple(dict.fromkeys((*METRICS, *metrics)))
+
+
+@dataclass(frozen=True)
+class TrackScore:
+    """The scores of one track.
+
+    Attributes
+    ----------
+    track, split : str
+        ``model-agnostic`` or ``model-aware``; ``val``, ``test``, ``trial`` or ``train``, or
+        empty where no file's name tells it.
+    n : int
+        The number of items.
+    scores : dict of float or None
+        By metric; ``None`` where it is undefined.
+    intervals : dict of tuple or None
+        By metric; ``None`` where it was not asked for, or cannot be told.
+    slices : dict
+        ``{"task": {"DM": {"n": …, "accuracy": …, "accuracy_ci": …, …}, …}, …}``.
+    floors : dict
+        The scores of trivial systems on the same gold.
+    signature : str
+        What was measured, so that only like is compared with like.
+    in_sample : int
+        How many of the items the detector was fitted on, as the record of its run says.
+    """
+
+    track: str
+    split: str
+    n: int
+    scores: dict[str, float | None]
+    intervals: dict[str, Interval | None]
+    slices: dict[str, dict[str, dict[str, Any]]]
+    floors: dict[str, dict[str, float | None]]
+    signature: str
+    in_sample: int = 0
+
+    @property
+    def short(self) -> str:
+        """``agnostic`` or ``aware``, as the platforms' keys have it."""
+        return self.track.removeprefix("model-")
+
+    @property
+    def accuracy(self) -> float:
+        """In [0, 1]."""
+        return self.scores["accuracy"] or 0.0
+
+    @property
+    def rho(self) -> float | None:
+        """In [-1, 1]; ``None`` where p or the gold is constant."""
+        return self.scores["rho"]
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """The scores and their intervals, in the form of a slice."""
+        return flat(self.scores, self.intervals)
+
+    @property
+    def accuracy_ci(self) -> Interval | None:
+        """The interval of accuracy, where it was asked for."""
+        return self.intervals.get("accuracy")
+
+    @property
+    def rho_ci(self) -> Interval | None:
+        """The interval of rho, where it was asked for and rho is defined."""
+        return self.intervals.get("rho")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {
+            "track": self.track,
+            "split": self.split,
+            "n": self.n,
+            "in_sample": self.in_sample,
+            **self.whole,
+            "slices": self.slices,
+            "floors": self.floors,
+            "signature": self.signature,
+        }
+
+
+def flat(
+    scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
+) -> dict[str, Any]:
+    """Return scores, then their intervals under the same names with ``_ci``.
+
+    Examples
+    --------
+    >>> flat({"rho": 0.5}, {"rho": (0.25, 0.75)})
+    {'rho': 0.5, 'rho_ci': [0.25, 0.75]}
+    """
+    bounds = {f"{name}_ci": ci and list(ci) for name, ci in intervals.items()}
+    return {**scores, **bounds}
+
+
+@dataclass(frozen=True)
+class Score:
+    """The scores of a submission, how their intervals were made, and what there is to warn of.
+
+    ``unsliced`` has a sentence for each slicing that was asked for and that the gold does not
+    allow.
+    """
+
+    results: list[TrackScore]
+    warnings: list[Problem] = field(default_factory=list)
+    how: Intervals = NO_INTERVALS
+    unsliced: list[str] = field(default_factory=list)
+
+    @property
+    def signature(self) -> str:
+        """The signature of all results; parts that differ are joined by ``+``."""
+        return joined(result.signature for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        return {
+            "signature": self.signature,
+            "results": [result.to_dict() for result in self.results],
+            **self._how(),
+            "warnings": [
+                *(problem.sentence for problem in self.warnings),
+                *self.unsliced,
+            ],
+        }
+
+    def _how(self) -> dict[str, Any]:
+        made = self.how.to_dict()
+        if made and any(result.n > MAX_ITEMS for result in self.results):
+            return {"intervals": {**made["intervals"], "normal_above": MAX_ITEMS}}
+        return made
+
+    def platform_scores(self) -> dict[str, float]:
+        """Return what the platforms read: all four keys, 0 where a score is undefined or missing.
+
+        Raises
+        ------
+        InvalidInput
+            Where two results are of the same track.
+        """
+        scores = {f"{t.removeprefix('model-')}_{m}": 0.0 for t in TRACKS for m in ("acc", "rho")}
+        if len({result.track for result in self.results}) < len(self.results):
+            problems = Problems()
+            found = ", ".join(f"{result.split} {result.track}" for result in self.results)
+            problems.add("splits-mixed", "the submission", "one split for the platforms", found)
+            raise InvalidInput(problems)
+        for result in self.results:
+            scores[f"{result.short}_acc"] = result.accuracy
+            scores[f"{result.short}_rho"] = result.rho if result.rho is not None else 0.0
+        return scores
+
+
+def score(
+    submission: Source,
+    gold: Source,
+    *,
+    by: Sequence[str] = SLICES,
+    metrics: Sequence[Metric] = METRICS,
+    intervals: Intervals = USUAL,
+    splits: tuple[str, ...] = (),
+    limit: int | None = 20,
+) -> Score:
+    """Return the scores of a submission.
+
+    Parameters
+    ----------
+    submission, gold : path
+        Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
+    by : sequence of str
+        What to slice by, of ``SLICES`` and ``MORE_SLICES``.
+    metrics : sequence of Metric
+        What to compute besides accuracy and rho, which are always there.
+    intervals : Intervals
+        How to make intervals.
+    splits : tuple of str
+        The splits that are wanted; val and test by default.
+    limit : int or None
+        How many problems of each code to keep.
+
+    Returns
+    -------
+    Score
+        One result for each track that was handed in.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where the check finds errors.
+
+    Examples
+    --------
+    >>> result = score("shroom/sample", "shroom/sample").results[0]
+    >>> result.track, result.accuracy, result.rho
+    ('model-agnostic', 1.0, 1.0)
+    """
+    checked = check(submission, gold, splits=splits, texts=needs_texts(by), limit=limit)
+    return score_checked(checked, by=by, metrics=metrics, intervals=intervals)
+
+
+def score_checked(
+    checked: Checked,
+    *,
+    by: Sequence[str] = SLICES,
+    metrics: Sequence[Metric] = METRICS,
+    intervals: Intervals = USUAL,
+) -> Score:
+    """Return the scores of a submission that has been checked; see :func:`score`.
+
+    To slice by one of ``MORE_SLICES``, it must have been checked with ``texts=True``.
+    """
+    checked.raise_for_errors()
+    problems = checked.problems
+    wanted = and_usual(metrics)
+    results = [_score_track(track, by, wanted, intervals, problems) for track in checked.tracks]
+    warnings = [problem for problem in problems if problem.severity == "warning"]
+    asked = () if tuple(by) == SLICES else by
+    unsliced = [
+        sentence
+        for track in checked.tracks
+        if track.gold is not None
+        for sentence in missing(track.gold, asked)
+    ]
+    return Score(results, warnings, intervals, unsliced)
+
+
+def _score_track(
+    track: Track,
+    by: Sequence[str],
+    metrics: Sequence[Metric],
+    how: Intervals,
+    problems: Problems,
+) -> TrackScore:
+    gold, predictions = track.gold, track.predictions
+    assert gold is not None  # noqa: S101 - for mypy; checked tracks have gold
+    columns = track.columns
+    scored = [(metric, metric.statistics(*columns)) for metric in metrics]
+    scores, intervals = estimates(scored, how)
+    if scores["rho"] is None and not problems.count("p-constant", predictions.file):
+        problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
+    groups = {key: group_of(gold, key) for key in by}
+    made: dict[bytes, dict[str, Any]] = {}
+    return TrackScore(
+        track=track.name.track,
+        split=track.name.split,
+        n=gold.n,
+        scores=scores,
+        intervals=intervals,
+        slices={key: _slices(group, scored, how, made) for key, group in groups.items() if group},
+        floors=floors(gold),
+        signature=signature(track.name.track, gold, track.align),
+        in_sample=track.in_sample,
+    )
+
+
+def _slices(
+    group: Group, scored: Scored, how: Intervals, made: dict[bytes, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return the slices by one key; ``made`` keeps them by their rows.
+
+    A task often has one model and one ref, and then its rows are resampled once, not three times.
+    """
+    slices = {}
+    for place, word in enumerate(group.words):
+        mask = group.place == place
+        same = np.packbits(mask).tobytes()
+        if same not in made:
+            rows = np.flatnonzero(mask)
+            part = estimates([(metric, statistics[rows]) for metric, statistics in scored], how)
+            made[same] = {"n": len(rows), **flat(*part)}
+        slices[word] = dict(made[same])
+    return slices
+
+
+def floors(gold: Table) -> dict[str, dict[str, float | None]]:
+    """Return the scores of systems that need no model, on the same gold."""
+    flagged = int(np.sum(gold.label == 1))
+    rest = gold.n - flagged
+    by_label = RHO(RHO.statistics(gold.label, gold.label, gold.label, gold.p))
+    return {
+        "majority label": {"accuracy": max(flagged, rest) / gold.n, "rho": None},
+        "constant p": {"accuracy": rest / gold.n, "rho": None},
+        "gold label as p": {"accuracy": 1.0, "rho": by_label},
+    }

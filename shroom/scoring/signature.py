@@ -1,0 +1,78 @@
+"""What a score measures, in one line, so that only like is compared with like."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.core.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shroom.scoring.table import Table
+
+
+def signature(track: str, gold: Table, align: str, *more: str) -> str:
+    """Return the signature of a score.
+
+    Parameters
+    ----------
+    track : str
+        ``model-agnostic`` or ``model-aware``.
+    gold : Table
+        What the predictions were held against.
+    align : str
+        ``"id"`` or ``"order"``.
+    *more : str
+        Parts that only some scores have, such as ``rules:official2024``.
+    """
+    return "|".join(
+        (
+            "shroom",
+            f"v:{__version__}",
+            "edition:semeval2024",
+            f"track:{track}",
+            f"n:{gold.n}",
+            f"gold:{gold_hash(gold)}",
+            f"align:{align}",
+            "rho:spearman.avg",
+            *more,
+        )
+    )
+
+
+def joined(signatures: Iterable[str]) -> str:
+    """Return one signature for several results; parts that differ are joined by ``+``.
+
+    Examples
+    --------
+    >>> joined(["shroom|n:499|rho:x", "shroom|n:501|rho:x"])
+    'shroom|n:499+501|rho:x'
+    """
+    return "|".join(_joined(column) for column in zip(*(text.split("|") for text in signatures)))
+
+
+def _joined(column: tuple[str, ...]) -> str:
+    key, colon, _ = column[0].partition(":")
+    values = dict.fromkeys(part.partition(":")[2] for part in column)
+    # Sizes belong to their tracks, so they are all listed; what is common is said once.
+    listed = values if len(values) == 1 else [part.partition(":")[2] for part in column]
+    return key + colon + "+".join(listed)
+
+
+def gold_hash(gold: Table) -> str:
+    """Return six hexadecimal digits that tell one gold from another.
+
+    They depend on ids, labels and p alone: neither on the texts nor on how the file is written,
+    nor, with ids, on the order of its rows.
+    """
+    order = np.arange(gold.n) if gold.ids is None else np.argsort(gold.ids, kind="stable")
+    digest = hashlib.sha256()
+    if gold.ids is not None:
+        digest.update(gold.ids[order].astype("<i8").tobytes())
+    digest.update(gold.label[order].astype("<i1").tobytes())
+    digest.update((gold.p[order] + 0.0).astype("<f8").tobytes())  # -0.0 becomes 0.0
+    return digest.hexdigest()[:6]

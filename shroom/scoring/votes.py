@@ -1,0 +1,155 @@
+"""The annotators' votes of gold files, as arrays beside the tables of their rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.datapoint import Label
+from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
+from shroom.metrics.agreement import MISSING
+from shroom.scoring.check import track_of
+from shroom.scoring.column_checks import check_doubled, check_votes
+from shroom.scoring.documents import Document, documents_among_others
+from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import Name
+from shroom.scoring.known_formats import refuse_another
+from shroom.scoring.table import P, Role, Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shroom.core.paths import Source
+
+_VOTE = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0, None: MISSING}
+
+
+@dataclass(eq=False)
+class Voted:
+    """One gold file with the votes of its annotators.
+
+    Attributes
+    ----------
+    file : str
+        Its name, without folders.
+    name : Name
+        Split and track; the split is empty where the file's name does not tell it, and the track
+        is then what the rows tell.
+    gold : Table
+        Its rows.
+    votes : array of int8, shape [gold.n, k]
+        1 for Hallucination, 0 for Not Hallucination, -1 where there is no vote. A column is a
+        place in the lists of ``labels``.
+    """
+
+    file: str
+    name: Name
+    gold: Table
+    votes: NDArray[np.int8]
+
+    @property
+    def judged(self) -> NDArray[np.intp]:
+        """The rows that have a vote."""
+        return np.flatnonzero((self.votes != MISSING).any(axis=1))
+
+
+def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
+    """Return the gold files that have votes, in the order of their names, and the warnings.
+
+    Of a folder or a zip these are the latest version of each split and track, as for scoring, and
+    any file of another name that can be read as gold with votes.
+
+    Parameters
+    ----------
+    source : path or "-"
+        A file, a folder, a zip or a pipe.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where a file that is named, or named as gold should be, has errors.
+    ShroomError
+        Where there are no votes at all.
+    """
+    problems, warnings, found = Problems(), list[str](), list[Voted]()
+    listed = documents_among_others(source, problems)
+    chosen = latest([document for document in listed if document.member], problems).values()
+    for document in listed:
+        told = Name.parse(document.base) is not None
+        if document.member and told and document not in chosen:
+            continue  # an earlier version
+        own = problems if told or not document.member else Problems()
+        voted = _read(document, own)
+        if voted is not None and not own.errors:
+            found.append(voted)
+            warnings += _doubts(voted)
+            check_votes(voted.gold, problems)
+        else:
+            why = "it cannot be read as gold" if own.errors else "no item has labels"
+            warnings.append(f"{document.file}: left out, since {why}")
+    if problems.errors:
+        raise InvalidInput(problems)
+    if not found:
+        raise ShroomError(
+            f"{printable(str(source))}: no item has the annotators' votes (a list of labels as "
+            '"labels"), so there is no agreement to tell; name a labelled split, such as val'
+        )
+    return found, [*(problem.sentence for problem in problems), *map(printable, warnings)]
+
+
+def _read(document: Document, problems: Problems) -> Voted | None:
+    """Return a file's rows and votes; ``None`` where nobody has voted or nothing can be read."""
+    data = document.read(problems)
+    if data is None or refuse_another(document, data, problems):
+        return None
+    items = document.items(data, problems)
+    if items is None:
+        return None
+    votes = _votes(items, document.file, problems)
+    if not (votes != MISSING).any():
+        return None
+    gold = tabulate(items, Role.GOLD, document.file, problems)
+    check_doubled(gold, problems)
+    if not gold.labelled and not problems.errors:
+        expected = f'"label" and "{P}"'
+        problems.add("gold-unlabelled", document.file, expected, "rows without them")
+    name = Name.guess(document.base) or Name("", track_of(gold))
+    return Voted(document.base, name, gold, votes)
+
+
+def _votes(items: list[Any], file: str, problems: Problems) -> NDArray[np.int8]:
+    """Return the votes of all items; shorter lists are filled up with missing ones."""
+    rows = [
+        _row(item.get("labels") if isinstance(item, dict) else None, index, file, problems)
+        for index, item in enumerate(items)
+    ]
+    votes = np.full((len(rows), max(map(len, rows))), MISSING, np.int8)
+    for place, row in zip(votes, rows):
+        place[: len(row)] = row
+    return votes
+
+
+def _row(value: object, index: int, file: str, problems: Problems) -> list[int]:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return []
+    labels = value if isinstance(value, list) else [value]
+    known = [label for label in labels if label is None or isinstance(label, str)]
+    row = [_VOTE[label] for label in known if label in _VOTE]
+    if not isinstance(value, list) or len(row) < len(labels):
+        expected = " and ".join(f'"{label.value}"' for label in Label)
+        expected = f"a list of {expected} (null for a missing vote)"
+        problems.add("label-value", file, expected, show(value), index=index, key="labels")
+    return row
+
+
+def _doubts(voted: Voted) -> list[str]:
+    """Return what is odd about the votes, in sentences."""
+    n, rows, file = voted.gold.n, voted.judged, voted.gold.file
+    found = []
+    if len(rows) < n:
+        found.append(f"{file}: {n - len(rows)} of {n} items have no labels and are left out")
+    return found

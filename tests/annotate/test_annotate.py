@@ -1,0 +1,890 @@
+"""Annotating generations: rankers, the config, runs that are killed, and people's judgements."""
+
+import errno
+import io
+import json
+import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import DATA, ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn import metrics as sk
+
+from shroom.annotate import human_judgements
+from shroom.annotate.base import SCORERS, Failure, Work, normal, value_of, with_scores
+from shroom.annotate.config import Config
+from shroom.annotate.generations import read
+from shroom.annotate.human_agreement import agreement
+from shroom.annotate.rankers.length import Length
+from shroom.annotate.rankers.percentile import SCORES, Percentile
+from shroom.annotate.rankers.ranking import pairs, preferences
+from shroom.annotate.run_scorers import score, waiting
+from shroom.annotate.score_log import Log
+from shroom.core.checksummed_lines import line_of
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.registry import Entry
+from shroom.datasets.dreamcatcher import reader as dreamcatcher
+from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.metrics.intervals import NO_INTERVALS, Intervals
+
+
+def asked(number=0, texts=("It is so.", "It is not."), refusals=1, **scores):
+    """Return a question with normal generations and refusals; scores are lists over the former."""
+    said = [
+        Generation(text, "normal", **{name: values[i] for name, values in scores.items()})
+        for i, text in enumerate(texts)
+    ]
+    said += [
+        Generation(f"I do not know {i}.", "uncertainty", rm_score=float(i)) for i in range(refusals)
+    ]
+    return Question(f"Question {number}?", "It is so.", "made up", tuple(said))
+
+
+def rows_of(questions):
+    return [dreamcatcher.to_dict(question) for question in questions]
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+class Counting:
+    """A scorer that gives the length of a text, and notes what it is asked for."""
+
+    name = "counting"
+    fields = ("rm_score", "words")
+    identity = "counting 1"
+
+    def __init__(self, fail: str = "", log: str = "") -> None:
+        self.fail, self.log, self.seen = fail, log, []
+
+    def places(self, question):
+        return normal(question)
+
+    def score(self, work, run):
+        del run
+        for number, each in enumerate(work):
+            for place in each.wanted:
+                text = each.question.generation[place].text
+                self.seen.append(text)
+                if self.log:
+                    with Path(self.log).open("a", encoding="utf-8") as stream:
+                        stream.write(json.dumps([each.question.question, place]) + "\n")
+                if self.fail and self.fail in text:
+                    yield number, place, Failure("it was told to fail")
+                else:
+                    fields = {"rm_score": float(len(text)), "words": len(text.split())}
+                    yield number, place, fields
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    monkeypatch.setitem(SCORERS, "counting", Entry(f"{__name__}:Counting", "counts"))
+
+
+# rankers
+
+
+def naive_percentile(questions, names, up, down):
+    """Return categories and ranked texts, written out once more in plain loops."""
+    every = [g for q in questions for g in q.generation]
+    scaled, high, low = {}, {}, {}
+    for name in names:
+        values = [getattr(g, name) for g in every if getattr(g, name) is not None]
+        if not values or max(values) == min(values):
+            continue
+        least, span = min(values), max(values) - min(values)
+        scaled[name] = lambda g, name=name, a=least, b=span: (getattr(g, name) - a) / b
+        unit = [(value - least) / span for value in values]
+        high[name], low[name] = np.percentile(unit, up), np.percentile(unit, down)
+    found = []
+    for question in questions:
+        said = [g for g in question.generation if g.type == "normal"]
+        sums = [sum(scaled[name](g) for name in scaled) for g in said]
+        best, worst = int(np.argmax(sums)), int(np.argmin(sums))
+        right, wrong = sums[best] > sum(high.values()), sums[worst] < sum(low.values())
+        refusals = [g for g in question.generation if g.type == "uncertainty"]
+        rank = [said[best].text] if right else []
+        rank += [max(refusals, key=lambda g: g.rm_score).text]
+        rank += [said[worst].text] if wrong else []
+        word = "all-right" if not wrong else "partial-right" if right else "all-wrong"
+        found.append((word, rank))
+    return found
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 8),
+    st.sampled_from([(70, 30), (50, 50), (100, 0), (55, 45)]),
+)
+def test_percentile_equals_plain_loops(seed, n, limits):
+    rng = np.random.default_rng(seed)
+    questions = [
+        asked(
+            i,
+            [f"{i} {j}" for j in range(3)],
+            2,
+            **{name: np.round(rng.random(3), 2).tolist() for name in SCORES},
+        )
+        for i in range(n)
+    ]
+    ranked = Percentile(*limits).rank(questions)
+    found = [(q.category, [g.text for g in q.rank]) for q in ranked.questions]
+    assert found == naive_percentile(questions, SCORES, *limits)
+
+
+def test_what_is_missing_or_constant_does_not_count_and_is_said():
+    questions = [
+        asked(0, sim2answer_score=[0.9, 0.8], probe_score=[0.5, 0.5], sim2gen_score=[0.1, 0.9]),
+        asked(1, sim2answer_score=[0.2, 0.1], probe_score=[0.5, 0.5], sim2gen_score=[None, 0.2]),
+        asked(2),
+    ]
+    ranked = Percentile().rank(questions)
+    assert [q.category for q in ranked.questions] == ["all-right", "all-wrong", None]
+    assert ranked.notes == [
+        "no generation has unigram_overlap_with_answer_score, so it does not count",
+        "probe_score is the same everywhere, so it does not count",
+        "sim2answer_score does not count where it is missing, in 1 of 3 questions",
+        "sim2gen_score does not count where it is missing, in 2 of 3 questions",
+        "not ranked, having no generation with scores: 1 of 3 questions",
+    ]
+
+
+def test_without_a_refusal_rankings_have_none():
+    questions = [asked(i, refusals=0, sim2answer_score=[i, i + 0.5]) for i in range(4)]
+    ranked = Percentile().rank(questions)
+    assert all(g.type == "normal" for q in ranked.questions for g in q.rank)
+    assert ranked.notes[-1] == "ranked without a refusal, having none: 4 of 4 questions"
+
+
+@pytest.mark.parametrize("ranker", [Percentile(), Length()])
+def test_a_ranker_needs_some_score(ranker):
+    with pytest.raises(ShroomError, match="run scorers that make them"):
+        ranker.rank([asked()])
+
+
+@pytest.mark.parametrize("ranker", [Percentile(), Length()])
+def test_refusals_alone_are_not_ranked(ranker):
+    scored = asked(0, unigram_overlap_with_answer_score=[0.1, 0.9])
+    ranked = ranker.rank([scored, asked(1, texts=())])
+    assert ranked.questions[1].category is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"up": 101}, "up: expected a number from 0 to 100"),
+        ({"down": -1}, "down: expected"),
+        ({"up": True}, "up: expected"),
+        ({"up": float("nan")}, "up: expected"),
+        ({"up": 20}, "down: expected at most up"),
+        ({"scores": []}, "scores: expected"),
+    ],
+)
+def test_percentiles_out_of_range_are_refused(settings, said):
+    with pytest.raises(ShroomError, match=said):
+        Percentile(**settings)
+
+
+def test_a_text_is_no_score():
+    question = with_scores(Generation("A", "normal"), {"note": "good"})
+    with pytest.raises(ShroomError, match="note: expected numbers"):
+        Percentile(scores=["note"]).rank([Question("Q", "A", None, (question,))])
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 10**400])
+def test_a_score_beyond_all_scores_is_refused(value):
+    questions = [
+        asked(0, sim2answer_score=[value, -1e308]),
+        asked(1, sim2answer_score=[0.5, 5e-324]),
+    ]
+    with pytest.raises(ShroomError, match="sim2answer_score: expected numbers of at most 1e"):
+        Percentile().rank(questions)
+
+
+def test_length_wants_more_of_a_long_generation():
+    long = "It is so, " + "and so on " * 20
+    questions = [
+        asked(
+            0,
+            ["It is so.", long],
+            unigram_overlap_with_answer_score=[1.0, 1.0],
+            sim2answer_score=[0.9, 0.1],
+            top_k_avg_probs_score=[0.5, 0.1],
+        ),
+        asked(
+            1,
+            ["No.", "Never."],
+            unigram_overlap_with_answer_score=[0.2, 0.0],
+            sim2answer_score=[0.3, 0.2],
+            top_k_avg_probs_score=[0.4, 0.3],
+        ),
+    ]
+    ranked = Length().rank(questions)
+    assert [q.category for q in ranked.questions] == ["partial-right", "all-wrong"]
+    assert [g.text for g in ranked.questions[0].rank] == ["It is so.", "I do not know 0.", long]
+    # Nothing is long, so the overlap alone decides: above its median, 0.6.
+    assert [q.category for q in Length(10**6).rank(questions).questions] == [
+        "all-right",
+        "all-wrong",
+    ]
+
+
+def test_of_length_the_wrong_one_is_that_which_reward_likes_and_the_answer_does_not():
+    said = [
+        Generation(
+            "a", "normal", rm_score=1.0, unigram_overlap_with_answer_score=0.1, sim2answer_score=1.0
+        ),
+        Generation(
+            "b", "normal", rm_score=0.9, unigram_overlap_with_answer_score=0.1, sim2answer_score=0.0
+        ),
+        Generation(
+            "c", "normal", rm_score=0.0, unigram_overlap_with_answer_score=0.9, sim2answer_score=0.5
+        ),
+    ]
+    (question,) = Length().rank([Question("Q", "A", None, tuple(said))]).questions
+    assert [g.text for g in question.rank] == ["c", "b"]
+
+
+def test_rankings_of_one_are_no_preferences_and_pairs_are_all_two():
+    questions = [asked(i, sim2answer_score=[i, i + 0.5]) for i in range(9)]
+    ranked = Percentile(50, 50).rank(questions).questions
+    assert len(preferences(ranked)) == sum(len(q.rank) > 1 for q in ranked)
+    (three,) = (each for each in preferences(ranked) if len(each.preference) == 3)
+    a, b, c = three.preference
+    assert [(row["chosen"], row["rejected"]) for row in pairs([three])] == [(a, b), (a, c), (b, c)]
+
+
+# running
+
+
+def test_scorers_see_what_those_before_have_added():
+    class Second(Counting):
+        name, fields, identity = "second", ("double",), "second 1"
+
+        def score(self, work, run):
+            del run
+            for number, each in enumerate(work):
+                for place in each.wanted:
+                    length = value_of(each.question.generation[place], "words")
+                    yield number, place, {"double": 2 * length}
+
+    found = score([asked()], [Counting(), Second()])
+    assert [g.extra for g in found.questions[0].generation] == [
+        {"words": 3, "double": 6},
+        {"words": 3, "double": 6},
+        {},
+    ]
+    assert found.made == {"counting": 2, "second": 2}
+
+
+def test_equal_questions_are_scored_once():
+    scorer = Counting()
+    found = score([asked(), asked(), asked(1)], [scorer])
+    assert len(scorer.seen) == 4
+    assert all(q.generation[0].rm_score == 9 for q in found.questions)
+
+
+def test_what_fails_is_listed_and_tried_again(tmp_path):
+    scorer = Counting(fail="not")
+    with Log(tmp_path / "log").open() as log:
+        found = score([asked()], [scorer], log)
+    assert [(f.question, f.generation, f.reason) for f in found.failed] == [
+        (0, 1, "it was told to fail")
+    ]
+    assert found.questions[0].generation[1].rm_score is None
+    again = Counting()
+    with Log(tmp_path / "log", resume=True).open() as log:
+        found = score([asked()], [again], log)
+    assert again.seen == ["It is not."]
+    assert (found.made, found.known, found.failed) == ({"counting": 1}, {"counting": 1}, [])
+
+
+def test_fields_of_an_earlier_run_do_not_stay():
+    (question,) = score([asked()], [Counting()]).questions
+    found = score([question], [Counting(fail="not")]).questions[0]
+    assert [g.rm_score for g in found.generation] == [9, None, 0]
+    assert [g.extra for g in found.generation] == [{"words": 3}, {}, {}]
+
+
+def test_another_scorer_or_another_text_is_not_known(tmp_path):
+    with Log(tmp_path / "log").open() as log:
+        score([asked()], [Counting()], log)
+    other = Counting()
+    other.identity = "counting 2"
+    known = Log(tmp_path / "log", resume=True).known
+    assert waiting(other, [asked()], known)[0].wanted == (0, 1)
+    assert waiting(Counting(), [asked()], known)[0].wanted == ()
+    assert waiting(Counting(), [asked(texts=("It is so.",))], known)[0].wanted == (0,)
+    assert isinstance(waiting(other, [asked()], known)[0], Work)
+
+
+@pytest.mark.parametrize("cut", range(1, 40))
+def test_half_a_line_is_cut_off(tmp_path, cut):
+    path = tmp_path / "log"
+    with Log(path).open() as log:
+        log.add("a", {"rm_score": 1.0})
+        log.add("b", {"rm_score": 2.0})
+    content = path.read_bytes()
+    path.write_bytes(content[:-cut])
+    kept = Log(path, resume=True).known
+    assert kept == ({"a": {"rm_score": 1.0}} if cut < len(content) // 2 else kept)
+    with Log(path, resume=True).open() as log:
+        assert path.read_bytes() in (content[: content.index(b"\n") + 1], b"")
+        log.add("c", {})
+    assert "c" in Log(path, resume=True).known
+
+
+def test_a_log_is_not_begun_anew_unasked_and_nonsense_is_refused(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("nonsense\n")
+    for resume in (False, True):
+        with pytest.raises(ShroomError, match="is no record of an interrupted run"):
+            Log(path, resume=resume)
+        assert path.read_text() == "nonsense\n"
+    path.write_bytes(line_of(["a", {"rm_score": 1}]))
+    with pytest.raises(ShroomError, match="--resume"):
+        Log(path)
+
+
+# the command
+
+
+@pytest.fixture
+def config(tmp_path, counting):
+    def make(text="", rows=None, **more):
+        lines(tmp_path / "in.jsonl", rows if rows is not None else rows_of([asked(0), asked(1)]))
+        content = {"data": "in.jsonl", "output": "out.jsonl", **more}
+        path = tmp_path / "annotate.yaml"
+        path.write_text(text or json.dumps(content), encoding="utf-8")
+        return path
+
+    return make
+
+
+def test_scores_alone(shroom, tmp_path, config):
+    code, out, err = shroom("annotate", config(scorers=["counting"]))
+    assert (code, out, err) == (0, "counting: 4 scored\n", "")
+    found = read(tmp_path / "out.jsonl")
+    assert [g.rm_score for g in found[0].generation] == [9, 10, 0]
+    assert found[0].generation[0].extra == {"words": 3}
+    assert not (tmp_path / "out.jsonl.partial").exists()
+
+
+def test_scores_and_a_ranker(shroom, tmp_path, config):
+    path = config(
+        scorers=["counting"],
+        ranker={"percentile": {"up": 50, "down": 50, "scores": ["rm_score"]}},
+        ranked="ranked.jsonl",
+        pairs="pairs.jsonl",
+    )
+    code, out, _ = shroom("annotate", path, "--format", "json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["categories"] == {"all-right": 2} or sum(found["categories"].values()) == 2
+    assert found["scored"] == {"counting": 4}
+    ranked = dreamcatcher.read(tmp_path / "ranked.jsonl").records
+    assert len(ranked) == found["ranked"]
+    row = json.loads((tmp_path / "pairs.jsonl").read_text().splitlines()[0])
+    assert set(row) == {"prompt", "chosen", "rejected"}
+
+
+def test_simple_rows_are_enough(shroom, tmp_path, config):
+    rows = [{"question": "Q?", "answer": "A.", "generation": ["A.", "B is it.", {"text": "C"}]}]
+    assert shroom("annotate", config(scorers=["counting"], rows=rows))[0] == 0
+    assert [g.rm_score for g in read(tmp_path / "out.jsonl")[0].generation] == [2, 8, 1]
+
+
+def test_a_dry_run_counts_and_writes_nothing(shroom, tmp_path, config):
+    path = config(scorers=["counting"])
+    before = sorted(tmp_path.iterdir())
+    code, out, _ = shroom("annotate", path, "--dry-run")
+    assert code == 0
+    assert out == "2 questions, 6 generations\ncounting: 4 to score -> rm_score, words\n"
+    assert sorted(tmp_path.iterdir()) == before
+    found = json.loads(shroom("annotate", path, "--dry-run", "--format", "json")[1])
+    assert found["scorers"][0]["to_score"] == 4
+
+
+def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config):
+    path = config(scorers=[{"counting": {"fail": "not"}}])
+    code, _, err = shroom("annotate", path)
+    assert code == 1
+    assert "item 0: generation[1]: counting: it was told to fail" in err
+    assert "2 scores have failed" in err
+    assert len(read(tmp_path / "out.jsonl")) == 2
+    code, _, err = shroom("annotate", path)
+    assert code == 1
+    assert "--resume" in err
+    config(scorers=["counting"])
+    assert shroom("annotate", path, "--resume")[:2] == (
+        0,
+        "counting: 2 scored, 2 known before\n",
+    )
+
+
+def test_what_fails_at_once_leaves_nothing_in_the_way(shroom, tmp_path, config, monkeypatch):
+    def fails(self, work, run):
+        raise ShroomError("the model is not there")
+        yield
+
+    path = config(scorers=["counting"])
+    with monkeypatch.context() as broken:
+        broken.setattr(Counting, "score", fails)
+        assert shroom("annotate", path)[0] == 1
+    assert not (tmp_path / "out.jsonl.partial").exists()
+    assert shroom("annotate", path)[0] == 0
+
+
+def test_paths_of_settings_are_beside_the_config_if_they_say_so(config):
+    read_ = Config.read(config(scorers=[{"counting": {"log": "./here", "fail": "there"}}]))
+    assert (read_.scorers[0].log, read_.scorers[0].fail) == (
+        str(read_.path.parent / "here"),
+        "there",
+    )
+
+
+WRONG = {
+    "": "expected keys such as data",
+    "[]": "expected keys such as data",
+    "a: [": "is not YAML",
+    "output: x\n": "no data",
+    "data: in.jsonl\n": "no output",
+    "data: in.jsonl\noutput: o\n": "nothing to do",
+    "data: in.jsonl\noutput: o\nscorer: [counting]\n": "line 3: no key 'scorer' of a config; did "
+    "you mean 'scorers'?",
+    "data: in.jsonl\noutput: o\nscorers: counting\n": "line 3: scorers: expected a list",
+    "data: in.jsonl\noutput: o\nscorers:\n - countin\n": "line 4: no scorer is named 'countin'; "
+    "did you mean 'counting'?",
+    "data: in.jsonl\noutput: o\nscorers:\n - counting:\n     fial: x\n": "line 5: the scorer "
+    "counting has no setting 'fial'; did you mean 'fail'?",
+    "data: in.jsonl\noutput: o\nscorers:\n - counting\n - counting\n": "line 5: counting: adds "
+    "rm_score, as one before does",
+    "data: in.jsonl\noutput: o\nscorers:\n - 3\n": "line 4: expected a scorer's name",
+    "data: in.jsonl\noutput: o\nranker:\n  percentile:\n    up: 170\n": "line 5: up: expected a "
+    "number from 0 to 100, got 170",
+    "data: in.jsonl\noutput: o\nranker: percentil\n": "did you mean 'percentile'?",
+    "data: in.jsonl\noutput: o\nscorers: [counting]\nranked: r\n": "line 4: ranked: needs a ranker",
+    "data: in.jsonl\ndata: x\noutput: o\n": 'line 2: the key "data" is given twice',
+    "data: 3\noutput: o\nscorers: [counting]\n": "line 1: data: expected files",
+    "data: in.jsonl\noutput: [o]\nscorers: [counting]\n": "line 2: output: expected a path",
+    "data: in.jsonl\noutput: o\nscorers: [counting]\nranker: length\nranked: o\n": "are one file",
+    "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
+    "data: none.jsonl\noutput: o\nscorers: [counting]\n": "none.jsonl",
+    "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
+    "data: !!python/object:os.system x\noutput: o\n": "is not YAML",
+    "data: in.jsonl\noutput: o\n? [a, b]\n: 3\n": "a key is no text",
+    "data: in.jsonl\noutput: o\n? {a: b}\n: 3\n": "a key is no text",
+    "data: 2001-99-99\noutput: o\n": "month must be in 1..12",
+    "data: !!int x\noutput: o\n": "put it in quotes",
+    "data: !!int ''\noutput: o\n": "put it in quotes",
+    "data: !!bool x\noutput: o\n": "put it in quotes",
+    'data: "a\\0b"\noutput: o\nscorers: [counting]\n': "line 1: no path or name is",
+    'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "line 2: no path or name is",
+    "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
+    "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is no folder",
+    "data: in.jsonl\noutput: o\nscorers: [probe]\n": "line 3: probe needs a probe",
+    "data: &a [*a]\noutput: o\n": "leave aliases out",
+    "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+    + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)): (
+        "leave aliases out"
+    ),
+    "data: " + "[" * 50 + "]" * 50 + "\n": "20 within each other",
+    "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
+    "data: in.jsonl\noutput: a\0b\n": "line 2: is not YAML: the character U+0000 is not allowed",
+    "data: in\x1b.jsonl\n": "line 1: is not YAML: the character U+001B is not allowed",
+    "data: in.jsonl\noutput: o\nscorers: [counting]\nranker: length\npairs: o.partial\n": (
+        "o.partial is where a run keeps its scores until it ends; name another file"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text):
+    path = config(text or "\n")
+    before = {p: p.read_bytes() for p in tmp_path.iterdir()}
+    code, out, err = shroom("annotate", path)
+    assert (code, out) == (1, "")
+    assert WRONG[text] in err
+    assert "Traceback" not in err
+    assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_a_file_that_no_run_has_written_is_not_removed(shroom, tmp_path, config):
+    path = config(scorers=["counting"])
+    mine = tmp_path / "out.jsonl.partial"
+    mine.write_text("mine\n")
+    for more in ([], ["--resume"]):
+        code, _, err = shroom("annotate", path, *more)
+        assert (code, "is no record of an interrupted run" in err) == (1, True)
+        assert mine.read_text() == "mine\n"
+
+
+def test_damaged_scores_are_made_anew_and_counted(shroom, tmp_path, config):
+    path = config(scorers=[{"counting": {"fail": "not"}}])
+    assert shroom("annotate", path)[0] == 1
+    log = tmp_path / "out.jsonl.partial"
+    log.write_bytes(log.read_bytes().replace(b"rm_score", b"rm_scare", 1))
+    config(scorers=["counting"])
+    code, out, err = shroom("annotate", path, "--resume")
+    assert (code, out) == (0, "counting: 3 scored, 1 known before\n")
+    assert f"note: {log}: 1 line is damaged; what it held is computed anew\n" in err
+
+
+def test_a_number_that_no_float_holds_is_refused(shroom, tmp_path):
+    said = [{"text": "A", "rm_score": 10**400}, {"text": "B", "gpt_judgement_score": 0}]
+    rows = [{"question": "Q?", "answer": "A", "generation": [*said, {"text": "C"}]}]
+    rows[0]["generation"][2]["gpt_judgement_score"] = 1
+    given = lines(tmp_path / "in.jsonl", rows)
+    code, _, err = shroom("rank", given, "-o", tmp_path / "o.jsonl", "--ranker", "length")
+    assert (code, "rm_score: expected numbers of at most 1e+300, got 1000" in err) == (1, True)
+
+
+def test_paths_in_lists_are_beside_the_config_as_well(config):
+    made = Config.read(config(scorers=[{"counting": {"log": ["./here", "there"]}}])).scorers[0]
+    assert made.log[0].endswith("/here")
+    assert made.log[0] != "./here"
+    assert made.log[1] == "there"
+
+
+def test_an_alias_stands_for_its_value(config):
+    text = "data: &in in.jsonl\noutput: o\nscorers: [counting: {log: *in}]\n"
+    assert Config.read(config(text)).scorers[0].log == "in.jsonl"
+
+
+def test_numbers_that_are_none_come_out_as_null(shroom, tmp_path, config):
+    row = {
+        "question": "Q?",
+        "answer": "A.",
+        "generation": [{"text": "A.", "probe_score": math.nan}],
+    }
+    row["generation"][0]["mine"] = [{"deep": math.inf}]
+    code, _, err = shroom("annotate", config(scorers=["counting"], rows=[{**row, "x": math.nan}]))
+    assert (code, "read as none" in err) == (0, True)
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    made = json.loads((tmp_path / "out.jsonl").read_text(), parse_constant=refuse)
+    assert made["x"] is None
+    assert made["generation"][0]["mine"] == [{"deep": None}]
+
+
+# two runs, and a full disk
+
+
+def test_another_run_at_the_log_is_refused_and_loses_nothing(tmp_path):
+    path = tmp_path / "log"
+    with Log(path).open() as log:
+        with pytest.raises(ShroomError, match="another run is writing"), Log(path).open():
+            pass
+        log.add("a", {"rm_score": 1})
+        with (
+            pytest.raises(ShroomError, match="another run is writing"),
+            Log(path, resume=True).open(),
+        ):
+            pass
+        log.add("b", {"rm_score": 2})
+    assert list(Log(path, resume=True).known) == ["a", "b"]
+
+
+def test_what_another_run_has_added_meanwhile_is_known(tmp_path):
+    path = tmp_path / "log"
+    late, other = Log(path), Log(path, resume=True)
+    with Log(path).open() as log:
+        log.add("a", {"rm_score": 1})
+    with other.open() as log:
+        assert list(log.known) == ["a"]
+    with pytest.raises(ShroomError, match="go on with --resume"), late.open():
+        pass
+
+
+def test_looking_at_a_log_changes_nothing(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(line_of(["a", {"rm_score": 1}]) + line_of(["b", {"rm_score": 1}])[:20])
+    before = path.read_bytes()
+    assert list(Log(path, resume=True).known) == ["a"]
+    assert path.read_bytes() == before
+    with Log(path, resume=True).open() as log:
+        log.add("b", {"rm_score": 2})
+    assert list(Log(path, resume=True).known) == ["a", "b"]
+
+
+def test_a_full_disk_is_told_with_its_place(tmp_path):
+    class Full(io.FileIO):
+        def write(self, _):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with Log(tmp_path / "log").open() as log:
+        log.add("a", {"rm_score": 1})
+        held = log._stream
+        told = pytest.raises(ShroomError, match=r"log: cannot be written: No space left")
+        with Full(tmp_path / "log", "ab") as log._stream, told:
+            log.add("b", {"rm_score": 2})
+        log._stream = held
+    assert list(Log(tmp_path / "log", resume=True).known) == ["a"]
+
+
+def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
+    rows = rows_of([asked(i, [f"{i} {j}" for j in range(4)]) for i in range(12)])
+    lines(tmp_path / "in.jsonl", rows)
+    done = tmp_path / "done"
+    (tmp_path / "annotate.yaml").write_text(
+        "data: in.jsonl\nscorers:\n - slow\nranker:\n  percentile: {scores: [rm_score]}\n"
+        "output: out.jsonl\nranked: ranked.jsonl\n"
+    )
+    code = (
+        "import os, signal, sys\n"
+        f"sys.path[:0] = {[str(ROOT / 'tests' / 'annotate'), str(ROOT / 'tests')]}\n"
+        "from test_annotate import Counting\n"
+        "from shroom.annotate.base import SCORERS\n"
+        "from shroom.core.registry import Entry\n"
+        "kill_after = int(sys.argv.pop())\n"
+        "class Slow(Counting):\n"
+        "    name, count = 'slow', 0\n"
+        f"    def __init__(self): super().__init__(log={str(done)!r})\n"
+        "    def score(self, work, run):\n"
+        "        for found in super().score(work, run):\n"
+        "            if self.count == kill_after: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "            self.count += 1\n"
+        "            yield found\n"
+        "import builtins; builtins.Slow = Slow\n"
+        "SCORERS['slow'] = Entry('builtins:Slow', 'slow')\n"
+        "from shroom.cli import main\n"
+        "main()\n"
+    )
+
+    def run(*more, kill):
+        command = [sys.executable, "-c", code, "annotate", str(tmp_path / "annotate.yaml"), *more]
+        return subprocess.run([*command, str(kill)], capture_output=True, text=True)
+
+    assert run(kill=10**9).returncode == 0
+    whole = (tmp_path / "out.jsonl").read_bytes(), (tmp_path / "ranked.jsonl").read_bytes()
+    (tmp_path / "out.jsonl").unlink()
+    done.unlink()
+    assert run(kill=7).returncode == -signal.SIGKILL
+    assert run("--resume", kill=0).returncode == -signal.SIGKILL
+    assert run("--resume", kill=25).returncode == -signal.SIGKILL
+    assert not (tmp_path / "out.jsonl").exists()
+    last = run("--resume", kill=10**9)
+    assert last.returncode == 0, last.stderr
+    assert "known before" in last.stdout
+    made = (tmp_path / "out.jsonl").read_bytes(), (tmp_path / "ranked.jsonl").read_bytes()
+    assert made == whole
+    asked_for = done.read_text().splitlines()
+    # Only what was being made at a kill, and so not kept, is made again.
+    assert len(set(asked_for)) == 48
+    assert len(asked_for) == 48 + 3
+
+
+# shroom rank
+
+
+def test_rank_does_what_annotate_does(shroom, tmp_path, config):
+    path = config(
+        scorers=["counting"],
+        ranker={"percentile": {"scores": ["rm_score"]}},
+        ranked="ranked.jsonl",
+    )
+    assert shroom("annotate", path)[0] == 0
+    args = ("-o", tmp_path / "o", "--ranked", tmp_path / "r", "--scores", "rm_score")
+    assert shroom("rank", tmp_path / "out.jsonl", *args)[0] == 0
+    assert (tmp_path / "o").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
+    assert (tmp_path / "r").read_bytes() == (tmp_path / "ranked.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["--up", "101"], 2, "up: expected"),
+        (["--up", "nan"], 2, "up: expected"),
+        (["--up", "20"], 2, "down: expected at most up"),
+        (["--difference", "3"], 2, "has no setting 'difference'"),
+        (["--ranker", "length", "--up", "3"], 2, "has no setting 'up'"),
+        (["--ranker", "best"], 2, "best"),
+        (["--ranked", "{out}"], 2, "one file"),
+        (["--ranked", "{scored}"], 1, "scored.jsonl"),
+        (["--ranked", "-"], 2, "go to files"),
+        (["--pairs", ""], 2, "an empty name names no place"),
+        (["--pairs", "{folder}"], 1, "is a folder; name a file"),
+        (["--scores", "none"], 1, "no generation has any of the scores none"),
+    ],
+)
+def test_wrong_command_lines_of_rank(shroom, tmp_path, args, code, said):
+    rows = rows_of([asked(i, sim2answer_score=[0.1, 0.1 * i]) for i in range(4)])
+    scored = lines(tmp_path / "scored.jsonl", rows)
+    out = tmp_path / "out.jsonl"
+    out.write_text("of an earlier run")
+    places = {"out": out, "scored": scored, "folder": tmp_path}
+    found = shroom("rank", scored, "-o", out, *(a.format(**places) for a in args))
+    assert found[0] == code
+    assert said in found[2]
+    assert out.read_text() == "of an earlier run"
+
+
+@pytest.mark.parametrize("content", ["", "[]", "1\n", "{}\n", '{"query": [], "preference": []}\n'])
+def test_what_has_no_generations_is_told(shroom, tmp_path, content):
+    (tmp_path / "x.jsonl").write_text(content)
+    code, _, err = shroom("rank", tmp_path / "x.jsonl", "-o", tmp_path / "out")
+    assert code == 1
+    assert "x.jsonl" in err
+
+
+# people's judgements
+
+
+def judged(n=30, seed=0):
+    """Return scored questions, and judgements of their generations."""
+    rng = np.random.default_rng(seed)
+    questions, rows = [], []
+    for i in range(n):
+        p = np.round(rng.random(3), 1)
+        texts = [f"{i} {j}" for j in range(3)]
+        scores = {"sim2answer_score": np.round(1 - p + rng.normal(0, 0.3, 3), 2).tolist()}
+        questions.append(asked(i, texts, **scores))
+        rows += [
+            {"question": f"Question {i}?", "text": text, "p(Hallucination)": float(value)}
+            for text, value in zip(texts, p)
+        ]
+    return questions, rows
+
+
+def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
+    questions, rows = judged()
+    ranked = Percentile().rank(questions).questions
+    found = agreement(
+        ranked, human_judgements.read(lines(tmp_path / "j.jsonl", rows)), NO_INTERVALS
+    )
+    p = np.array([row["p(Hallucination)"] for row in rows])
+    x = np.array([g.sim2answer_score for q in questions for g in q.generation[:3]])
+    by_name = {row.name: row for row in found.rows}
+    mine = by_name["sim2answer_score"]
+    assert (mine.n, mine.questions, mine.direction) == (90, 30, "right")
+    assert mine.scores["rho"] == pytest.approx(-stats.spearmanr(x, p).statistic, abs=1e-12)
+    assert mine.scores["auroc"] == pytest.approx(sk.roc_auc_score(p > 0.5, -x), abs=1e-12)
+    flagged = np.empty(90, bool)
+    unit = np.repeat(np.arange(30), 3)
+    for fold in range(5):
+        there = unit % 5 == fold
+        limits = np.unique(x[~there])
+        limits = [*((limits[1:] + limits[:-1]) / 2), np.inf]
+        flags = [(sign, limit) for sign in (1, -1) for limit in limits]
+        scores = [
+            np.mean(((x[~there] > t) if s > 0 else (x[~there] <= t)) == (p[~there] > 0.5))
+            for s, t in flags
+        ]
+        sign, limit = flags[int(np.argmax(scores))]
+        flagged[there] = (x[there] > limit) if sign > 0 else (x[there] <= limit)
+    assert mine.scores["accuracy"] == pytest.approx(np.mean(flagged == (p > 0.5)), abs=1e-12)
+    kappa = sk.cohen_kappa_score(flagged, p > 0.5)
+    assert mine.scores["cohen_kappa"] == pytest.approx(kappa, abs=1e-12)
+    points = [point.p for q in ranked for point in dreamcatcher.datapoints([q])]
+    there = np.array([value is not None for value in points])
+    said = np.array([value for value in points if value is not None]) > 0.5
+    category = by_name["category"]
+    assert category.n == there.sum()
+    right = np.mean(said == (p[there] > 0.5))
+    assert category.scores["accuracy"] == pytest.approx(right, abs=1e-12)
+
+
+def test_intervals_draw_questions(tmp_path):
+    questions, rows = judged()
+    people = human_judgements.read(lines(tmp_path / "j.jsonl", rows))
+    found = agreement(questions, people, Intervals(200)).rows[0]
+    for name, value in found.scores.items():
+        low, high = found.intervals[name]
+        assert low <= value <= high
+
+
+def test_against_is_shown(shroom, tmp_path, config):
+    questions, rows = judged()
+    path = config(ranker="percentile", rows=rows_of(questions))
+    people = lines(tmp_path / "j.jsonl", [*rows, {**rows[0], "text": "another"}])
+    code, out, _ = shroom("annotate", path, "--against", people)
+    assert code == 0
+    for word in ("sim2answer_score", "category", "1 judgements are of no generation"):
+        assert word in out
+    found = json.loads(shroom("annotate", path, "--against", people, "--format", "json")[1])
+    assert found["against"]["judged"] == 90
+    assert {"score", "rho", "accuracy", "cohen_kappa"} <= found["against"]["scores"][0].keys()
+
+
+def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, config):
+    row = {"question": "another", "text": "x", "label": "Hallucination"}
+    people = lines(tmp_path / "j.jsonl", [row])
+    code, _, err = shroom("annotate", config(scorers=["counting"]), "--against", people)
+    assert (code, "none of the generations is judged" in err) == (1, True)
+    assert not list(tmp_path.glob("out.jsonl*"))
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        (3, "item-object"),
+        ({"text": "x", "label": "Hallucination"}, "key-missing"),
+        ({"question": "Q", "text": "x"}, "label-value"),
+        ({"question": "Q", "text": "x", "label": "yes"}, "label-value"),
+        ({"question": "Q", "text": "x", "p(Hallucination)": "0.5"}, "p-range"),
+        ({"question": "Q", "text": "x", "p(Hallucination)": 2}, "p-range"),
+        ({"question": "Q", "text": "x", "p(Hallucination)": None}, "p-range"),
+    ],
+)
+def test_wrong_judgements_are_told(tmp_path, row, code):
+    problems = Problems()
+    with pytest.raises(InvalidInput):
+        human_judgements.read(lines(tmp_path / "j.jsonl", [row]), problems=problems)
+    assert code in problems.codes
+
+
+def test_judgements_of_others_are_refused(tmp_path):
+    people = human_judgements.read(
+        lines(tmp_path / "j.jsonl", [{"question": "Q", "text": "x", "label": "Hallucination"}])
+    )
+    with pytest.raises(ShroomError, match="matched by question and text"):
+        agreement([asked()], people)
+
+
+# the real data
+
+
+@pytest.mark.real
+def test_the_shipped_scores_give_the_shipped_files_byte_for_byte(shroom, tmp_path):
+    folder = DATA / "dreamcatcher"
+    args = ("-o", tmp_path / "labelled.jsonl", "--ranked", tmp_path / "ranked.jsonl")
+    code, out, _ = shroom("rank", folder / "test_autolabeled.jsonl", *args)
+    assert code == 0
+    assert out.splitlines()[0] == "151 all-right, 45 all-wrong, 4 partial-right"
+    for made, shipped in (("labelled", "autolabeled"), ("ranked", "autoranked")):
+        content = (folder / f"test_{shipped}.jsonl").read_bytes()
+        assert (tmp_path / f"{made}.jsonl").read_bytes() == content
+
+
+def test_the_config_of_the_help_is_valid(tmp_path, counting):
+    from shroom.cli.annotate import EXAMPLES
+
+    text = EXAMPLES.partition("A config:\n")[2]
+    text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
+    text = text.replace("    - unigram\n", "")
+    (tmp_path / "annotate.yaml").write_text(text)
+    assert [each.name for each in Config.read(tmp_path / "annotate.yaml").scorers] == ["counting"]
+
+
+def test_the_walk_of_the_page_is_true(shroom, tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "annotate.md").read_text(encoding="utf-8")
+    for name in ("generations.jsonl", "annotate.yaml"):
+        (tmp_path / name).write_bytes((ROOT / "docs" / "examples" / name).read_bytes())
+    assert f"```yaml\n{(tmp_path / 'annotate.yaml').read_text()}```" in page
+    monkeypatch.chdir(tmp_path)
+    for options in ((), ("--dry-run",)):
+        code, out, _ = shroom("annotate", "annotate.yaml", *options)
+        assert code == 0
+        assert " ".join(["$ shroom annotate annotate.yaml", *options]) + f"\n{out}```" in page
+    assert f"```text\n{(tmp_path / 'ranked.jsonl').read_text(encoding='utf-8')}```" in page

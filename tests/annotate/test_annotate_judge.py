@@ -1,0 +1,717 @@
+"""The judge as a scorer: what is asked, what is made of replies, and what goes wrong on the way."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+
+import pytest
+import tiny_models
+from chat_server import chat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.annotate.base import SCORERS, Failure, Work
+from shroom.annotate.run_scorers import score
+from shroom.annotate.score_log import Log
+from shroom.annotate.scorers import judge as judging
+from shroom.annotate.scorers.judge import Judge
+from shroom.annotate.scorers.prompting import Prompts
+from shroom.annotate.scorers.verdicts import RIGHT, WRONG, p_right, reply_of, verdict_of
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.detectors.judge.answers import Step
+from shroom.inference.endpoint import client
+from shroom.inference.endpoint.rate_limit import Pace
+from shroom.inference.run import Run
+
+
+def question(*texts, asked="Who made it?", answer="Ada", refusals=()):
+    said = [Generation(text, "normal") for text in texts]
+    said += [Generation(text, "uncertainty") for text in refusals]
+    return Question(asked, answer, None, tuple(said))
+
+
+def questions(n, each=5):
+    return [
+        question(*(f"generation {i * each + g} <" for g in range(each)), asked=f"Question {i}?")
+        for i in range(n)
+    ]
+
+
+def verdict(right=True, reason="It is so."):
+    return json.dumps({"reason": reason, "answer": "right" if right else "wrong"})
+
+
+def prompt_of(body):
+    return body["messages"][0]["content"]
+
+
+def number_of(body):
+    """Return the number of the generation that a request is about."""
+    return int(prompt_of(body).split("Student's answer: generation ")[1].split(" ")[0])
+
+
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    """Make judges that keep their answers in a folder of the test, and hardly wait."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(client, "FIRST_WAIT", 0.001)
+
+    def make(url, **more):
+        cache = str(tmp_path / "cache")
+        return Judge(**{"model": "m", "endpoint": url, "cache": cache, **more})
+
+    return make
+
+
+def made_of(asked, judge, run=None):
+    """Return the scores of each generation by its places."""
+    work = [Work(each, judge.places(each)) for each in asked]
+    found = [((place, g), scores) for place, g, scores in judge.score(work, run or Run())]
+    assert len(dict(found)) == len(found) == sum(len(each.wanted) for each in work)
+    return dict(found)
+
+
+# What a reply says
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "right"),
+    [
+        (verdict(), "right", True),
+        (verdict(right=False), "wrong", False),
+        ('{"reason": "一致", "answer": "正确"}', "正确", True),
+        ('{"reason": "年份不符", "answer": "错误"}', "错误", False),
+        ('{"answer": "不正确"}', "不正确", False),
+        ('{"answer": "incorrect"}', "incorrect", False),
+        ('{"answer": "Not right"}', "Not right", False),
+        ('{"answer": true}', "true", True),
+        ('{"answer": "正确。与答案一致"}', "正确。与答案一致", True),
+        ('Here:\n```json\n{"answer": "wrong"}\n```', "wrong", False),
+        ('{"reason": "line\nend", "answer": "right"}', "right", True),
+        ('{"reason": "he said "no", so", "answer": "right"}', "right", True),
+        ("{'reason': 'it is', 'answer': 'wrong'}", "wrong", False),
+        ("{“reason”：“是”，“answer”：“错误”}", "错误", False),
+        ('{"answer": "right"} or {"answer": "wrong"}', "wrong", False),
+        ('<think>{"answer": "right"}</think>{"answer": "wrong"}', "wrong", False),
+        ("yes", "yes", True),
+        ("No, it is not.", "No", False),
+        ("**Correct**", "Correct", True),
+        ("不正确，年份有误。", "不正确", False),
+        ("对。", "对", True),
+        # neither
+        ("", None, None),
+        ("Perhaps.", None, None),
+        ('{"answer": "部分正确"}', None, None),
+        ('{"answer": "partly right"}', None, None),
+        ('{"answer": null}', None, None),
+        ('{"answer": ["right"]}', None, None),
+        ("正确答案是一九九八年", None, None),
+        ("Right answers are not given.", None, None),
+        ("Nobody knows.", None, None),
+        ('{"reason": "It says that the right', None, None),
+        ("<think>yes", None, None),
+        ("I'm sorry, but I can't help with that.", None, None),
+        ("{" * 5000, None, None),
+    ],
+)
+def test_what_a_reply_says(text, word, right):
+    found = verdict_of(text)
+    assert (found and found.word, found and found.right) == (word, right)
+
+
+def test_the_reason_is_kept():
+    assert verdict_of(verdict(reason="So.")).reason == "So."
+    assert verdict_of('{"answer": "right", "reason": " "}').reason is None
+    assert verdict_of("yes").reason is None
+
+
+@given(st.text())
+def test_any_text_is_endured(text):
+    assert verdict_of(text) is None or verdict_of(text).word
+
+
+@pytest.mark.parametrize("word", [*RIGHT, *WRONG])
+@pytest.mark.parametrize("form", ["{}", " {}.", '{{"answer": "{}"}}', "{{'answer': '{}'}}"])
+def test_every_word_is_read_in_every_form(word, form):
+    assert verdict_of(form.format(word)).right == (word in RIGHT)
+
+
+def response(tokens, top):
+    """Return a chat whose token at ``top``'s place has these alternatives."""
+    content = [
+        {
+            "token": token,
+            "logprob": -0.1,
+            "top_logprobs": [{"token": t, "logprob": math.log(p)} for t, p in top.get(place, [])],
+        }
+        for place, token in enumerate(tokens)
+    ]
+    message = {"content": "".join(tokens)}
+    return {"choices": [{"message": message, "logprobs": {"content": content}}]}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "place", "top", "p"),
+    [
+        (["yes"], 0, [("yes", 0.6), ("no", 0.2)], 0.75),
+        ([" Yes", "."], 0, [(" Yes", 0.6), ("No", 0.1), (" no", 0.1)], 0.75),
+        (['{"', "answer", '":', ' "', "right", '"}'], 4, [("right", 0.3), ("wrong", 0.1)], 0.75),
+        (['{"answer": "', "wr", "ong", '"}'], 1, [("wr", 0.3), ("r", 0.1)], 0.25),
+        (['{"reason":"正确","answer":"', "错误", '"}'], 1, [("错误", 0.6), ("正确", 0.2)], 0.25),
+        (['{"answer":"', "不", "正确", '"}'], 1, [("不", 0.75), ("正", 0.25)], 0.25),
+        (["<think>", "yes", "</think>", "no"], 3, [("no", 0.75), ("yes", 0.25)], 0.25),
+        (["yes"], 0, [("yes", 0.0001), ("no", 0.0001)], None),
+        (["Maybe"], 0, [("Maybe", 0.9)], None),
+    ],
+)
+def test_p_is_that_of_the_token_of_the_verdict(tokens, place, top, p):
+    found = p_right(reply_of(response(tokens, {place: top})).verdict)
+    assert found == (p if p is None else pytest.approx(p, abs=1e-12))
+
+
+def test_of_one_token_alone_the_rest_is_the_others():
+    assert p_right(Step("Yes", math.log(0.75))) == pytest.approx(0.75)
+    assert p_right(Step("错误", math.log(0.75))) == pytest.approx(0.25)
+    assert p_right(Step("x", math.log(0.75))) is None
+    assert p_right(None) is None
+
+
+@given(st.dictionaries(st.sampled_from([*RIGHT, *WRONG, "x", "", "n"]), st.floats(0, 1)))
+def test_p_is_the_mass_of_right_by_hand(masses):
+    top = tuple((token, math.log(p) if p else -1e4) for token, p in masses.items())
+    right, wrong = (math.fsum(masses.get(w, 0) for w in side) for side in (RIGHT, (*WRONG, "n")))
+    found = p_right(Step("yes", 0.0, (("x", 0.0), ("x", 0.0), *top)))
+    if abs(right + wrong - 0.001) > 1e-9:
+        by_hand = right / (right + wrong) if right + wrong > 0.001 else None
+        assert found == (by_hand if by_hand is None else pytest.approx(by_hand, abs=1e-12))
+
+
+# What is asked
+
+
+@pytest.mark.parametrize("template", ["reason", "word"])
+@pytest.mark.parametrize(
+    ("asked", "word"),
+    [
+        ("谁？", "正确答案"),
+        ("Who?", "Right answer"),
+        ("誰が作った？", "Right answer"),
+        ("", "Right"),
+    ],
+)
+def test_the_kits_templates_ask_in_the_questions_language(serve, judge, template, asked, word):
+    server = serve(lambda *_: chat("yes"))
+    made_of([question("{answer} Bob", asked=asked)], judge(server.url, template=template))
+    (text,) = map(prompt_of, server.bodies)
+    assert all(part in text for part in (asked, "Ada", "{answer} Bob", word))
+    assert ('{"reason": ' in text) == (template == "reason")
+
+
+def test_ones_own_templates(tmp_path, serve, judge):
+    file = tmp_path / "mine.txt"
+    file.write_text("{question}|{answer}|{generation}\n")
+    folder = tmp_path / "both"
+    folder.mkdir()
+    (folder / "en.txt").write_text("EN {question} {answer} {generation}")
+    (folder / "zh.txt").write_text("ZH {question} {answer} {generation}")
+    server = serve(lambda *_: chat("yes"))
+    made_of([question("g")], judge(server.url, template=str(file)))
+    made_of([question("g"), question("g", asked="谁")], judge(server.url, template=str(folder)))
+    assert sorted(map(prompt_of, server.bodies)) == [
+        "EN Who made it? Ada g",
+        "Who made it?|Ada|g",
+        "ZH 谁 Ada g",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{question} {answer}", "has no {generation}"),
+        ("{question} {answer} {generatoin}", "did you mean 'generation'"),
+        ("{question} {answer} {generation} {", "writes a brace itself twice"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_is_told(tmp_path, text, said):
+    file = tmp_path / "mine.txt"
+    file.write_text(text)
+    with pytest.raises(ShroomError, match=said):
+        Prompts(str(file), 10)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"model": None}, "judge needs a model"),
+        ({"model": ""}, "model: expected a text"),
+        ({"endpoint": "nowhere"}, "is no URL"),
+        ({"template": "raeson"}, "did you mean 'reason'"),
+        ({"endpoint": None, "template": "reason"}, "needs an endpoint"),
+        ({"temperature": 3}, "temperature: expected a number from 0 to 2"),
+        ({"top_logprobs": 21}, "top_logprobs: expected"),
+        ({"concurrency": 0}, "concurrency: expected"),
+        ({"per_minute": 0}, "per_minute: expected"),
+        ({"max_cost": 1}, "max_cost wants prices"),
+        ({"generation_chars": 0}, "generation_chars: expected"),
+        ({"mode": "chta"}, "did you mean 'chat'"),
+        ({"endpiont": "m"}, "did you mean 'endpoint'"),
+        ({"cache": 3}, "cache: expected a text"),
+    ],
+)
+def test_a_wrong_setting_is_told(wrong, said):
+    with pytest.raises(ShroomError, match=said):
+        SCORERS.make("judge", **{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
+
+
+def test_the_fields_of_a_verdict(serve, judge):
+    top = [('{"answer": "', -0.1)]
+
+    def answer(body, _):
+        if "true one" in prompt_of(body):
+            return response(
+                ['{"reason": "So.", "answer": "', "right", '"}'],
+                {1: [("right", 0.6), ("wrong", 0.2)]},
+            )
+        return chat('{"answer": "wrong"}', top)
+
+    asked = question("true one", "false one", refusals=["I do not know."])
+    found = made_of([asked], judge(serve(answer).url))
+    assert found[0, 0] == {
+        "gpt_judgement": "right",
+        "gpt_judgement_score": 1,
+        "gpt_judgement_p_right": pytest.approx(0.75),
+        "gpt_judgement_reason": "So.",
+    }
+    assert found[0, 1] == {"gpt_judgement": "wrong", "gpt_judgement_score": 0}
+    assert set(found) == {(0, 0), (0, 1)}  # a refusal claims nothing
+    assert set(found[0, 0]) == set(Judge.fields)
+
+
+def test_the_request(serve, judge):
+    server = serve(lambda *_: chat("yes"))
+    made_of([question("g")], judge(server.url))
+    made_of([question("g")], judge(server.url, template="word", top_logprobs=0))
+    made_of([question("g")], judge(server.url, mode="completion"))
+    one, two, three = server.bodies
+    assert (one["model"], one["temperature"], one["max_tokens"]) == ("m", 0, 512)
+    assert (one["logprobs"], one["top_logprobs"], two["max_tokens"]) == (True, 5, 8)
+    assert "logprobs" not in two
+    assert three["logprobs"] == 5
+    assert server.paths[2].endswith("/v1/completions")
+
+
+def test_long_generations_are_cut_and_told(serve, judge):
+    server, notes = serve(lambda *_: chat("yes")), []
+    asked = [question("x" * 10, "y" * 11)]
+    made_of(asked, judge(server.url, generation_chars=10), Run(note=notes.append))
+    assert notes == ["1 generations were cut to 10 characters for the judge"]
+    assert not any("y" * 11 in prompt_of(body) for body in server.bodies)
+
+
+def test_a_half_character_is_asked_about(serve, judge):
+    found = made_of([question("\ud800 x")], judge(serve(lambda *_: chat("yes")).url))
+    assert found[0, 0]["gpt_judgement_score"] == 1
+
+
+# Never twice
+
+
+def test_what_is_the_same_is_asked_once(serve, judge):
+    server = serve(lambda *_: chat(verdict()))
+    asked = [question("a", "a", "b"), question("b", "a"), question("a", asked="Another?")]
+    found = made_of(asked, judge(server.url))
+    assert len(found) == 6
+    assert len(server.bodies) == 3
+    assert made_of(asked, judge(server.url)) == found
+    assert len(server.bodies) == 3
+
+
+@pytest.mark.parametrize(
+    ("other", "again"),
+    [
+        ({"model": "n"}, True),
+        ({"revision": "v2"}, True),
+        ({"temperature": 0.5}, True),
+        ({"max_tokens": 9}, True),
+        ({"template": "word"}, True),
+        ({"concurrency": 1}, False),
+        ({"retries": 0}, False),
+        ({"timeout": 9}, False),
+        ({"per_minute": 6e6}, False),
+    ],
+)
+def test_what_a_verdict_depends_on(serve, judge, other, again):
+    server = serve(lambda *_: chat("yes"))
+    one, two = judge(server.url), judge(server.url, **other)
+    assert (one.identity != two.identity) == again
+    made_of([question("g")], one)
+    made_of([question("g")], two)
+    assert len(server.bodies) == 1 + again
+
+
+def test_the_identity_depends_on_the_templates_text(tmp_path):
+    file, found = tmp_path / "mine.txt", []
+    for text in ("{question}{answer}{generation}", "{question}{answer} {generation}"):
+        file.write_text(text)
+        found.append(
+            Judge(model="m", endpoint="http://localhost:1/v1", template=str(file)).identity
+        )
+    assert found[0] != found[1]
+
+
+CHILD = """
+import sys
+from shroom.annotate.score_log import Log
+from shroom.annotate.run_scorers import score
+from shroom.annotate.scorers.judge import Judge
+from shroom.datasets.dreamcatcher.records import Generation, Question
+
+url, log, resume, cache = sys.argv[1:]
+asked = [
+    Question(f"Question {i}?", "Ada", None,
+             tuple(Generation(f"generation {i * 5 + g} <", "normal") for g in range(5)))
+    for i in range(8)
+]
+judge = Judge(model="m", endpoint=url, concurrency=3, cache=False if cache == "no" else cache)
+with Log(log, resume=resume == "yes").open() as log:
+    result = score(asked, [judge], log)
+assert not result.failed, result.failed
+print(result.made["judge"], result.known["judge"])
+"""
+
+
+def child(*arguments):
+    command = [sys.executable, "-c", CHILD, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_killed_run_loses_and_repeats_nothing(serve, tmp_path, cached):
+    answered, released = set(), threading.Event()
+    seen = Counter()
+    lock = threading.Lock()
+
+    def answer(body, number):
+        with lock:
+            seen[number_of(body)] += 1
+        if number >= 11 and not released.is_set():
+            released.wait(30)  # the run is killed meanwhile
+            raise ConnectionAbortedError
+        answered.add(number_of(body))
+        return chat(verdict(right=number_of(body) % 2 == 0))
+
+    server, log = serve(answer), tmp_path / "log"
+    cache = tmp_path / "cache" if cached else "no"
+    process = child(server.url, log, "no", cache)
+    lines = 0
+    while lines < 11 or len(server.bodies) < 14:  # three are under way
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+        lines = log.read_bytes().count(b"\n") if log.exists() else 0
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    before = set(answered)
+    assert (len(before), len(server.bodies)) == (11, 14)
+    released.set()
+    with log.open("ab") as stream:
+        stream.write(b'["half a li')
+    second = child(server.url, log, "yes", cache)
+    out, err = second.communicate()
+    assert second.returncode == 0, err
+    assert out.split() == ["29", "11"]
+    assert len(server.bodies) == 14 + 29
+    assert answered == set(range(40))
+    assert all(seen[number] == 1 for number in before)  # what was answered is paid for once
+    assert max(seen.values()) == 2  # the three that were under way
+
+
+def test_what_the_log_has_not_seen_is_in_the_cache(serve, judge, tmp_path):
+    """A run may be killed between the answer and the log's line."""
+    server = serve(lambda *_: chat(verdict()))
+    asked = questions(2)
+    with Log(tmp_path / "log").open() as log:
+        score(asked, [judge(server.url)], log)
+    (tmp_path / "log").write_text("")
+    with Log(tmp_path / "log", resume=True).open() as log:
+        again = score(asked, [judge(server.url)], log)
+    assert (again.made["judge"], len(server.bodies)) == (10, 10)
+
+
+def test_who_stops_listening_loses_nothing(serve, judge):
+    server = serve(lambda *_: chat(verdict()))
+    asked = questions(2)
+    found = judge(server.url, concurrency=2).score([Work(q, (0, 1, 2, 3, 4)) for q in asked], Run())
+    next(found)
+    found.close()
+    before = len(server.bodies)
+    assert before <= 4
+    assert len(made_of(asked, judge(server.url))) == 10
+    assert len(server.bodies) == 10
+
+
+# What goes wrong
+
+
+def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
+    released = threading.Event()
+    count = Counter()
+    lock = threading.Lock()
+    well = chat(verdict())
+    first = {  # what comes once, and is then well
+        0: (429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}}),
+        1: (500, {}, b"oops"),
+        2: (200, {}, b'{"choices": [{"mess'),
+        3: (503, {}, b""),
+    }
+    always = {
+        5: (500, {}, b"broken"),
+        6: (400, {}, {"error": {"message": "blocked by the content filter"}}),
+        7: {"error": {"message": "no such thing"}},
+        8: chat("I would rather not say."),
+        9: {"choices": [{"message": {"content": None, "refusal": "I can't judge that."}}]},
+        10: chat('{"reason": "he said "no" twice", "answer": "wrong"}'),
+        11: (200, {}, b"<html>"),
+        12: {"choices": []},
+        13: chat(""),
+        14: (429, {"Retry-After": "100000"}, b""),
+    }
+
+    def answer(body, _):
+        number = number_of(body)
+        with lock:
+            count[number] += 1
+            again = count[number] > 1
+        if number == 4:
+            released.wait(30)
+        if number in first and not again:
+            return first[number]
+        return always.get(number, well)
+
+    server = serve(answer)
+    asked = questions(4)
+    made = judge(server.url, timeout=0.15, retries=2, concurrency=4)
+    with Log(tmp_path / "log").open() as log:
+        result = score(asked, [made], log)
+    reasons = {each.question * 5 + each.generation: each.reason for each in result.failed}
+    said = {
+        4: "gave no answer within 0.15 seconds; tried 3 times",
+        5: "HTTP 500: broken; tried 3 times",
+        6: "HTTP 400: blocked by the content filter",
+        7: "no answer: ",
+        8: 'said neither right nor wrong: "I would rather not say."',
+        9: 'said neither right nor wrong: "I can\'t judge that."',
+        11: "is no JSON",
+        12: "no answer: ",
+        13: 'said neither right nor wrong: ""',
+        14: "asks to wait for 100000 seconds",
+    }
+    assert set(reasons) == set(said)
+    assert all(part in reasons[number] for number, part in said.items())
+    scores = {
+        i * 5 + g: each.extra.get("gpt_judgement_score")
+        for i, q in enumerate(result.questions)
+        for g, each in enumerate(q.generation)
+    }
+    assert {n for n, value in scores.items() if value is None} == set(said)
+    assert [n for n, value in scores.items() if value == 0] == [10]
+    asked_for = {0: 2, 1: 2, 2: 2, 3: 2, 4: 3, 5: 3, 11: 3}
+    assert count == {number: asked_for.get(number, 1) for number in range(20)}
+    # another run asks about what was not answered, and about nothing that was
+    released.set()
+    before, always[4], always[5], always[6] = count.copy(), well, well, well
+    with Log(tmp_path / "log", resume=True).open() as log:
+        again = score(asked, [made], log)
+    assert {each.question * 5 + each.generation for each in again.failed} == set(said) - {4, 5, 6}
+    assert count - before == {4: 1, 5: 1, 6: 1, 7: 1, 11: 3, 12: 1, 14: 1}
+
+
+@pytest.mark.parametrize("status", [401, 404, 500])
+def test_what_is_hopeless_is_given_up(serve, judge, status):
+    server = serve(lambda *_: (status, {}, b"no"))
+    found = made_of(questions(40), judge(server.url, retries=0, concurrency=4))
+    assert all(isinstance(scores, Failure) for scores in found.values())
+    given_up = [s for s in found.values() if "not asked, since 50 requests in a row" in s.reason]
+    assert len(given_up) == 150
+    assert 50 <= len(server.bodies) <= 54
+
+
+def test_a_server_that_is_not_there_ends_in_failures(judge, serve):
+    server = serve(lambda *_: chat("yes"))
+    url = server.url
+    server.http.server_close()
+    found = made_of(questions(1), judge(url))
+    assert all("cannot be reached" in scores.reason for scores in found.values())
+
+
+def test_the_key_is_not_in_the_reasons(serve, judge, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "secret-123")
+    server = serve(lambda *_: (401, {}, {"error": {"message": "bad key secret-123"}}))
+    found = made_of([question("g")], judge(server.url, api_key_env="MY_KEY"))
+    assert "secret-123" not in found[0, 0].reason
+    assert "MY_KEY" in found[0, 0].reason
+    assert server.headers[0]["Authorization"] == "Bearer secret-123"
+
+
+def test_a_cost_is_not_exceeded(serve, judge):
+    usage = {"prompt_tokens": 100, "completion_tokens": 0}
+    server = serve(lambda *_: chat(verdict(), usage=usage))
+    dear = judge(server.url, price_in=1e4, price_out=0, max_cost=5.5, concurrency=1)
+    found = made_of(questions(2), dear)
+    failed = [scores for scores in found.values() if isinstance(scores, Failure)]
+    assert 0 < len(server.bodies) <= 5
+    assert len(failed) == 10 - len(server.bodies)
+    assert all("max_cost 5.5" in scores.reason for scores in failed)
+    assert len(made_of(questions(2), judge(server.url))) == 10
+    assert len(server.bodies) == 10
+
+
+def test_a_cache_that_cannot_be_written_is_told(serve, judge, tmp_path):
+    (tmp_path / "file").write_text("")
+    server = serve(lambda *_: chat("yes"))
+    with pytest.raises(ShroomError, match="answers cannot be kept there"):
+        made_of([question("g")], judge(server.url, cache=str(tmp_path / "file")))
+    assert server.bodies == []
+
+
+def test_what_a_server_does_not_take_is_left_out(serve, judge):
+    def answer(body, _):
+        if "logprobs" in body:
+            return 400, {}, {"error": {"message": "logprobs are not supported"}}
+        return chat(verdict())
+
+    notes = []
+    found = made_of([question("a", "b")], judge(serve(answer).url), Run(note=notes.append))
+    assert [scores["gpt_judgement_score"] for scores in found.values()] == [1, 1]
+    assert any("does not take log-probabilities" in note for note in notes)
+
+
+def test_requests_keep_their_distance():
+    now = [0.0]
+    pace = Pace(60, clock=lambda: now[0])
+    assert [pace.wait() for _ in range(3)] == [0, 1, 2]
+    now[0] = 10
+    assert [pace.wait(), pace.wait()] == [0, 1]
+
+
+def test_a_paced_judge_waits_for_its_turn(serve, judge):
+    made = judge(serve(lambda *_: chat("yes")).url, per_minute=60, concurrency=1)
+    waits = []
+    made._endpoint._pause = waits.append
+    made_of([question("a", "b", "c")], made)
+    assert [round(wait) for wait in waits] == [1, 2]
+
+
+# What it costs
+
+
+def test_a_dry_run_asks_and_touches_nothing(serve, judge, tmp_path):
+    server = serve(lambda *_: chat(verdict()))
+    priced = judge(server.url, price_in=1, price_out=2)
+    asked = [question("a", "a", "b", refusals=["?"]), question("c")]
+    work = [Work(each, priced.places(each)) for each in asked]
+    said = priced.cost(work)
+    assert said.startswith("3 requests (0 more are cached), about ")
+    assert "1536 out, at most about 0.00" in said
+    assert "\n" not in said
+    assert not (tmp_path / "cache").exists()
+    made_of([question("c")], priced)
+    assert priced.cost(work).startswith("2 requests (1 more is cached)")
+    assert "not known without price_in" in judge(server.url).cost(work)
+    assert judge(server.url).cost([]).startswith("0 requests")
+    assert len(server.bodies) == 1
+
+
+# A model on this machine
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_models.causal_model(tmp_path_factory.mktemp("causal"))
+
+
+def test_a_local_model_by_hand(folder, monkeypatch):
+    import torch
+    import transformers
+
+    monkeypatch.setattr("shroom.annotate.scorers.slices.SIZE", 2)
+    asked = [question("the cat", "a dog of the old town", "the cat"), question("x", asked="谁？")]
+    made, steps = Judge(model=str(folder)), []
+    found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
+    assert steps[-1] == (3, 3)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    prompts = Prompts("word", 4000)
+    vocabulary = tokenizer.get_vocab()
+    for (place, g), scores in found.items():
+        text = str(prompts.of(Work(asked[place], ()), g))
+        framed = tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+        )
+        ids = tokenizer(framed, add_special_tokens=False, return_tensors="pt")["input_ids"]
+        with torch.inference_mode():
+            shares = model(ids).logits[0, -1].double().softmax(-1)
+        mass = {
+            word: sum(
+                float(shares[i])
+                for token, i in vocabulary.items()
+                if token.strip("Ġ▁ ").lower() == word
+            )
+            for word in ("yes", "no")
+        }
+        if not all(mass.values()):  # a vocabulary without the word: its first token counts
+            mass = {
+                word: float(shares[tokenizer(word, add_special_tokens=False)["input_ids"][0]])
+                for word in mass
+            }
+        p = mass["yes"] / (mass["yes"] + mass["no"])
+        assert scores["gpt_judgement_p_right"] == pytest.approx(p, abs=1e-5)
+        assert scores["gpt_judgement"] == ("yes" if p > 0.5 else "no")
+        assert scores["gpt_judgement_score"] == int(p > 0.5)
+    assert found[0, 0] == found[0, 2]
+    assert "3 prompts to a model on this machine" in made.cost(
+        [Work(q, (0,) if i else (0, 1)) for i, q in enumerate(asked)]
+    )
+    assert str(folder.name) in made.identity
+
+
+def test_a_long_generation_for_a_local_model_is_cut_and_told(folder):
+    notes = []
+    found = made_of([question("word " * 700)], Judge(model=str(folder)), Run(note=notes.append))
+    assert found[0, 0]["gpt_judgement_score"] in (0, 1)
+    assert any("1 generations were cut, so that" in note for note in notes)
+
+
+def test_nothing_heavy_is_imported_to_make_one():
+    code = (
+        "import sys; from shroom.annotate.base import SCORERS;"
+        "[SCORERS.make(n, **s) for n, s in (('judge', {'model': 'm'}), ('nli', {'model': 'm'}),"
+        "('reward', {'model': 'm'}), ('selfcheck', {}))];"
+        "assert not {'torch', 'transformers', 'sklearn'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_work_asks_nothing(folder):
+    assert list(Judge(model=str(folder)).score([], Run())) == []
+    assert (
+        list(Judge(model="m", endpoint="http://127.0.0.1:9/v1", cache=False).score([], Run())) == []
+    )
+
+
+def test_hope_is_long():
+    assert 2 * Judge(model="m", endpoint="http://localhost:1/v1").concurrency < judging._HOPELESS
+
+
+@pytest.mark.parametrize(
+    ("more", "said"), [({}, "paid for and kept"), ({"cache": False}, "again with --resume")]
+)
+def test_it_is_said_whether_a_reply_without_a_verdict_is_kept(serve, judge, more, said):
+    made = made_of([question("It is.")], judge(serve(lambda *_: chat("Perhaps.")).url, **more))
+    assert said in made[0, 0].reason

@@ -1,0 +1,606 @@
+"""The scorers nli, reward and selfcheck, each against its formula by hand; scorers as detectors."""
+
+import json
+import math
+import random
+import re
+import shutil
+from collections import Counter
+from statistics import mean
+
+import numpy as np
+import pytest
+import tiny_models
+from conftest import SAMPLE, write_json
+
+from shroom.annotate import as_detectors
+from shroom.annotate.base import SCORERS, Failure, Work
+from shroom.annotate.run_scorers import score
+from shroom.annotate.score_log import Log, key_of
+from shroom.annotate.scorers import slices
+from shroom.annotate.scorers.nli import NLI
+from shroom.annotate.scorers.reward import Reward
+from shroom.annotate.scorers.selfcheck import SelfCheck
+from shroom.core.datapoint import Datapoint, Reference, Task
+from shroom.core.problems import ShroomError
+from shroom.core.registry import Entry
+from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.detectors import nli as nli_detector
+from shroom.detectors.base import detector
+from shroom.inference.run import Run
+
+WORDS = ["cat", "dog", "old", "town", "rain", "Grad", "12", "the", "不", "是", "."]
+
+
+def random_questions(n, seed=0, most=5):
+    draw = random.Random(seed)  # noqa: S311 - no secret
+
+    def text():
+        return " ".join(draw.choices(WORDS, k=draw.randint(1, 12)))
+
+    return [
+        Question(
+            text(),
+            text(),
+            None,
+            tuple(
+                Generation(text(), draw.choice(["normal", "normal", "uncertainty", None]))
+                for _ in range(draw.randint(1, most))
+            ),
+        )
+        for _ in range(n)
+    ]
+
+
+def made_of(asked, scorer, run=None):
+    """Return the scores of each generation by its places; every wanted one comes once."""
+    work = [Work(each, scorer.places(each)) for each in asked]
+    found = [((place, g), scores) for place, g, scores in scorer.score(work, run or Run())]
+    assert sorted(key for key, _ in found) == [(p, g) for p, w in enumerate(work) for g in w.wanted]
+    assert all(tuple(scores) == scorer.fields for _, scores in found)
+    return dict(found)
+
+
+def said(question):
+    return [each.text for each in question.generation]
+
+
+def claims(question):
+    return [place for place, each in enumerate(question.generation) if each.type != "uncertainty"]
+
+
+@pytest.fixture(autouse=True)
+def small_slices(monkeypatch):
+    monkeypatch.setattr(slices, "SIZE", 7)
+    monkeypatch.setattr("shroom.annotate.scorers.selfcheck.SIZE", 7)
+
+
+@pytest.fixture(scope="module")
+def nli_folder(tmp_path_factory):
+    return tiny_models.nli_model(tmp_path_factory.mktemp("nli"), length=256)
+
+
+@pytest.fixture(scope="module")
+def encoder_folder(tmp_path_factory):
+    return tiny_models.encoder(tmp_path_factory.mktemp("encoder"))
+
+
+def llama_reward(folder, *, chat):
+    import transformers
+
+    config = tiny_models._config("llama", 256, num_labels=1)
+    kind = transformers.LlamaForSequenceClassification
+    tiny_models._saved(folder, "llama", kind, config, 0, 256)
+    if chat:
+        (folder / "chat_template.jinja").write_text(tiny_models.CHAT_TEMPLATE, encoding="utf-8")
+    return folder
+
+
+def without_padding(folder):
+    """Take from a model what names its padding, as many have none."""
+    tiny_models.change(folder, "config.json", pad_token_id=None)
+    tiny_models.change(folder, "tokenizer_config.json", pad_token=None)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rewards(tmp_path_factory):
+    """Return reward models by the form in which they are given question and generation."""
+    return {
+        "pair": tiny_models.nli_model(tmp_path_factory.mktemp("pair"), labels=["score"]),
+        "bert": tiny_models.nli_model(tmp_path_factory.mktemp("bert"), "bert", labels=["score"]),
+        "chat": llama_reward(tmp_path_factory.mktemp("chat"), chat=True),
+        "plain": llama_reward(tmp_path_factory.mktemp("plain"), chat=False),
+        "padless": without_padding(llama_reward(tmp_path_factory.mktemp("less"), chat=False)),
+    }
+
+
+# nli
+
+
+@pytest.mark.parametrize("with_question", [True, False])
+def test_nli_by_hand(nli_folder, with_question):
+    import torch
+    import transformers
+
+    asked = random_questions(8)
+    found = made_of(asked, NLI(str(nli_folder), question=with_question))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(nli_folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(nli_folder).eval()
+    assert set(found) == {(p, g) for p, q in enumerate(asked) for g in claims(q)}
+    for (place, g), scores in found.items():
+        one = asked[place]
+        premise = f"{one.question} {one.answer}" if with_question else one.answer
+        with torch.inference_mode():
+            given = tokenizer(premise, said(one)[g], return_tensors="pt")
+            shares = model(**given).logits[0].double().softmax(-1).tolist()
+        assert scores["nli_entailment_score"] == pytest.approx(shares[2], abs=1e-5)
+        assert scores["nli_contradiction_score"] == pytest.approx(shares[0], abs=1e-5)
+
+
+def test_nli_asks_each_pair_once_and_reports_all(nli_folder, monkeypatch):
+    seen, steps = [], []
+    real = nli_detector.NLI.probabilities
+
+    def counting(self, pairs, run):
+        seen.extend(pairs)
+        return real(self, pairs, run)
+
+    monkeypatch.setattr(nli_detector.NLI, "probabilities", counting)
+    asked = random_questions(6)
+    made_of(asked * 2, NLI(str(nli_folder)), Run(report=lambda *step: steps.append(step)))
+    assert max(Counter(seen).values()) == 1
+    assert steps == sorted(steps)
+    assert steps[-1] == (len(seen), len(seen))
+
+
+# reward
+
+
+@pytest.mark.parametrize(
+    ("form", "template"),
+    [
+        ("pair", None),
+        ("bert", "pair"),
+        ("chat", None),
+        ("chat", "chat"),
+        ("plain", "pair"),
+        ("plain", "<human>:{question}\n<bot>:{generation}</s>"),
+        ("padless", "<human>:{question}\n<bot>:{generation}</s>"),
+    ],
+)
+def test_reward_by_hand(rewards, form, template):
+    import torch
+    import transformers
+
+    asked = random_questions(6)
+    found = made_of(asked, Reward(str(rewards[form]), template=template))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(rewards[form])
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(rewards[form]).eval()
+    assert set(found) == {(p, g) for p, q in enumerate(asked) for g in range(len(q.generation))}
+    for (place, g), scores in found.items():
+        question, text = asked[place].question, said(asked[place])[g]
+        if template in ("chat", None) and form == "chat":
+            turns = [{"role": "user", "content": question}, {"role": "assistant", "content": text}]
+            framed = tokenizer.apply_chat_template(turns, tokenize=False)
+            given = tokenizer(framed, add_special_tokens=False, return_tensors="pt")
+        elif template in (None, "pair"):
+            given = tokenizer(question, text, return_tensors="pt")
+        else:
+            given = tokenizer(f"<human>:{question}\n<bot>:{text}</s>", return_tensors="pt")
+        with torch.inference_mode():
+            value = float(model(**given).logits[0, 0])
+        assert scores["rm_score"] == pytest.approx(value, abs=2e-4)
+
+
+def test_reward_takes_long_and_odd_texts(rewards):
+    asked = [
+        Question(
+            "q " * 400, "", None, tuple(Generation(t, None) for t in ("", "\ud800", "x " * 400))
+        )
+    ]
+    for form, folder in rewards.items():
+        notes = []
+        found = made_of(asked, Reward(str(folder)), Run(note=notes.append))
+        assert all(math.isfinite(scores["rm_score"]) for scores in found.values()), form
+        assert any("were cut to the" in note for note in notes)
+
+
+def test_a_reward_does_not_depend_on_its_batch(rewards):
+    asked = random_questions(5)
+    for folder in rewards.values():
+        one, many = (made_of(asked, Reward(str(folder)), Run(batch_tokens=n)) for n in (1, 100_000))
+        for key, scores in one.items():
+            assert scores["rm_score"] == pytest.approx(many[key]["rm_score"], abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "reward needs a model"),
+        ({"model": "m", "template": "{question}"}, "has no {generation}"),
+        ({"model": "m", "template": "{question} {genration}"}, "did you mean 'generation'"),
+        ({"model": "m", "templat": "x"}, "did you mean 'template'"),
+        ({"model": ""}, "model: expected a text"),
+    ],
+)
+def test_a_wrong_setting_of_reward_is_told(settings, message):
+    with pytest.raises(ShroomError, match=message):
+        SCORERS.make("reward", **settings)
+
+
+def test_a_model_that_is_no_reward_model_is_told(nli_folder, rewards):
+    with pytest.raises(ShroomError, match="has 3 classes; a reward model has one"):
+        made_of(random_questions(1), Reward(str(nli_folder)))
+    with pytest.raises(ShroomError, match="its tokenizer has no chat template"):
+        made_of(random_questions(1), Reward(str(rewards["pair"]), template="chat"))
+    with pytest.raises(ShroomError, match="there is no such folder"):
+        made_of(random_questions(1), Reward("./nowhere"))
+
+
+def test_a_chat_template_that_fails_is_told(rewards, tmp_path):
+    broken = shutil.copytree(rewards["chat"], tmp_path / "broken")
+    (broken / "chat_template.jinja").write_text("{% if %}", encoding="utf-8")
+    with pytest.raises(ShroomError, match=r'its chat template fails \(.+\); give template: "pair"'):
+        made_of(random_questions(1), Reward(str(broken)))
+
+
+def test_what_a_score_depends_on(rewards, nli_folder):
+    folder = str(rewards["pair"])
+    made = [
+        Reward(folder),
+        Reward(folder, template="pair"),
+        Reward(str(rewards["bert"])),
+        NLI(str(nli_folder)),
+        NLI(str(nli_folder), question=False),
+        SelfCheck(),
+        SelfCheck(n=2),
+        SelfCheck(aggregate="max"),
+        SelfCheck(["ngram", "nli"], nli_model=str(nli_folder)),
+    ]
+    assert len({each.identity for each in made}) == len(made)
+    assert Reward(folder).identity == made[0].identity
+
+
+# selfcheck
+
+
+def surprise_by_hand(text, others, n, aggregate):
+    """The n-gram surprise, each step spelt out; the words have blanks between them."""
+
+    def grams(said):
+        words = [""] * (n - 1) + said.lower().split()
+        return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+    pool = [gram for each in (text, *others) for gram in grams(each)]
+    values = [-math.log(pool.count(gram) / len(pool)) for gram in grams(text)]
+    return max(values) if aggregate == "max" else sum(values) / len(values)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("n", "aggregate"), [(1, "average"), (2, "average"), (1, "max"), (3, "max")]
+)
+def test_ngram_by_hand(seed, n, aggregate):
+    asked = random_questions(20, seed)
+    found = made_of(asked, SelfCheck(n=n, aggregate=aggregate))
+    compared = {(p, g) for p, q in enumerate(asked) if len(claims(q)) > 1 for g in claims(q)}
+    assert set(found) == compared
+    assert compared
+    for (place, g), scores in found.items():
+        one = asked[place]
+        others = [said(one)[other] for other in claims(one) if other != g]
+        x = surprise_by_hand(said(one)[g], others, n, aggregate)
+        by_hand = math.log(32) / (x + math.log(32))
+        assert scores["selfcheck_ngram_score"] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_nli_among_generations_by_hand(nli_folder):
+    asked = random_questions(8)
+    found = made_of(asked, SelfCheck("nli", nli_model=str(nli_folder)))
+    judge = nli_detector.NLI(str(nli_folder))
+    for (place, g), scores in found.items():
+        one = asked[place]
+        parts = []
+        for other in claims(one):
+            if other != g:
+                ((e, _, c),) = judge.probabilities([(said(one)[other], said(one)[g])]).tolist()
+                parts.append(c / (c + e))
+        assert scores["selfcheck_nli_score"] == pytest.approx(1 - mean(parts), abs=1e-5)
+
+
+def test_bertscore_among_generations_by_hand(encoder_folder):
+    import torch
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(encoder_folder)
+    model = transformers.AutoModel.from_pretrained(encoder_folder).eval()
+
+    def vectors(text):
+        given = tokenizer(text, return_tensors="pt")
+        with torch.inference_mode():
+            states = model(**given).last_hidden_state[0, 1:-1].double()
+        return states / states.norm(dim=-1, keepdim=True)
+
+    def f1(one, other):
+        cosines = vectors(one) @ vectors(other).T
+        p, r = float(cosines.max(1).values.mean()), float(cosines.max(0).values.mean())
+        return 0.0 if min(p, r) <= 0 else 2 * p * r / (p + r)
+
+    def sentences(text):
+        return [part for part in re.split(r"(?<=\.) ", text) if part]
+
+    asked = random_questions(5)
+    found = made_of(asked, SelfCheck(["bertscore"], encoder=str(encoder_folder)))
+    for (place, g), scores in found.items():
+        one = asked[place]
+        others = [said(one)[other] for other in claims(one) if other != g]
+        by_hand = mean(
+            mean(max(f1(sentence, held) for held in sentences(other)) for other in others)
+            for sentence in sentences(said(one)[g])
+        )
+        assert scores["selfcheck_bertscore_score"] == pytest.approx(by_hand, abs=1e-4)
+
+
+@pytest.mark.parametrize("kept", [1 << 25, 0])
+def test_bertscore_reads_each_text_once_and_forgets_in_time(encoder_folder, monkeypatch, kept):
+    from shroom.detectors import bertscore
+
+    seen, real = [], bertscore._vectors
+
+    def counting(tokenizer, encoder, texts, room):
+        seen.extend(texts)
+        return real(tokenizer, encoder, texts, room)
+
+    monkeypatch.setattr(bertscore, "_vectors", counting)
+    monkeypatch.setattr(bertscore, "_KEPT", kept)
+    monkeypatch.setattr("shroom.annotate.scorers.selfcheck.SIZE", 1000)
+    scorer = SelfCheck("bertscore", encoder=str(encoder_folder))
+    found = made_of(random_questions(6), scorer, Run(batch_tokens=50))
+    assert all(0 <= scores["selfcheck_bertscore_score"] <= 1 for scores in found.values())
+    assert (max(Counter(seen).values()) == 1) == bool(kept)
+
+
+def test_methods_together_are_those_alone(nli_folder, encoder_folder):
+    asked = random_questions(6)
+    models = {"nli_model": str(nli_folder), "encoder": str(encoder_folder)}
+    together = made_of(asked, SelfCheck(["nli", "ngram", "bertscore"], **models))
+    for method in ("nli", "ngram", "bertscore"):
+        name = f"selfcheck_{method}_score"
+        for key, scores in made_of(asked, SelfCheck(method, **models)).items():
+            assert together[key][name] == pytest.approx(scores[name], abs=1e-5)
+    assert all(0 <= value <= 1 for scores in together.values() for value in scores.values())
+
+
+def test_agreement_is_higher_than_disagreement():
+    texts = ["In Rome .", "In Rome .", "He was born at sea !"]
+    one = Question("Where?", "Rome", None, tuple(Generation(t, "normal") for t in texts))
+    a, b, c = (s["selfcheck_ngram_score"] for s in made_of([one], SelfCheck()).values())
+    assert a == b > c
+
+
+def test_a_single_generation_has_nothing_to_compare():
+    one = Question("Q", "A", None, (Generation("a", "normal"), Generation("?", "uncertainty")))
+    result = score([one], [SelfCheck()])
+    assert (result.made, result.failed) == ({"selfcheck": 0}, [])
+    assert result.questions == [one]
+
+
+def test_blank_generations_say_nothing(nli_folder):
+    one = Question("Q", "A", None, tuple(Generation(t, None) for t in ("", " ", "a")))
+    found = made_of([one], SelfCheck(["ngram", "nli"], nli_model=str(nli_folder)))
+    assert found[0, 0] == {"selfcheck_ngram_score": 0.5, "selfcheck_nli_score": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"methods": "ngrams"}, "did you mean 'ngram'"),
+        ({"methods": []}, "methods: expected a name or a list of names"),
+        ({"methods": ["ngram", "nli"]}, "nli needs a model; give nli_model"),
+        ({"methods": "bertscore"}, "bertscore needs a model; give encoder"),
+        ({"n": 0}, "n: expected a whole number from 1 to 9, got 0"),
+        ({"aggregate": "min"}, "aggregate: expected one of"),
+        ({"method": "nli"}, "did you mean 'methods'"),
+    ],
+)
+def test_a_wrong_setting_of_selfcheck_is_told(settings, message):
+    with pytest.raises(ShroomError, match=message):
+        SCORERS.make("selfcheck", **settings)
+
+
+# A run that is stopped
+
+
+class StoppedError(Exception):
+    """For tests: something that ends a run."""
+
+
+@pytest.mark.parametrize("name", ["nli", "reward", "selfcheck"])
+def test_what_is_done_is_kept_slice_by_slice(name, nli_folder, rewards, tmp_path):
+    settings = {
+        "nli": {"model": str(nli_folder)},
+        "reward": {"model": str(rewards["pair"])},
+        "selfcheck": {"methods": ["ngram", "nli"], "nli_model": str(nli_folder)},
+    }[name]
+    asked = random_questions(12)
+
+    def stop(done, total):
+        if done > total // 2:
+            raise StoppedError
+
+    whole = score(asked, [SCORERS.make(name, **settings)])
+    with pytest.raises(StoppedError), Log(tmp_path / "log").open() as log:
+        score(asked, [SCORERS.make(name, **settings)], log, lambda _: Run(report=stop))
+    with Log(tmp_path / "log", resume=True).open() as log:
+        resumed = score(asked, [SCORERS.make(name, **settings)], log)
+    assert resumed.known[name] > 0
+    assert resumed.made[name] + resumed.known[name] >= whole.made[name]
+    for one, other in zip(whole.questions, resumed.questions):
+        for field in SCORERS.make(name, **settings).fields:
+            for a, b in zip(one.generation, other.generation):
+                values = [getattr(g, field, None) or g.extra.get(field) for g in (a, b)]
+                assert values[0] == (values[1] and pytest.approx(values[1], abs=1e-4))
+
+
+# Precision
+
+
+@pytest.mark.parametrize("name", ["nli", "reward", "selfcheck"])
+def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
+    settings = {
+        "nli": {"model": str(nli_folder)},
+        "reward": {"model": str(rewards["pair"])},
+        "selfcheck": {"methods": "nli", "nli_model": str(nli_folder)},
+    }[name]
+    asked = random_questions(4)
+
+    def counts(precision):
+        with Log(tmp_path / "log", resume=True).open() as log:
+            run = Run(precision=precision)
+            found = score(asked, [SCORERS.make(name, **settings)], log, lambda _: run)
+            return found.made[name], found.known[name]
+
+    n, known = counts("float32")
+    assert (n > 0, known) == (True, 0)
+    assert counts("bfloat16") == (n, 0)
+    assert counts("bfloat16") == counts("float32") == (0, n)
+
+
+def test_float32_is_the_default_and_scores_without_a_precision_are_not_taken_for_it(tmp_path):
+    (asked,) = random_questions(1)
+    unigram, check = SCORERS.make("unigram"), SCORERS.make("selfcheck")
+    with Log(tmp_path / "log").open() as log:
+        for scorer in (unigram, check):
+            for place in scorer.places(asked):
+                log.add(key_of(scorer.identity, asked, place), dict.fromkeys(scorer.fields))
+        made = score([asked], [unigram, check], log).made
+        again = score([asked], [unigram, check], log, lambda _: Run(precision="float32")).made
+    assert made == {"unigram": 0, "selfcheck": len(check.places(asked))}
+    assert again == {"unigram": 0, "selfcheck": 0}
+
+
+def test_the_command_takes_a_precision(nli_folder, tmp_path, shroom):
+    rows = [{"question": "Q?", "answer": "A cat", "generation": ["a small cat", "rain", "12"]}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) for row in rows))
+    config = tmp_path / "annotate.yaml"
+    scorers = [{"nli": {"model": str(nli_folder)}}]
+    config.write_text(json.dumps({"data": "in.jsonl", "output": "out.jsonl", "scorers": scorers}))
+    args = ("annotate", config, "--device", "cpu", "--precision")
+    code, out, err = shroom(*args, "bfloat16")
+    assert (code, out) == (0, "nli: 3 scored\n")
+    assert re.match(r"note: bfloat16 is .* off float32 on a sample of 3", err)
+    assert shroom(*args, "float32") == (0, "nli: 3 scored\n", "")
+    assert shroom(*args, "half")[0] == 2
+
+
+# As detectors
+
+
+def points():
+    return [
+        Datapoint(hyp="a small cat", src="What is X ?", tgt="a cat that is small", task=Task.DM),
+        Datapoint(hyp="rain", src="la pluie", tgt="the rain in town", task=Task.MT),
+        Datapoint(hyp="one two", src="one two", tgt="three", task=Task.PG, ref=Reference.EITHER),
+        Datapoint(hyp="dog", src="", tgt="cat", task=Task.MT),
+    ]
+
+
+def test_a_datapoint_as_a_question():
+    one, _, _, without_source = points()
+    made = as_detectors.question_of(one, "a cat that is small")
+    assert (made.question, made.answer) == ("What is X ?", "a cat that is small")
+    assert [(each.text, each.type) for each in made.generation] == [("a small cat", "normal")]
+    assert as_detectors.question_of(without_source, "cat").question == "cat"
+
+
+def test_reward_as_a_detector(rewards):
+    made = detector("reward", model=str(rewards["pair"]))
+    p = made.predict(points())
+    asked = [Question(d.src or d.tgt, "", None, (Generation(d.hyp, None),)) for d in points()]
+    found = made_of(asked, Reward(str(rewards["pair"])))
+    raw = np.array([found[place, 0]["rm_score"] for place in range(4)])
+    np.testing.assert_allclose(p, 1 / (1 + np.exp(raw)), atol=1e-4)
+    assert made.threshold == 0.5
+    assert made.premises(points()[0]) == ("What is X ?",)
+    assert made.identity == Reward(str(rewards["pair"])).identity
+    assert made.predict([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("reward", "reward model"), ("probe", "probe train")]
+)
+def test_a_detector_that_lacks_its_model_is_told(name, message):
+    with pytest.raises(ShroomError, match=f"needs --model: .*{message}"):
+        detector(name)
+
+
+class Fixed:
+    """For tests: a scorer whose scores are given by the generation's text."""
+
+    name = identity = "fixed"
+    fields = ("x",)
+
+    def places(self, question):
+        return tuple(range(len(question.generation)))
+
+    def score(self, work, _run):
+        for place, each in reversed(list(enumerate(work))):
+            text = each.question.generation[0].text
+            value = float(each.question.answer == text) if text != "bad" else None
+            yield place, 0, Failure("no way") if value is None else {"x": value}
+
+
+def test_the_better_reference_counts_and_a_failure_is_told():
+    made = as_detectors.Scored(Fixed(), "x", "given", 0.5)
+    assert made.predict(points()).tolist() == [1, 1, 0, 1]
+    bad = Datapoint(hyp="bad", src="a", tgt="b", task=Task.MT, id=7)
+    with pytest.raises(ShroomError, match="datapoint id 7: no way"):
+        made.predict([bad])
+
+
+class FixedProbe(Fixed):
+    """For tests: a probe that knows nothing but where it was saved."""
+
+    def __init__(self, probe):
+        self.value = float(probe)
+
+    def score(self, work, _run):
+        for place, each in enumerate(work):
+            known = each.question.question != "la pluie"
+            yield place, 0, {"probe_score": self.value if known else 0.0}
+
+
+def test_the_probe_as_a_detector(monkeypatch):
+    monkeypatch.setitem(SCORERS, "probe", Entry(f"{__name__}:FixedProbe", "for tests"))
+    assert detector("probe", model="0.75").predict(points()).tolist() == [0.25, 1, 0.25, 0.25]
+
+
+def test_detectors_run_in_predict(rewards, tmp_path, shroom):
+    data = write_json(
+        tmp_path / "val.model-agnostic.json",
+        [
+            {"hyp": d.hyp, "src": d.src, "tgt": d.tgt, "task": d.task.value, "ref": "either"}
+            for d in points()
+        ],
+    )
+    for name, more in (("unigram", []), ("reward", ["--model", rewards["pair"]])):
+        out = tmp_path / f"{name}.json"
+        code, _, err = shroom("predict", name, data, *more, "-o", out)
+        assert code == 0, err
+        made = json.loads(out.read_text())
+        assert len(made) == 4
+        assert all(0 <= row["p(Hallucination)"] <= 1 for row in made)
+    by_hand = {2: 0}  # a hypothesis that is the source itself lacks none of its words
+    unigram = json.loads((tmp_path / "unigram.json").read_text())
+    assert all(
+        unigram[place]["p(Hallucination)"] == pytest.approx(p, abs=1e-5)
+        for place, p in by_hand.items()
+    )
+
+
+def test_unigram_stands_in_the_matrix(shroom, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, text, err = shroom("evaluate", "unigram", "lexical", "--on", SAMPLE)
+    assert code == 0, err
+    assert "unigram" in text

@@ -1,0 +1,366 @@
+"""The scorer similarity and the embeddings without a model, against their formulas by hand."""
+
+import math
+import random
+import unicodedata
+from collections import Counter
+
+import numpy as np
+import pytest
+import tiny_models
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from shroom.annotate.base import SCORERS, Work
+from shroom.annotate.run_scorers import score
+from shroom.annotate.scorers import similarity
+from shroom.annotate.scorers.similarity import Similarity
+from shroom.annotate.words import character_ngrams
+from shroom.core.datapoint import pair
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.reader import read
+from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.detectors.base import detector
+from shroom.detectors.sentence_encoder import SentenceEncoder
+from shroom.inference import hub
+from shroom.inference.run import RUN, Run
+
+WORDS = ["cat", "dog", "old", "town", "ﬁne", "Grad", "12", "the", "不", "是", ".", "ß", "é"]
+TYPES = ("normal", "normal", "uncertainty", None)
+
+
+def random_questions(n=6, seed=0, words=WORDS):
+    draw = random.Random(seed)  # noqa: S311 - no secret
+
+    def text():
+        return " ".join(draw.choices(words, k=draw.randint(1, 12)))
+
+    return [
+        Question(
+            text(),
+            text(),
+            None,
+            tuple(Generation(text(), draw.choice(TYPES)) for _ in range(draw.randint(1, 6))),
+        )
+        for _ in range(n)
+    ]
+
+
+def asked(answer, *said, question="?"):
+    return Question(question, answer, None, tuple(Generation(text, "normal") for text in said))
+
+
+def scores_of(scorer, *questions, run=RUN):
+    """Return both scores of each generation that is scored, by its places."""
+    work = [Work(one, scorer.places(one)) for one in questions]
+    found = {
+        (p, g): tuple(scores[f] for f in scorer.fields) for p, g, scores in scorer.score(work, run)
+    }
+    assert sorted(found) == [(p, g) for p, each in enumerate(work) for g in each.wanted]
+    return found
+
+
+def by_hand(questions, cosine, prefix):
+    """Return both scores of each normal generation, straight from the formulas."""
+    found = {}
+    for place, one in enumerate(questions):
+        before = prefix.format(one.question)
+        said = {g: each.text for g, each in enumerate(one.generation) if each.type != "uncertainty"}
+        for g, text in said.items():
+            all_of_them = sum(cosine(before + text, before + other) for other in said.values())
+            others = None if len(said) == 1 else (all_of_them - 1) / (len(said) - 1)
+            found[place, g] = cosine(before + text, before + one.answer), others
+    return found
+
+
+def dimension(piece):
+    """Return the dimension of a piece: SplitMix64 over its characters, in Python's integers."""
+    state, cut = 0, (1 << 64) - 1
+    for character in piece:
+        state = ((state ^ ord(character)) + 0x9E3779B97F4A7C15) & cut
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & cut
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & cut
+        state ^= state >> 31
+    return state % (1 << 15)
+
+
+def weights(text):
+    """Return the weight of each dimension of a text that has one."""
+    words = unicodedata.normalize("NFKC", text).casefold().split()
+    text = f" {' '.join(words)} "
+    pieces = [text[i : i + n] for n in (1, 2, 3) for i in range(len(text) - n + 1)]
+    return {place: 1 + math.log(n) for place, n in Counter(map(dimension, pieces)).items()}
+
+
+def of_pieces(one, other):
+    """Return the cosine of two texts by their pieces."""
+    a, b = weights(one), weights(other)
+    dot = sum(weight * b.get(place, 0) for place, weight in a.items())
+    return dot / math.sqrt(sum(w * w for w in a.values()) * sum(w * w for w in b.values()))
+
+
+def assert_close(found, expected, tolerance):
+    assert found.keys() == expected.keys()
+    for key, pair_of_scores in expected.items():
+        for value, wanted in zip(found[key], pair_of_scores):
+            assert value is wanted is None or value == pytest.approx(wanted, abs=tolerance), key
+
+
+# --- without a model
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("question", "prefix"), [(True, "Question: {}\nAnswer: "), (False, "")])
+def test_scores_are_those_of_the_formulas(question, prefix, seed):
+    made = random_questions(seed=seed)
+    expected = by_hand(made, of_pieces, prefix)
+    assert_close(scores_of(Similarity(question=question), *made), expected, 1e-12)
+
+
+def test_the_prefix_of_chinese_is_chinese():
+    made = asked("北京。", "上海。", "是北京。", question="中国的首都是哪里？")
+    expected = by_hand([made], of_pieces, "问题：{}\n回答：")
+    assert_close(scores_of(Similarity(), made), expected, 1e-12)
+
+
+def test_alone_or_together_embeddings_are_the_same():
+    texts = [text for one in random_questions(20) for text in (one.question, one.answer)]
+    together = character_ngrams.embed(texts)
+    np.testing.assert_array_equal(together, [character_ngrams.embed([text])[0] for text in texts])
+    assert together.shape == (len(texts), character_ngrams.DIMENSIONS)
+    assert character_ngrams.embed([]).shape == (0, character_ngrams.DIMENSIONS)
+
+
+def test_embeddings_stay_what_they_are():
+    """A change would make scores of before and after differ under one identity."""
+    (vector,) = character_ngrams.embed(["Abba 猫"])
+    expected = weights("Abba 猫")
+    assert sorted(expected)[:4] == [1744, 4933, 6260, 7601]
+    assert np.flatnonzero(vector).tolist() == sorted(expected)
+    norm = math.sqrt(sum(w * w for w in expected.values()))
+    for place, weight in expected.items():
+        assert vector[place] == pytest.approx(weight / norm, abs=1e-12)
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5))
+def test_any_text_has_a_unit_vector(texts):
+    vectors = character_ngrams.embed(texts)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-12)
+    assert (vectors >= 0).all()
+
+
+@pytest.mark.parametrize(("one", "same"), [("A cat.", " a \n CAT."), ("ﬁ１", "fi1"), ("", " \t")])
+def test_case_width_and_white_space_do_not_matter(one, same):
+    np.testing.assert_array_equal(*character_ngrams.embed([one, same]))
+
+
+def test_pieces_do_not_reach_from_one_text_into_the_next():
+    np.testing.assert_array_equal(
+        character_ngrams.embed(["a", "b"])[0], character_ngrams.embed(["a", "c"])[0]
+    )
+
+
+# --- with models
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tiny_models.encoder(tmp_path_factory.mktemp("encoder")))
+
+
+@pytest.mark.parametrize("question", [True, False])
+def test_cosines_of_an_encoder(question, folder):
+    made = random_questions(40, words=[*WORDS[:-4], "x", "y"])
+    prefix = "Question: {}\nAnswer: " if question else ""
+    texts = sorted(
+        {
+            prefix.format(one.question) + text
+            for one in made
+            for text in (one.answer, *(each.text for each in one.generation))
+        }
+    )
+    known = dict(zip(texts, SentenceEncoder(folder).embed(texts, RUN)))
+    expected = by_hand(made, lambda one, other: float(known[one] @ known[other]), prefix)
+    # Batches differ, and numbers of an embedding are rounded at the seventh digit.
+    assert_close(scores_of(Similarity(folder, question=question), *made), expected, 1e-5)
+
+
+def test_each_text_is_embedded_once(folder, monkeypatch):
+    """Also where it comes again many questions later."""
+    embedded = []
+    embed = SentenceEncoder.embed
+    monkeypatch.setattr(
+        SentenceEncoder,
+        "embed",
+        lambda self, texts, run: embedded.extend(texts) or embed(self, texts, run),
+    )
+    made = random_questions(20) * 3
+    scores_of(Similarity(folder, question=False), *made)
+    said = [[each.text for each in one.generation if each.type != "uncertainty"] for one in made]
+    assert len(embedded) == len(set(embedded))
+    wanted = [(one.answer, *texts) for one, texts in zip(made, said) if texts]
+    assert set(embedded) == {text for texts in wanted for text in texts}
+
+
+class Overlap:
+    """A detector that counts words."""
+
+    identity = "words 1"
+
+    def __init__(self):
+        self.asked = []
+
+    def predict(self, datapoints, _):
+        self.asked += [(one.src, one.hyp) for one in datapoints]
+        return np.array([self.p(one.src, one.hyp) for one in datapoints])
+
+    @staticmethod
+    def p(premise, hyp):
+        words = set(hyp.split())
+        return 1 - len(words & set(premise.split())) / max(1, len(words))
+
+
+@pytest.mark.parametrize("question", [True, False])
+def test_a_detector_in_the_place_of_an_embedding(question, monkeypatch):
+    counting = Overlap()
+    monkeypatch.setattr("shroom.detectors.base.detector", lambda _: counting)
+    scorer = Similarity(detector="cross-encoder", question=question)
+    made = random_questions(30, seed=3)
+    expected = {}
+    for place, one in enumerate(made):
+        before = f"{one.question}\n" if question else ""
+        said = {g: each.text for g, each in enumerate(one.generation) if each.type != "uncertainty"}
+        for g, text in said.items():
+            others = [1 - Overlap.p(before + o, text) for row, o in said.items() if row != g]
+            mean = sum(others) / len(others) if others else None
+            expected[place, g] = 1 - Overlap.p(before + one.answer, text), mean
+    assert_close(scores_of(scorer, *made), expected, 1e-12)
+    assert "words 1" in scorer.identity
+    counting.asked.clear()
+    scores_of(scorer, made[0], made[0])
+    assert len(counting.asked) == len(set(counting.asked))
+
+
+@pytest.fixture(scope="module")
+def detecting():
+    """Return the scorers by the kit's own detector, with the question and without, made once."""
+    return {
+        question: Similarity(detector="cross-encoder", question=question)
+        for question in (True, False)
+    }
+
+
+def test_the_kits_own_detector(detecting):
+    made = asked("A cat.", "A small cat.", "The train is late.", "A small cat.")
+    found = scores_of(detecting[False], made)
+    texts = ["A cat.", *(each.text for each in made.generation)]
+    points = [pair(premise, hyp) for hyp in texts[1:] for premise in texts]
+    similar = (1 - detector("cross-encoder").predict(points)).reshape(3, 4)
+    for g in range(3):
+        others = [similar[g, row + 1] for row in range(3) if row != g]
+        assert found[0, g] == pytest.approx((similar[g, 0], sum(others) / 2), abs=1e-6)
+    assert found[0, 0][0] > found[0, 1][0]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\ud800", "\x00", "x" * 5000, "[SEP]"])
+def test_hostile_texts(text, detecting):
+    made = asked(text, text, "a", question=text)
+    for scorer in (*detecting.values(), Similarity(), Similarity(question=False)):
+        for found in scores_of(scorer, made).values():
+            assert all(-1 <= value <= 1 for value in found)
+
+
+# --- how it runs
+
+
+def test_a_generation_without_others_has_no_similarity_to_them(folder, detecting):
+    said = (Generation("I do not know.", "uncertainty"), Generation("A cat.", "normal"))
+    one = Question("?", "A cat.", None, said)
+    for scorer in (Similarity(), Similarity(folder), detecting[True]):
+        ((key, (answer, others)),) = scores_of(scorer, one).items()
+        assert key == (0, 1)
+        assert answer == pytest.approx(1, abs=0.5)
+        assert others is None
+        (made,) = score([one], [scorer]).questions
+        assert made.generation[1].sim2gen_score is None
+
+
+def test_scores_come_chunk_by_chunk(monkeypatch):
+    chunks = []
+    embed = character_ngrams.embed
+    monkeypatch.setattr(
+        character_ngrams, "embed", lambda texts: chunks.append(len(texts)) or embed(texts)
+    )
+    made = [asked(f"{n}", "a", "b") for n in range(2 * similarity.CHUNK + 1)]
+    found = Similarity().score([Work(one, (0, 1)) for one in made], RUN)
+    for _ in range(2 * similarity.CHUNK):
+        next(found)
+    assert len(chunks) == 1
+    assert len(list(found)) == 2 * similarity.CHUNK + 2
+    assert len(chunks) == 3
+
+
+def test_only_what_is_wanted_is_scored_and_as_in_the_whole():
+    made = random_questions(3, seed=1)
+    whole = scores_of(Similarity(), *made)
+    told = []
+    work = [Work(one, Similarity().places(one)[1:]) for one in made]
+    run = Run(report=lambda *at: told.append(at))
+    found = {(p, g): tuple(s.values()) for p, g, s in Similarity().score(work, run)}
+    assert found == {(p, g): whole[p, g] for p, each in enumerate(work) for g in each.wanted}
+    assert told[-1] == (len(found), len(found))
+    assert list(Similarity().score([Work(made[0], ())], RUN)) == []
+
+
+def test_what_scores_depend_on_is_in_the_identity(folder, tmp_path):
+    other = str(tiny_models.encoder(tmp_path, seed=1))
+    made = [
+        Similarity(),
+        Similarity(question=False),
+        Similarity(folder),
+        Similarity(other),
+        Similarity("an/encoder"),
+        Similarity("an/encoder", "v1"),
+        Similarity(detector="cross-encoder"),
+        Similarity(detector="lexical"),
+    ]
+    assert len({one.identity for one in made}) == len(made)
+    assert hub.identity(folder) in Similarity(folder).identity
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"model": ""}, 'model: expected a name or a list of names, got ""'),
+        ({"model": 3}, "model: expected a name or a list of names, got 3"),
+        ({"revision": "v1"}, "revision: is of a model, and none is named"),
+        ({"question": "perhaps"}, "question: expected true or false"),
+        ({"detector": "cross-encodr"}, r"detector: expected .*; did you mean 'cross-encoder'\?"),
+        ({"detector": "nli"}, "the detector nli needs --model"),
+        ({"modle": "x"}, r"the scorer similarity has no setting 'modle'; did you mean 'model'\?"),
+    ],
+)
+def test_settings_that_cannot_be_used(given, sentence):
+    with pytest.raises(ShroomError, match=sentence):
+        SCORERS.make("similarity", **given)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("question", "answer", "others"), [(True, 0.543, 0.566), (False, 0.583, 0.660)]
+)
+def test_the_order_is_like_that_of_the_shipped_embeddings(question, answer, others):
+    """The figures of the documentation: rank correlations with a large encoder's similarities."""
+    shipped = read(DATA / "dreamcatcher" / "test_autolabeled.jsonl").records
+    made = score(shipped, [Similarity(question=question)]).questions
+    for name, expected in (("sim2answer_score", answer), ("sim2gen_score", others)):
+        both = [
+            (getattr(there, name), getattr(here, name))
+            for one, other in zip(shipped, made)
+            for there, here in zip(one.generation, other.generation)
+            if there.type == "normal"
+        ]
+        assert len(both) == 1000
+        assert spearmanr(both).statistic == pytest.approx(expected, abs=5e-4)

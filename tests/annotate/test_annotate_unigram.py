@@ -1,0 +1,433 @@
+"""The scorer unigram, and the words of three languages: against jieba itself, and by hand."""
+
+import json
+import math
+import random
+import sys
+import tempfile
+import warnings
+
+import pytest
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.annotate.base import SCORERS, Work
+from shroom.annotate.run_scorers import score
+from shroom.annotate.scorers.unigram import Unigram, least_average, overlap
+from shroom.annotate.words import chinese, english
+from shroom.annotate.words.chinese import Chinese
+from shroom.annotate.words.languages import language, language_of
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.reader import read
+from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.inference.run import RUN
+
+HAN = [
+    "北京",
+    "是",
+    "中国",
+    "的",
+    "首都",
+    "，",
+    "上海",
+    "不",
+    "知道",
+    "大学生",
+    "在",
+    "图书馆",
+    "。",
+]
+LATIN = ["Paris", "is", "the", "capital", "of", "France", "isn't", ",", "Dr.", "well-known", "3"]
+GREEK = ["Η", "Αθήνα", "είναι", "η", "πρωτεύουσα", "της", "Ελλάδας", "7"]
+TYPES = ("normal", "normal", "uncertainty", None)
+
+
+def questions(words, joint, n=12, seed=0):
+    draw = random.Random(seed)  # noqa: S311 - nobody is to be kept from guessing it
+
+    def text():
+        return joint.join(draw.choices(words, k=draw.randint(1, 40)))
+
+    return [
+        Question(
+            text(),
+            text(),
+            None,
+            tuple(Generation(text(), draw.choice(TYPES)) for _ in range(draw.randint(1, 6))),
+        )
+        for _ in range(n)
+    ]
+
+
+def scores_of(scorer, *asked):
+    """Return the scores of each generation that is scored, by its places."""
+    work = [Work(one, scorer.places(one)) for one in asked]
+    return {(place, g): scores for place, g, scores in scorer.score(work, RUN)}
+
+
+def asked(answer, *said, question="?"):
+    return Question(question, answer, None, tuple(Generation(text, "normal") for text in said))
+
+
+@pytest.fixture(scope="module")
+def jieba():
+    """Return jieba as any program has it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import jieba.analyse
+
+        jieba.initialize()
+    return jieba
+
+
+# --- the scores, by hand
+
+
+def by_hand(question, tokens, known, keywords, top_k):
+    """Return the scores, straight from the formulas."""
+    counted = [*keywords(question.answer)]
+    for generation in question.generation:
+        counted += keywords(generation.text)
+    found = {}
+    for place, generation in enumerate(question.generation):
+        if generation.type == "uncertainty":
+            continue
+        wanted = tokens(question.answer)
+        hits = 0
+        for token in wanted:
+            hits += 1 if token in known(generation.text) else 0
+        own = [
+            (word, -math.log(counted.count(word) / (len(counted) + 1e-6)))
+            for word in keywords(generation.text)
+        ]
+        least = sorted(value for _, value in own)[:top_k]
+        found[place] = hits / (len(wanted) + 1e-6), own, sum(least) / (len(least) + 1e-6)
+    return found
+
+
+@pytest.mark.parametrize("top_k", [1, 5, 50])
+@pytest.mark.parametrize("name", ["zh", "en", "other"])
+def test_scores_are_those_of_the_formulas(name, top_k, jieba):
+    words, joint = {"zh": (HAN, ""), "en": (LATIN, " "), "other": (GREEK, " ")}[name]
+    if name == "zh":
+        tags = jieba.analyse.extract_tags
+        ways = (
+            lambda text: list(jieba.cut(text)),
+            lambda text: tags(text, topK=100),
+            lambda text: tags(text, topK=20),
+        )
+    elif name == "en":
+        tokens = [lambda text: [token.lower() for token in english.tokens(text)]] * 2
+        ways = (
+            *tokens,
+            lambda text: [t for t in tokens[0](text) if t not in english.FUNCTION_WORDS],
+        )
+    else:
+        ways = [lambda text: text.lower().split()] * 3
+    made = questions(words, joint, seed=top_k)
+    for setting in (name, "auto"):
+        found = scores_of(Unigram(top_k=top_k, language=setting), *made)
+        for place, one in enumerate(made):
+            expected = by_hand(one, *ways, top_k)
+            assert sorted(g for p, g in found if p == place) == sorted(expected)
+            for generation, (share, own, average) in expected.items():
+                scores = found[place, generation]
+                assert tuple(scores) == Unigram.fields
+                assert scores["unigram_overlap_with_answer_score"] == pytest.approx(
+                    share, abs=1e-12
+                )
+                assert [word for word, _ in scores["onegram_probs"]] == [word for word, _ in own]
+                values = [value for _, value in scores["onegram_probs"]]
+                assert values == pytest.approx([value for _, value in own], abs=1e-12)
+                assert scores["top_k_avg_probs_score"] == pytest.approx(average, abs=1e-12)
+
+
+def test_the_keywords_of_refusals_are_counted():
+    said = Generation("Rome", "normal"), Generation("Rome, perhaps", "uncertainty")
+    (scores,) = scores_of(Unigram(), Question("?", "Paris", None, said)).values()
+    keywords = ["rome", "rome", ",", "paris"]  # perhaps is a function word
+    expected = -math.log(2 / (len(keywords) + 1e-6))
+    assert scores["onegram_probs"] == (("rome", pytest.approx(expected, abs=1e-12)),)
+
+
+def test_an_average_is_summed_from_the_left():
+    """As plain floats are, in every version of Python."""
+    assert least_average([0.1] * 10, 10) == 0.9999999999999999 / (10 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["auto", "zh", "en", "other"])
+@pytest.mark.parametrize("answer", ["", " ", "，", "...", "\ud800", "\x00"])
+def test_texts_without_words(answer, name):
+    found = scores_of(Unigram(language=name), asked(answer, "", "  ", "是", "?"))
+    assert len(found) == 4
+    for scores in found.values():
+        assert 0 <= scores["unigram_overlap_with_answer_score"] <= 1
+        assert scores["top_k_avg_probs_score"] >= 0
+    assert found[0, 0] == dict(zip(Unigram.fields, (0.0, (), 0.0)))
+
+
+@given(st.lists(st.text(), min_size=1, max_size=4), st.sampled_from(["auto", "zh", "en", "other"]))
+def test_any_text_has_scores_in_their_ranges(texts, name):
+    for scores in scores_of(scorer(name), asked(texts[0], *texts)).values():
+        share, probs, average = scores.values()
+        assert 0 <= share < 1
+        assert all(value >= 0 for _, value in probs)
+        assert 0 <= average <= max((value for _, value in probs), default=0)
+        json.dumps(scores)
+
+
+def scorer(name, known={}):  # noqa: B006 - so that the dictionary is read once
+    return known.setdefault(name, Unigram(language=name))
+
+
+def test_only_what_is_wanted_is_scored():
+    made = asked("a", "b", "c", "d")
+    found = list(Unigram().score([Work(made, ()), Work(made, (2, 0))], RUN))
+    assert [(place, generation) for place, generation, _ in found] == [(1, 2), (1, 0)]
+    whole = scores_of(Unigram(), made)
+    assert [scores for *_, scores in found] == [whole[0, 2], whole[0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "known", "hits"), [("aab", "a", 2), ("", "a", 0), ("abc", "", 0), ("ab", "ba", 2)]
+)
+def test_repeats_in_the_answer_count(tokens, known, hits):
+    assert overlap(list(tokens), set(known)) == hits / (len(tokens) + 1e-6)
+
+
+@pytest.mark.real
+def test_the_shipped_scores_are_made_from_the_texts_to_the_last_digit():
+    """The file has overlap and average scaled to [0, 1] over the whole data set."""
+    shipped = read(DATA / "dreamcatcher" / "test_autolabeled.jsonl").records
+    bare = read(DATA / "dreamcatcher" / "test_generated.jsonl").records
+    made = score(bare, [Unigram()]).questions
+    pairs = [
+        (there, here)
+        for one, other in zip(shipped, made)
+        for there, here in zip(one.generation, other.generation)
+        if there.type == "normal"
+    ]
+    assert len(pairs) == 1000
+    assert sum(there.onegram_probs == here.onegram_probs for there, here in pairs) == 1000
+    for name in ("unigram_overlap_with_answer_score", "top_k_avg_probs_score"):
+        values = [getattr(here, name) for _, here in pairs]
+        least, most = min(values), max(values)
+        scaled = [(value - least) / (most - least) for value in values]
+        assert sum(a == getattr(b, name) for a, (b, _) in zip(scaled, pairs)) == 1000
+
+
+@pytest.mark.real
+def test_the_shipped_averages_follow_from_the_shipped_keywords():
+    shipped = read(DATA / "dreamcatcher" / "test_autolabeled.jsonl").records
+    said = [each for one in shipped for each in one.generation if each.onegram_probs is not None]
+    values = [least_average([value for _, value in each.onegram_probs], 5) for each in said]
+    least, most = min(values), max(values)
+    equal = [(v - least) / (most - least) == s.top_k_avg_probs_score for v, s in zip(values, said)]
+    assert (len(equal), sum(equal)) == (1000, 1000)
+
+
+# --- languages
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["北京是中国的首都"], "zh"),
+        (["OpenAI 发布了 GPT-4 Turbo"], "zh"),
+        (["What does 你好 mean?"], "en"),
+        (["Où est l'école?"], "en"),
+        (["ねこがすきです"], "other"),
+        (["東京はどこですか"], "other"),
+        (["Где Москва?"], "other"),
+        (["한국의 수도"], "other"),
+        (["क्या हाल है"], "other"),
+        (["", "12 + 7 = 19"], "other"),
+        ([], "other"),
+        (["Paris", "London", "北京", "Rome"], "en"),
+        (["Paris London", "北京"], "zh"),
+    ],
+)
+def test_the_script_tells_the_language(texts, expected):
+    assert language_of(texts) == expected
+
+
+def test_other_languages_have_the_words_of_unicode():
+    words = language("other").words("Η Αθήνα, 3,5 km; don't — हिन्दी! 猫だ")
+    assert words.tokens == ["η", "αθήνα", "3,5", "km", "don't", "हिन्दी", "猫", "だ"]
+    assert words.keywords == words.tokens
+
+
+# --- Chinese
+
+
+@given(st.text(st.sampled_from("".join(HAN) + "北京市A1.% \n的龥𠀀"), max_size=60))
+def test_chinese_words_and_keywords_are_those_of_jieba(jieba, text):
+    words = CHINESE.words(text)
+    assert words.tokens == list(jieba.cut(text))
+    assert set(words.known) == set(jieba.analyse.extract_tags(text, topK=100))
+    assert words.keywords == jieba.analyse.extract_tags(text, topK=20)
+
+
+CHINESE = Chinese()
+
+
+def test_jieba_is_quiet_and_leaves_nothing(capfd, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    chinese.cut.cache_clear()
+    chinese._tokenizer.cache_clear()
+    chinese._table.cache_clear()
+    assert Chinese().words("北京是中国的首都").tokens == ["北京", "是", "中国", "的", "首都"]
+    assert capfd.readouterr() == ("", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_dictionary(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("京是 9 n\n北 5\n中国的首都 7 nz\n", encoding="utf-8")
+    mine = Chinese(path)
+    assert mine.words("北京是中国的首都").tokens == ["北", "京是", "中国的首都"]
+    assert mine.identity != CHINESE.identity
+    one, other = Unigram(dictionary=str(path)), Unigram()
+    assert one.identity != other.identity
+    before = one.identity
+    path.write_text("京是 9 n\n北 5\n", encoding="utf-8")
+    assert Unigram(dictionary=str(path)).identity != before
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "expected in each line"),
+        (b"\xff\xfe 7", "line 1: expected in each line"),
+        ("北京 7\n上海\n".encode(), "line 2: expected in each line"),
+        ("北京 many\n".encode(), "line 1: expected in each line"),
+        ("北京 -7\n上海 9\n".encode(), "expected in each line"),
+        ("北京 0\n".encode(), "expected in each line"),
+        (None, "there is no such file"),
+    ],
+)
+def test_a_dictionary_that_cannot_be_read_is_told(content, sentence, tmp_path):
+    path = tmp_path / "words.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ShroomError, match=rf"dictionary: .*words\.txt: {sentence}"):
+        scores_of(Unigram(dictionary=path), asked("北京", "上海"))
+
+
+def test_without_jieba_other_languages_are_scored(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "jieba"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    chinese.cut.cache_clear()
+    chinese._tokenizer.cache_clear()
+    unigram = Unigram()
+    assert "no jieba" in unigram.identity
+    made = [asked("Paris", "Rome"), asked("北京", "上海")]
+    found = unigram.score([Work(one, (0,)) for one in made], RUN)
+    assert next(found)[0] == 0  # as it goes: the next question is not looked at yet
+    with pytest.raises(ShroomError, match=r"Chinese texts need jieba: run pip install"):
+        next(found)
+    assert scores_of(Unigram(language="other"), made[1])
+
+
+# --- English
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("I can't; don't DON'T cannot we'll", "I ca n't ; do n't DO N'T can not we 'll"),
+        ("Tom's dogs' \"tails\".", "Tom 's dogs ' \" tails \" ."),
+        ("Mr. Smith of the U.S., e.g. J. R. Doe.", "Mr. Smith of the U.S. , e.g. J. R. Doe ."),
+        ("a well-known 49-year-old 3.5", "a well - known 49 - year - old 3.5"),
+        ("$1,000.50 is 5% or 7km.", "$ 1,000.50 is 5 % or 7 km ."),
+        ("Wait... what?! (yes…)", "Wait ... what ? ! ( yes … )"),
+        ("See https://a.example/b?c=(d) or me@a.example", None),
+        ("end.Start and/or x,y", "end . Start and/or x , y"),
+        ("It is NASA.", "It is NASA ."),
+        ("**bold**.", "* * bold * * ."),
+        ("", ""),
+    ],
+)
+def test_english_by_rules(text, tokens):
+    """The tokens are those of spaCy 3.8."""
+    assert english.tokens(text) == (text if tokens is None else tokens).split()
+
+
+@given(st.text(st.sampled_from("ab AZ.09'’nt-–()$%*…\"?é/:@^+\n"), max_size=80))
+def test_english_tokens_are_all_of_the_text(text):
+    assert "".join(english.tokens(text)) == "".join(text.split())
+    assert all(english.tokens(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["a" + ")" * 20_000, "A." * 10_000, "1" + "%" * 20_000, "a@" * 20_000]
+)
+def test_a_long_chunk_without_blanks(text):
+    assert "".join(english.tokens(text)) == text
+
+
+@pytest.fixture
+def spacy(tmp_path, monkeypatch):
+    """Put a package in the place of spaCy, whose tokens are what stands between blanks."""
+    (tmp_path / "spacy.py").write_text(
+        "class Token(str):\n"
+        "    is_space = property(str.isspace)\n"
+        "    is_stop = property(lambda self: self.lower() == 'the')\n"
+        "    lower_ = property(str.lower)\n"
+        "class Blank:\n"
+        "    def tokenizer(self, text):\n"
+        "        return [Token(part) for part in text.replace('  ', ' \\n ').split(' ')]\n"
+        "def blank(name):\n"
+        "    assert name == 'en'\n"
+        "    return Blank()\n"
+    )
+    about = tmp_path / "spacy-3.8.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: spacy\nVersion: 3.8.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("spacy", None)
+
+
+def test_english_by_spacy_where_it_is_installed(spacy):
+    way = language("en")
+    assert way.identity == "spacy 3.8.0"
+    words = way.words("The cat.  Isn't the CAT.")
+    assert words.tokens == ["the", "cat.", "isn't", "the", "cat."]
+    assert words.keywords == ["cat.", "isn't", "cat."]
+    assert "(jieba" in Unigram().identity
+    assert "spacy 3.8.0" in Unigram(language="en").identity
+
+
+def test_without_spacy_the_rules_have_a_name():
+    assert english.VERSION in Unigram().identity
+
+
+# --- settings
+
+
+def test_what_scores_depend_on_is_in_the_identity():
+    made = [Unigram(), Unigram(top_k=3), Unigram(language="zh"), Unigram(language="en")]
+    assert len({one.identity for one in made}) == len(made)
+    assert Unigram().identity == Unigram(top_k=5, language="auto").identity
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
+        ({"top_k": True}, "top_k: expected a whole number of at least 1, got true"),
+        ({"top_k": "five"}, 'top_k: expected a whole number of at least 1, got "five"'),
+        ({"language": "chinese"}, "language: expected one of auto, zh, en, other"),
+        ({"language": None}, "language: expected one of auto, zh, en, other, got null"),
+        ({"dictionary": 3}, "dictionary: expected a path, got 3"),
+        ({"dictionary": "nowhere.txt"}, r"dictionary: nowhere\.txt: there is no such file"),
+        ({"dictionary": "x", "language": "en"}, "dictionary: is for Chinese, and language is en"),
+        ({"topk": 3}, r"the scorer unigram has no setting 'topk'; did you mean 'top_k'\?"),
+    ],
+)
+def test_settings_that_cannot_be_used(given, sentence):
+    with pytest.raises(ShroomError, match=sentence):
+        SCORERS.make("unigram", **given)

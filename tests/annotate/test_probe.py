@@ -1,0 +1,937 @@
+"""The knowledge probe, on small models into whose weights what is known was written by hand."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_models
+from conftest import DATA, ROOT
+from html_outline import assert_good
+
+from shroom.annotate.base import SCORERS, Work
+from shroom.annotate.probe import collect_states, logistic_probe
+from shroom.annotate.probe.hidden_states import Reader
+from shroom.annotate.probe.labels import labelled
+from shroom.annotate.probe.logistic_probe import GRID, Fitter, fitted, splits
+from shroom.annotate.probe.prompt_frame import PROMPTS, frame
+from shroom.annotate.probe.saved_probe import SavedProbe
+from shroom.annotate.probe.site_search import Figures, train
+from shroom.annotate.probe.sites import Blocks, Site
+from shroom.annotate.probe.state_store import Store
+from shroom.annotate.probe.train import Plan, make
+from shroom.core import extras
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.inference.run import Run
+from shroom.metrics.classification import balanced_accuracy
+from shroom.metrics.discrimination import auroc
+from shroom.metrics.intervals import NO_INTERVALS, Intervals
+
+HIDDEN, LAYERS, WORDS, FIRST = 32, 4, 200, 20
+#: Where a first word says what it is, where block 2 tells it the last one, and what is large.
+SAYS, TOLD, LARGE = (30, 31), (28, 29), (0, 1)
+
+
+def words_tokenizer():
+    """Return a tokenizer whose tokens are the words w0, w1, … alone."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {f"w{i}": i for i in range(WORDS)} | {"<unk>": WORDS, "<pad>": WORDS + 1}
+    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))  # noqa: S106
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        unk_token="<unk>",  # noqa: S106
+        pad_token="<pad>",  # noqa: S106
+        model_max_length=64,
+    )
+
+
+def telling_model(folder: Path, architecture: str) -> Path:
+    """Save a model in which block 2 tells the last token of the first, and block 3 takes it back.
+
+    An even first word adds to two numbers of the state, an odd one subtracts. All attention is
+    uniform; block 3 does what block 2 does with the opposite sign. What is left is rounding, far
+    below the noise that each word has in the same two numbers.
+    """
+    import torch
+    import transformers
+
+    sizes = {"vocab_size": WORDS + 2, "hidden_size": HIDDEN, "num_hidden_layers": LAYERS}
+    if architecture == "llama":
+        config = transformers.LlamaConfig(
+            **sizes, num_attention_heads=2, intermediate_size=16, max_position_embeddings=64
+        )
+    else:
+        config = transformers.GPT2Config(**sizes, n_head=2, n_inner=16, n_positions=64)
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    noise = torch.Generator().manual_seed(len(architecture))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.fill_(float("norm" in name or "ln_" in name) if "bias" not in name else 0.0)
+        known = model.get_input_embeddings().weight
+        known.copy_(torch.randn(known.shape, generator=noise))
+        known[:, list(SAYS)] = 0
+        # The mean of each word's numbers is 0, since GPT-2 takes it off.
+        known[:, 2:28] -= known[:, 2:28].mean(1, keepdim=True)
+        known[:, TOLD[0]] *= 0.1
+        known[:, TOLD[1]] = -known[:, TOLD[0]]
+        known[:, list(LARGE)] = torch.tensor([100.0, -100.0])
+        sign = 1.0 - 2.0 * (torch.arange(FIRST) % 2)
+        known[:FIRST, list(SAYS)] = torch.stack((sign, -sign), 1)
+        for block, gain in ((1, 150.0), (2, -150.0)):
+            write(model, architecture, block, gain)
+    model.save_pretrained(folder)
+    words_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def write(model, architecture, block, gain):
+    """Let a block's first head read what the words say, and tell the mean of it."""
+    if architecture == "llama":
+        attention = model.model.layers[block].self_attn
+        attention.v_proj.weight[0, SAYS[0]] = 1
+        attention.o_proj.weight[TOLD[0], 0] = gain
+        attention.o_proj.weight[TOLD[1], 0] = -gain
+    else:
+        attention = model.transformer.h[block].attn
+        attention.c_attn.weight[SAYS[0], 2 * HIDDEN] = 1
+        attention.c_proj.weight[0, TOLD[0]] = gain
+        attention.c_proj.weight[0, TOLD[1]] = -gain
+
+
+def questions(n: int = 80, seed: int = 0) -> list[Question]:
+    """Return questions whose first word says whether they are known, all else being chance."""
+    generator, found = np.random.default_rng(seed), []
+    for place in range(n):
+        first = 2 * int(generator.integers(0, FIRST // 2)) + place % 2
+        rest = generator.integers(FIRST, WORDS, size=generator.integers(3, 9)).tolist()
+        text = " ".join(f"w{i}" for i in (first, *rest))
+        category = "all-wrong" if place % 2 else "all-right"
+        said = (Generation("A.", "normal"), Generation("No idea.", "uncertainty"))
+        found.append(Question(text, "A", "", said, category))
+    return found
+
+
+def write_questions(path: Path, given: list[Question]) -> Path:
+    rows = [
+        {
+            "question": each.question,
+            "answer": each.answer,
+            "type": "",
+            "generation": [{"text": g.text, "type": g.type} for g in each.generation],
+            **({"category": each.category} if each.category else {}),
+        }
+        for each in given
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _two_penalties():
+    """Try fewer strengths: where a signal is does not hang on them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logistic_probe, "GRID", (1e-3, 1e-1))
+        yield
+
+
+@pytest.fixture(scope="session")
+def telling(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("telling")
+    return {name: str(telling_model(folder / name, name)) for name in ("llama", "gpt2")}
+
+
+@pytest.fixture(scope="session")
+def made(telling, tmp_path_factory):
+    """A folder with a probe of the Llama-like model."""
+    folder = tmp_path_factory.mktemp("made") / "probe"
+    plan = Plan(telling["llama"], kinds=("layers", "mlp"), folds=2, how=Intervals(200))
+    make(questions(), plan, folder, Run(), lambda *_: None)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def reader(telling):
+    return Reader(telling["llama"])
+
+
+# ---------------------------------------------------------------- the known signal
+
+
+@pytest.mark.parametrize(
+    ("architecture", "position"),
+    [("llama", "last"), ("gpt2", "last"), ("gpt2", "before-answer")],
+)
+def test_the_signal_is_found_where_it_was_put(telling, tmp_path, architecture, position):
+    plan = Plan(
+        telling[architecture], position=position, prompt="{question} w77", folds=3, how=NO_INTERVALS
+    )
+    found = make(questions(), plan, tmp_path / "probe", Run(), lambda *_: None).figures
+    assert found.best == Site("layers", 2)
+    assert set(found.chosen) == {Site("layers", 2)}
+    for site, scores in found.sites.items():
+        if site.layer == 2:
+            assert min(scores.scores.values()) >= 0.97
+        elif position == "last":
+            assert 0.3 < scores.scores["auroc"] < 0.7, site
+        elif site.layer < 2:  # the last token is the same everywhere, and so is its state
+            assert scores.scores["auroc"] == pytest.approx(0.5, abs=0.05), site
+    assert min(found.nested.scores.values()) >= 0.97
+
+
+def test_the_head_that_tells_is_told_from_the_other(telling, tmp_path):
+    plan = Plan(telling["gpt2"], kinds=("heads",), by_head=True, folds=2, how=NO_INTERVALS)
+    saved = make(questions(), plan, tmp_path / "probe", Run(), lambda *_: None)
+    tell = {site for site, found in saved.figures.sites.items() if found.scores["auroc"] > 0.9}
+    # Block 3 has to read what it takes back.
+    assert tell == {Site("heads", 2, 0), Site("heads", 3, 0)}
+    assert saved.site == Site("heads", 2, 0)
+    assert saved.probe.weights.shape == (HIDDEN // 2,)
+    again = questions(40, seed=5)
+    scorer = SCORERS.make("probe", probe=str(tmp_path / "probe"))
+    p = {place: said["probe_score"] for place, _, said in scorer.score(work(again), Run())}
+    assert all((p[place] > 0.5) == (place % 2 == 0) for place in p)
+
+
+def work(given: list[Question]) -> list[Work]:
+    return [Work(each, tuple(range(len(each.generation)))) for each in given]
+
+
+# ---------------------------------------------------------------- reading states
+
+SMALL = {"vocab_size": WORDS + 2, "pad_token_id": 0}
+ARCHITECTURES = {
+    "llama": {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4},
+    "gpt2": {"n_embd": 32, "n_layer": 3, "n_head": 4},
+    "gpt_neo": {
+        "hidden_size": 32,
+        "num_layers": 2,
+        "num_heads": 4,
+        "attention_types": [[["global", "local"], 1]],
+    },
+    "gpt_neox": {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4},
+    "gptj": {"n_embd": 32, "n_layer": 3, "n_head": 4, "rotary_dim": 4},
+    "opt": {
+        "hidden_size": 32,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "ffn_dim": 48,
+        "word_embed_proj_dim": 32,
+    },
+    "bloom": {"hidden_size": 32, "n_layer": 3, "n_head": 4},
+    "mpt": {"d_model": 32, "n_layers": 3, "n_heads": 4},
+    "phi": {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4},
+    "qwen3_moe": {
+        "hidden_size": 32,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 16,
+        "num_experts": 3,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 16,
+    },
+}
+
+
+def random_reader(name: str, **more) -> Reader:
+    """Return a reader of a random model, made without any file."""
+    import torch
+    import transformers
+
+    settings = {**SMALL, **ARCHITECTURES[name], **more}
+    kind = transformers.models.auto.configuration_auto.CONFIG_MAPPING[name]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = transformers.AutoModelForCausalLM.from_config(kind(**settings))
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter, std=0.2)
+    return reader_of(model.eval())
+
+
+def reader_of(model, tokenizer=None) -> Reader:
+    from shroom.inference import hub
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hub, "model", lambda *_: model)
+        patch.setattr(hub, "tokenizer", lambda *_: tokenizer or words_tokenizer())
+        return Reader("random")
+
+
+ITEMS = [(5, 6, 7, 8, 9, 10, 11), (12,), (5, 6, 13), (20, 21, 22, 23, 24), (30, 31)]
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_states_are_those_of_a_plain_run_of_each_alone(name):
+    import torch
+
+    reader = random_reader(name)
+    sites = reader.blocks.sites(["layers", "mlp", "heads"])
+    found = reader.states(ITEMS, sites, Run(batch_tokens=20))
+    depth = len(reader.blocks.modules)
+    for row, item in enumerate(ITEMS):
+        with torch.inference_mode():
+            plain = reader._model(torch.tensor([item]), output_hidden_states=True).hidden_states
+        for layer in range(depth):  # the last one of theirs is normalised
+            expected = plain[layer][0, -1].numpy()
+            # Sums of float32 differ with the batch by so much of the greatest term.
+            near = 1e-5 * max(1, np.abs(expected).max())
+            np.testing.assert_allclose(found[Site("layers", layer)][row], expected, atol=near)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_attention_and_mlp_are_what_a_block_adds(name):
+    """What is read is what is meant: a block's output is its input, heads projected, and MLP."""
+    import torch
+
+    reader = random_reader(name)
+    found = reader.states(ITEMS, reader.blocks.sites(["layers", "mlp", "heads"]), Run())
+    for layer, block in enumerate(reader.blocks.modules, start=1):
+        project = reader.blocks._inside(block, "heads")
+        heads = torch.tensor(found[Site("heads", layer)], dtype=torch.float32)
+        with torch.inference_mode():
+            added = project(heads).numpy() + found[Site("mlp", layer)]
+        rest = found[Site("layers", layer)] - found[Site("layers", layer - 1)]
+        np.testing.assert_allclose(rest, added, atol=5e-5)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("name", ["llama", "gpt2", "opt", "bloom"])
+def test_a_batch_changes_no_state(name, side):
+    model = random_reader(name)
+    model.tokenizer.padding_side = side
+    sites = model.blocks.sites(["layers", "mlp", "heads"])
+    alone = model.states(ITEMS, sites, Run(batch_tokens=1))
+    together = model.states(ITEMS[::-1], sites, Run(batch_tokens=10_000))
+    for site in sites:
+        np.testing.assert_allclose(alone[site], together[site][::-1], atol=1e-5, rtol=0)
+
+
+def test_what_does_not_fit_into_memory_is_halved(reader, monkeypatch):
+    whole, plain = [], reader.states(ITEMS, [Site("layers", 2)], Run())[Site("layers", 2)]
+    forward = type(reader)._read
+
+    def small(self, batch, *rest):
+        whole.append(len(batch))
+        if len(batch) > 2:
+            raise RuntimeError("CUDA out of memory")
+        return forward(self, batch, *rest)
+
+    monkeypatch.setattr(type(reader), "_read", small)
+    found = reader.states(ITEMS, [Site("layers", 2)], Run())[Site("layers", 2)]
+    np.testing.assert_allclose(found, plain, atol=1e-5)
+    assert max(whole) == len(ITEMS)
+
+
+def test_the_question_is_read_at_its_last_token_in_the_chat(tmp_path):
+    import torch
+
+    reader = Reader(str(tiny_models.causal_model(tmp_path / "chat")))
+    question = "Who sat on the mat?"
+    last, before = (frame(reader.tokenizer, "m", at) for at in ("last", "before-answer"))
+    assert last.mode == "chat"
+    ids = reader.ids(before, question)
+    assert reader.tokenizer.decode(ids).endswith("<|assistant|>\n")
+    text = reader.tokenizer.decode(reader.ids(last, f"  {question} "))
+    assert text.endswith(question)
+    with torch.inference_mode():
+        plain = reader._model(torch.tensor([ids]), output_hidden_states=True).hidden_states[1][0]
+    site = Site("layers", 1)
+    here = reader.states([reader.ids(last, question)], [site], Run())[site][0]
+    np.testing.assert_allclose(here, plain[len(reader.ids(last, question)) - 1], atol=1e-5)
+    there = reader.states([ids], [site], Run())[site][0]
+    np.testing.assert_allclose(there, plain[-1], atol=1e-5)
+
+
+def test_marks_of_the_start_are_kept_and_those_of_the_end_are_not(tmp_path):
+    from tokenizers import processors
+
+    reader = Reader(str(tiny_models.causal_model(tmp_path / "plain", chat=False)))
+    around = frame(reader.tokenizer, "m", "last")
+    assert (around.mode, around.prompt) == ("completion", PROMPTS["completion"])
+    ids = reader.ids(around, "The cat?")
+    assert ids[0] == reader.tokenizer.bos_token_id
+    ends = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    reader.tokenizer.backend_tokenizer.post_processor = ends
+    assert reader.tokenizer("The cat?")["input_ids"][-1] == 2
+    assert reader.ids(around, "The cat?") == ids
+
+
+def test_what_is_too_long_keeps_its_end(reader, tmp_path):
+    said = []
+    around = frame(reader.tokenizer, "m", "last", prompt="{question}")
+    text = " ".join(f"w{i}" for i in range(100))
+    assert reader.ids(around, text) == tuple(range(36, 100))
+    store = Store(tmp_path, about_of(reader, around), resume=False)
+    sites = [Site("layers", 1)]
+    collect_states.collect(reader, around, sites, [text, "w1"], store, Run(note=said.append))
+    assert said == [
+        "1 questions fill the 64 tokens that the model reads; the start of what is longer is cut"
+    ]
+
+
+def about_of(reader, around, **more):
+    return {
+        "identity": reader.identity,
+        "frame": around.to_dict(),
+        "states": ["layers"],
+        "dtype": "float32",
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("prompt", "template", "said"),
+    [
+        ("Answer!", None, "expected {question} in it, once"),
+        ("{question} {question}", None, "expected {question} in it, once"),
+        (None, "{{ raise_exception('no') }}", "its chat template fails"),
+        (None, "hello", "shows the question 0 times"),
+        (None, "{{ messages[0]['content'] }}{{ messages[0]['content'] }}", "shows the question 2"),
+    ],
+)
+def test_frames_that_show_no_question(prompt, template, said):
+    tokenizer = words_tokenizer()
+    tokenizer.chat_template = template
+    with pytest.raises(ShroomError, match=said.replace("{", r"\{").replace("}", r"\}")):
+        frame(tokenizer, "m", "last", None, prompt)
+
+
+# ---------------------------------------------------------------- models it refuses
+
+
+def bert():
+    import torch
+    import transformers
+
+    config = transformers.BertConfig(
+        **SMALL, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return transformers.BertLMHeadModel(config).eval()
+
+
+def test_a_model_that_is_not_causal():
+    with pytest.raises(ShroomError, match="is no causal model"):
+        reader_of(bert())
+
+
+@pytest.mark.parametrize("kind", ["t5", "roberta"])
+def test_a_model_that_generates_nothing(kind, shroom, tmp_path):
+    model = tiny_models.nli_model(tmp_path / kind, kind)
+    data = write_questions(tmp_path / "q.jsonl", questions(20))
+    code, out, err = shroom("probe", "train", data, "--model", model, "-o", tmp_path / "probe")
+    assert (code, out) == (1, "")
+    assert "Traceback" not in err
+    assert str(model) in err
+    assert not (tmp_path / "probe").exists()
+
+
+def test_blocks_and_parts_that_are_not_known():
+    reader = random_reader("llama")
+    for block in reader.blocks.modules:
+        block.add_module("mixer", block._modules.pop("mlp"))
+    with pytest.raises(ShroomError, match="leave mlp out of --states"):
+        reader.blocks.sites(["mlp"])
+    assert len(reader.blocks.sites(["layers", "heads"])) == 4 + 3
+    model = random_reader("llama")._model
+    model.config.num_hidden_layers = 7
+    with pytest.raises(ShroomError, match="has no list of 7 blocks"):
+        Blocks(model, "random")
+
+
+# ---------------------------------------------------------------- states on disk
+
+
+def test_a_killed_run_goes_on_and_reads_nothing_twice(telling, tmp_path, monkeypatch, shroom):
+    data = write_questions(tmp_path / "q.jsonl", questions(40))
+    args = [
+        "probe",
+        "train",
+        str(data),
+        "--folds",
+        "2",
+        "--no-ci",
+        "--model",
+        telling["llama"],
+        "-o",
+        str(tmp_path / "probe"),
+    ]
+    script = f"""
+import os, signal, sys
+from shroom.cli import main
+from shroom.annotate.probe import collect_states, state_store
+collect_states._ROWS = 8
+add, done = state_store.Store.add, []
+def dying(self, keys, states):
+    done.append(add(self, keys, states))
+    if len(done) == 3:  # with a fourth shard half written
+        (self.folder / ".shroom-half").write_bytes(b"x")
+        os.kill(os.getpid(), signal.SIGKILL)
+state_store.Store.add = dying
+sys.argv = ["shroom", *{args!r}]
+main()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    states = tmp_path / "probe" / "states"
+    assert len(list(states.glob("states-*.safetensors"))) == 3
+    assert not (tmp_path / "probe" / "probe.json").exists()
+
+    code, _, err = shroom(*args)
+    assert code == 1
+    assert "go on from them with --resume" in err
+    code, _, err = shroom(*args, "--resume", "--position", "before-answer")
+    assert code == 1
+    assert '--position was "last" and is "before-answer"' in err
+
+    read, states_of = [], Reader.states
+
+    def counted(self, items, sites, run):
+        read.extend(items if len(sites) > 1 else [])  # for the check one place is read
+        return states_of(self, items, sites, run)
+
+    monkeypatch.setattr(Reader, "states", counted)
+    monkeypatch.setattr(collect_states, "_ROWS", 8)
+    code, out, err = shroom(*args, "--resume")
+    assert (code, err) == (0, f"wrote the probe of layers 2 to {tmp_path / 'probe'}\n")
+    assert len(read) == len(set(read)) == 40 - 24
+    assert not (states / ".shroom-half").exists()
+
+    monkeypatch.undo()
+    whole = [*args[:-1], str(tmp_path / "whole")]
+    assert shroom(*whole)[:2] == (0, out)
+    # Trained again, from the states alone.
+    read.clear()
+    monkeypatch.setattr(Reader, "states", counted)
+    assert shroom(*args, "--resume")[:2] == (0, out)
+    assert read == []
+
+
+def test_states_come_back_as_they_were(reader, tmp_path, monkeypatch):
+    monkeypatch.setattr(collect_states, "_ROWS", 4)
+    around = frame(reader.tokenizer, "m", "last", prompt="{question}")
+    sites = reader.blocks.sites(["layers", "heads"])
+    given = [each.question for each in questions(11)] * 2
+    stored = {}
+    for dtype in ("float32", "float16"):
+        store = Store(tmp_path / dtype, about_of(reader, around, dtype=dtype), resume=False)
+        reported = []
+        run = Run(report=lambda done, total, to=reported: to.append((done, total)))
+        keys = collect_states.collect(reader, around, sites, given, store, run)
+        assert len(store) == 11
+        assert reported[-1] == (11, 11)
+        assert reported == sorted(reported)
+        again = Store(tmp_path / dtype, about_of(reader, around, dtype=dtype), resume=True)
+        for site in sites:
+            stored[dtype, site] = again.states(site, keys, 2)
+    plain = reader.states([reader.ids(around, text) for text in given], sites, Run())
+    for site in sites:
+        np.testing.assert_allclose(stored["float32", site], plain[site], atol=2e-5, rtol=1e-6)
+        np.testing.assert_allclose(stored["float16", site], plain[site], atol=1e-3, rtol=1e-3)
+
+
+def test_a_state_too_large_for_its_type(reader, tmp_path):
+    around = frame(reader.tokenizer, "m", "last")
+    store = Store(tmp_path, about_of(reader, around, dtype="float16"), resume=False)
+    with pytest.raises(ShroomError, match="give --dtype float32"):
+        store.add(["a"], {Site("layers", 0): np.array([[1e6]])})
+    assert list(tmp_path.glob("states-*")) == []
+
+
+@pytest.mark.parametrize("harm", ["cut", "empty", "other", "index", "model", "kind", "dtype"])
+def test_states_that_do_not_go_together(made, telling, tmp_path, harm, shroom):
+    folder = tmp_path / "probe"
+    shutil.copytree(made, folder)
+    shard, index = folder / "states" / "states-00000.safetensors", folder / "states" / "index.json"
+    model, more, said = telling["llama"], [], "is no whole shard of states; remove it"
+    if harm in ("cut", "empty"):
+        shard.write_bytes(shard.read_bytes()[: {"cut": 5000, "empty": 0}[harm]])
+    elif harm == "other":
+        about = json.loads(index.read_text())
+        Store(tmp_path / "b", {**about, "heads": 3}, resume=False).add(
+            ["a"], {Site("layers", 1): np.ones((1, 3))}
+        )
+        shutil.copy(tmp_path / "b" / shard.name, shard)
+        said = "is a shard of other states than index.json tells"
+    elif harm == "index":
+        index.write_text("{}")
+        said = "is no index of states"
+    elif harm == "model":
+        model, said = telling["gpt2"], "the model was"
+    elif harm == "dtype":
+        more, said = ["--dtype", "float16"], "--dtype was"
+    else:
+        about = json.loads(index.read_text())
+        index.write_text(json.dumps({**about, "states": ["heads"]}))
+        said = "but no layers"
+    data = write_questions(tmp_path / "q.jsonl", questions(20))
+    before = (folder / "probe.json").read_bytes()
+    args = ("probe", "train", data, "--model", model, "-o", folder, "--resume", *more)
+    code, out, err = shroom(*args)
+    assert (code, out) == (1, "")
+    assert said in err
+    assert "Traceback" not in err
+    assert (folder / "probe.json").read_bytes() == before
+
+
+# ---------------------------------------------------------------- fitting
+
+
+def noisy(n, width, seed=0, signal=1.0):
+    generator = np.random.default_rng(seed)
+    values = generator.normal(size=(n, width)) * generator.uniform(0.1, 9, width)
+    values += generator.normal(size=width) * 5
+    knows = signal * (values[:, 0] - values[:, 0].mean()) / values[:, 0].std()
+    return values, knows + generator.normal(size=n) > 0
+
+
+@pytest.mark.parametrize("width", [3, 40, 200])
+@pytest.mark.parametrize("c", [GRID[0], 1e-2, GRID[-1]])
+def test_a_probe_is_scikit_learns_wherever_the_axes_point(width, c):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    values, knows = noisy(60, width)
+    model = LogisticRegression(C=c, tol=1e-10, max_iter=100_000, solver="newton-cholesky")
+    naive = make_pipeline(StandardScaler(), model).fit(values[:50], knows[:50])
+    found = Fitter(values[:50], knows[:50]).probe(c).decide(values)
+    np.testing.assert_allclose(found, naive.decision_function(values), atol=1e-3)
+
+
+def test_the_search_is_a_plain_cross_validation(monkeypatch):
+    monkeypatch.setattr(logistic_probe, "GRID", GRID)
+    from sklearn.linear_model import LogisticRegression
+
+    values, knows = noisy(50, 5)
+    standard = (values - values.mean(0)) / values.std(0)
+    losses, all_decisions = [], []
+    for c in GRID:
+        decisions = np.empty(50)
+        for fit, judge in splits(knows, 5, seed=3):
+            model = LogisticRegression(C=c, tol=1e-10, max_iter=10_000)
+            model.fit(standard[fit], knows[fit])
+            decisions[judge] = model.decision_function(standard[judge])
+        p = 1 / (1 + np.exp(-decisions))
+        losses.append(-np.mean(np.log(np.where(knows, p, 1 - p))))
+        all_decisions.append(decisions)
+    c, decisions = Fitter(values, knows).search(5, seed=3)
+    assert c == GRID[int(np.argmin(losses))]
+    np.testing.assert_allclose(decisions, all_decisions[int(np.argmin(losses))], atol=1e-3)
+
+
+def test_constant_columns_and_their_rounding_tell_nothing():
+    values, knows = noisy(40, 3, signal=0)
+    values[:, 1] = 7 + 1e-6 * knows  # as a batch's rounding could
+    values[:, 2] = 0
+    probe, _, _ = fitted(values, knows, 0)
+    assert probe.weights[1] == probe.weights[2] == 0
+    assert np.isfinite(probe.decide(values)).all()
+
+
+def test_the_figures_are_those_of_plain_folds():
+    values, knows = noisy(60, 4)
+    sites = [Site("layers", 0), Site("layers", 1)]
+    states = {sites[0]: values[:, 1:], sites[1]: values}
+    found = train(sites, states.__getitem__, knows, folds=4, seed=2, how=Intervals(50))
+    decisions = np.empty(60)
+    for fit, judge in splits(knows, 4, 2):
+        decisions[judge] = fitted(values[fit], knows[fit], 2)[0].decide(values[judge])
+    scores = found.figures.sites[sites[1]].scores
+    assert scores["auroc"] == auroc(decisions, knows)
+    assert scores["balanced_accuracy"] == balanced_accuracy(decisions > 0, knows)
+    assert scores["accuracy"] == np.mean((decisions > 0) == knows)
+    assert found.figures.best == sites[1]
+    again = Figures.from_dict(json.loads(json.dumps(found.figures.to_dict())))
+    assert again.to_dict() == found.figures.to_dict()
+
+
+def test_p_is_calibrated():
+    values, knows = noisy(4400, 3, signal=1.5)
+    given, labels = values[:400], knows[:400]
+    found = train([Site("layers", 0)], lambda _: given, labels, folds=3, how=NO_INTERVALS)
+    from shroom.learners.curves import sigmoid
+    from shroom.metrics.reliability import expected_calibration_error
+
+    p = found.curve(sigmoid(found.probe.decide(values[400:])))
+    assert expected_calibration_error(p, knows[400:]) < 0.1
+
+
+def test_the_best_of_many_places_of_noise_is_found_out():
+    generator = np.random.default_rng(4)
+    knows = np.arange(60) % 2 == 0
+    states = {Site("layers", i): generator.normal(size=(60, 4)) for i in range(12)}
+    found = train(list(states), states.__getitem__, knows, folds=3, how=NO_INTERVALS).figures
+    best, nested = found.sites[found.best].scores["auroc"], found.nested.scores["auroc"]
+    assert best > 0.6
+    assert nested < best - 0.05
+    assert 0.25 < nested < 0.65
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+def with_categories(categories):
+    return [replace(each, category=category) for each, category in zip(questions(99), categories)]
+
+
+@pytest.mark.parametrize(
+    ("categories", "said"),
+    [
+        (["all-right"] * 20, "there are 20 and 0"),
+        (["all-right", "all-wrong", "all-right"], "there are 2 and 1"),
+        ([None] * 20, "there are 0 and 0; left out: 20 without a category; 'shroom rank' gives"),
+        (["partial-right"] * 3, "left out: 3 partial-right"),
+        (["all-right"] * 20 + ["all-wrong"] * 4, "at least 5 questions that are all-right"),
+    ],
+)
+def test_too_few_questions(categories, said, shroom, tmp_path):
+    data = write_questions(tmp_path / "q.jsonl", with_categories(categories))
+    code, out, err = shroom("probe", "train", data, "--model", "x", "-o", tmp_path / "probe")
+    assert (code, out) == (1, "")
+    assert said in err
+    assert not (tmp_path / "probe").exists()
+
+
+def test_what_is_left_out():
+    given = [
+        *with_categories(["all-right", "all-wrong", "partial-right", None]),
+        Question(" \n", "", "", (), "all-right"),
+        *with_categories(["all-right", "all-right"]),
+    ]
+    found = labelled(given, least=0)
+    assert found.questions == [given[0].question]
+    assert found.left_out == {
+        "partial-right": 1,
+        "without a category": 1,
+        "blank": 1,
+        "doubled": 1,
+        "doubled with another category": 2,
+    }
+
+
+@pytest.mark.parametrize("folds", [2, 4])
+def test_as_few_questions_as_can_be(telling, tmp_path, folds):
+    plan = Plan(telling["llama"], folds=folds, how=Intervals(20))
+    found = make(questions(8), plan, tmp_path / "probe", Run(), lambda *_: None)
+    assert (found.figures.right, found.figures.wrong) == (4, 4)
+
+
+def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
+    data = write_questions(tmp_path / "q.jsonl", questions(20))
+    train = ("probe", "train", data, "--model", telling["llama"], "-o")
+    for more, code, said in (
+        ((tmp_path / "p", "--states", "layer"), 2, "no states 'layer'; did you mean 'layers'?"),
+        ((tmp_path / "p", "--states", ","), 2, "name some of layers, mlp, heads"),
+        ((tmp_path / "p", "--by-head"), 2, "--by-head needs --states heads"),
+        ((data,), 1, "is no folder; name one"),
+        ((made,), 1, "has a probe already"),
+        ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
+        ((tmp_path / "p", "--prompt", "x"), 1, "expected {question} in it, once"),
+    ):
+        found, out, err = shroom(*train, *more)
+        assert (found, out) == (code, ""), more
+        assert said in err
+    score = ("probe", "score", data, "--probe")
+    for more, code, said in (
+        ((tmp_path, "-o", tmp_path / "o"), 1, "has no probe.json"),
+        ((made, "-o", data), 1, "is an input"),
+        ((tmp_path / "none", "-o", tmp_path / "o"), 2, "does not exist"),
+    ):
+        found, out, err = shroom(*score, *more)
+        assert (found, out) == (code, ""), more
+        assert said in err
+    assert shroom("probe", "report", made, "-o", tmp_path / "x.gif")[0] == 2
+    assert shroom("probe", "report", made, "-o", made / "probe.json")[0] == 2
+    code, _, err = shroom("probe", "report", made, "--html", made / "probe.json")
+    assert code == 1
+    assert "is an input" in err
+
+
+# ---------------------------------------------------------------- a probe at work
+
+
+def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
+    given = [*questions(40, seed=9), Question(" ", "A", "", (Generation("A.", "normal"),))]
+    data = write_questions(tmp_path / "q.jsonl", [replace(each, category=None) for each in given])
+    output = tmp_path / "scored.jsonl"
+    code, out, err = shroom("probe", "score", data, "--probe", made, "-o", output)
+    assert (code, out) == (1, "")
+    assert "item 40: has no probe_score: the question is blank" in err
+    assert err.endswith(f"wrote 41 questions to {output}, 40 of them scored\n")
+    assert not (tmp_path / "scored.jsonl.partial").exists()
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    for place, row in enumerate(rows[:-1]):
+        scores = {each["probe_score"] for each in row["generation"]}
+        assert len(scores) == 1
+        assert (scores.pop() > 0.5) == (place % 2 == 0)
+    assert "probe_score" not in rows[-1]["generation"][0]
+    # In smaller batches, alike.
+    fine = ("probe", "score", data, "--probe", made, "-o", tmp_path / "b.jsonl")
+    shroom(*fine, "--batch-tokens", "1", "--model", telling["llama"])
+    for row, line in zip(rows[:-1], (tmp_path / "b.jsonl").read_text().splitlines()):
+        again = json.loads(line)["generation"][0]["probe_score"]
+        assert again == pytest.approx(row["generation"][0]["probe_score"], abs=1e-6)
+
+
+def test_a_scorer_gives_what_is_wanted_and_no_more(made):
+    scorer = SCORERS.make("probe", probe=str(made))
+    one, two, three = questions(3, seed=7)
+    found = list(scorer.score([Work(one, ()), Work(two, (1,)), Work(three, (0, 1))], Run()))
+    assert sorted((place, generation) for place, generation, _ in found) == [(1, 1), (2, 0), (2, 1)]
+    assert scorer.fields == ("probe_score",)
+    assert scorer.places(one) == (0, 1)
+    assert list(scorer.score([Work(one, ())], Run())) == []
+
+
+def test_the_wrong_model_is_told(made, telling, tmp_path):
+    with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
+        list(
+            SCORERS.make("probe", probe=str(made), model=telling["gpt2"]).score(
+                work(questions(2)), Run()
+            )
+        )
+    shallow = tiny_models.causal_model(tmp_path / "m", chat=False)
+    with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
+        list(
+            SCORERS.make("probe", probe=str(made), model=str(shallow)).score(
+                work(questions(2)), Run()
+            )
+        )
+
+
+@pytest.mark.parametrize("harm", ["json", "numbers", "swapped", "infinite", "missing", "old"])
+def test_a_damaged_probe(made, tmp_path, harm):
+    folder = tmp_path / "probe"
+    shutil.copytree(made, folder)
+    about, numbers = folder / "probe.json", folder / "probe.safetensors"
+    content = json.loads(about.read_text())
+    if harm == "json":
+        about.write_text("{")
+    elif harm == "numbers":
+        numbers.write_bytes(numbers.read_bytes()[:-8])
+    elif harm == "swapped":
+        from safetensors.numpy import save
+
+        numbers.write_bytes(save({"mean": np.zeros(3)}))
+    elif harm == "infinite":
+        about.write_text(json.dumps({**content, "intercept": 1e999}))
+    elif harm == "missing":
+        numbers.unlink()
+    else:
+        about.write_text(json.dumps({**content, "format": "shroom-probe-0"}))
+    with pytest.raises(ShroomError, match="is no probe that this version of the kit can read"):
+        SavedProbe.load(folder)
+
+
+def test_without_the_extra(made, shroom, monkeypatch):
+    monkeypatch.setattr(extras.importlib.util, "find_spec", lambda _: None)
+    code, out, err = shroom("probe", "report", made)
+    assert (code, out) == (1, "")
+    assert f"needs safetensors and scikit-learn: {extras.install_hint('models')}" in err
+
+
+def test_nothing_is_pickled(made):
+    names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+    assert names == {
+        "probe.json",
+        "probe.safetensors",
+        "states/index.json",
+        "states/states-00000.safetensors",
+    }
+
+
+# ---------------------------------------------------------------- the report
+
+
+def test_the_table(made, shroom):
+    code, out, err = shroom("probe", "report", made)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    starred = next(line for line in lines if line.startswith("layers 2 *"))
+    assert "[" in starred
+    assert sum("*" in line for line in lines) == 2
+    assert len([line for line in lines if line.startswith(("layers ", "mlp "))]) == 9
+    assert any(line.startswith("floor: majority label") and "0.500" in line for line in lines)
+    assert "- 80 questions: 40 all-right, 40 all-wrong" in lines
+    assert "choos" in out
+    assert "nan" not in out
+
+
+def test_json(made, shroom):
+    found = json.loads(shroom("probe", "report", made, "--format", "json")[1])
+    assert found["best"] == found["site"] == {"kind": "layers", "layer": 2, "head": None}
+    assert len(found["sites"]) == 9
+    assert found["floor"]["accuracy"] == 0.5
+    assert found["nested"]["auroc"] == found["sites"][2]["auroc"] > 0.97
+    assert found["intervals"]["resamples"] == 200
+
+
+def test_figure_and_page(made, shroom, tmp_path):
+    page, figure = tmp_path / "page.html", tmp_path / "figure.svg"
+    code, _, err = shroom("probe", "report", made, "--html", page, "-o", figure)
+    assert (code, err) == (0, "")
+    outline = assert_good(page.read_text(encoding="utf-8"))
+    assert len(outline.all("svg")) == 3
+    assert "layers 2" in outline.text
+    assert figure.read_text().startswith("<?xml")
+    first = figure.read_bytes(), page.read_bytes()
+    shroom("probe", "report", made, "--html", page, "-o", figure)
+    assert (figure.read_bytes(), page.read_bytes()) == first
+    shroom("probe", "report", made, "-o", tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_model_whose_name_does_things(made, tmp_path, shroom):
+    folder = tmp_path / "probe"
+    shutil.copytree(made, folder)
+    about = json.loads((folder / "probe.json").read_text())
+    about["model"] = "<script>alert(1)</script>\x1b[31m $x$"
+    (folder / "probe.json").write_text(json.dumps(about))
+    code, out, _ = shroom("probe", "report", folder, "--html", tmp_path / "p.html")
+    assert code == 0
+    assert "\x1b" not in out
+    page = (tmp_path / "p.html").read_text()
+    assert "<script>alert" not in page
+    assert_good(page)
+
+
+def test_help_needs_no_model(shroom):
+    script = "import sys; from shroom.cli import run, shroom; run(shroom, ['probe', '--help'], 's')"
+    check = "; print([m for m in ('torch', 'transformers', 'sklearn') if m in sys.modules])"
+    ended = subprocess.run(
+        [sys.executable, "-c", script + check],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "shroom probe train" in ended.stdout
+    assert ended.stdout.rstrip().endswith("[]")
+
+
+@pytest.mark.real
+def test_a_random_model_knows_nothing_of_the_real_questions(tmp_path, shroom):
+    model = tiny_models.causal_model(tmp_path / "model")
+    data = DATA / "dreamcatcher" / "test_autolabeled.jsonl"
+    args = ("probe", "train", data, "--model", model, "-o", tmp_path / "probe", "--format", "json")
+    found = json.loads(shroom(*args)[1])
+    assert (found["right"], found["wrong"]) == (151, 45)
+    assert found["left_out"] == {"partial-right": 4}
+    assert found["nested"]["accuracy"] == pytest.approx(151 / 196, abs=0.03)
+    assert found["nested"]["balanced_accuracy"] == pytest.approx(0.5, abs=0.05)
+    assert 0.3 < found["nested"]["auroc"] < 0.7

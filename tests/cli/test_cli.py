@@ -1,0 +1,336 @@
+"""The command line: exit codes, streams, forms of output, and what it leaves alone."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import yaml
+from conftest import ROOT, SAMPLE, gold, predictions, write_json
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from shroom.cli import VERBS
+from shroom.metrics.intervals import Intervals
+from shroom.scoring.scores import score
+
+
+@pytest.fixture
+def files(tmp_path):
+    return (
+        write_json(tmp_path / "p.json", predictions(12)),
+        write_json(tmp_path / "g.json", gold(12)),
+    )
+
+
+HEAVY = (
+    "IPython",
+    "matplotlib",
+    "pandas",
+    "pooch",
+    "requests",
+    "rich",
+    "sacrebleu",
+    "scipy",
+    "sklearn",
+    "torch",
+    "transformers",
+)
+LIGHT_COMMANDS = [
+    ["-m", "shroom.score", str(SAMPLE), str(SAMPLE)],
+    ["-m", "shroom", "score", str(SAMPLE), str(SAMPLE), "--format", "json"],
+    ["-m", "shroom", "check", str(SAMPLE), "--gold", str(SAMPLE)],
+    ["-m", "shroom", "compare", str(SAMPLE), str(SAMPLE), str(SAMPLE), "--resamples", "20"],
+    ["-m", "shroom", "predict", str(SAMPLE), "-o", "{tmp}/p.zip"],
+    ["-m", "shroom", "--help"],
+    ["scorer/scoring_program/score.py", "{tmp}", "{tmp}/out"],
+]
+
+
+@pytest.mark.parametrize("arguments", LIGHT_COMMANDS, ids=lambda args: " ".join(args[:3]))
+def test_nothing_heavy_is_imported(arguments, tmp_path):
+    for name in ("res", "ref"):
+        (tmp_path / name).mkdir()
+        for path in SAMPLE.glob("*.json"):
+            (tmp_path / name / path.name).write_bytes(path.read_bytes())
+    arguments = [argument.replace("{tmp}", str(tmp_path)) for argument in arguments]
+    listing = tmp_path / "modules"
+    spy = (
+        "import atexit, runpy, sys\n"
+        f"atexit.register(lambda: open({str(listing)!r}, 'w').write('\\n'.join(sys.modules)))\n"
+        "if sys.argv[1] == '-m':\n"
+        "    sys.argv[:2] = []\n"
+        "    runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)\n"
+        "else:\n"
+        "    sys.argv[:1] = []\n"
+        "    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", spy, *arguments], cwd=ROOT, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    loaded = {name.partition(".")[0] for name in listing.read_text().splitlines()}
+    assert "numpy" in loaded
+    assert not loaded & set(HEAVY)
+    assert "numpy.ma" not in listing.read_text().splitlines()
+
+
+@pytest.mark.parametrize("entry", ["shroom", "shroom.score"])
+def test_both_entries_work_as_modules(entry, files):
+    verb = ["score"] if entry == "shroom" else []
+    done = subprocess.run(
+        [sys.executable, "-m", entry, *verb, *map(str, files)], capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert "accuracy" in done.stdout
+    assert "rho:spearman.avg" in done.stdout
+    assert done.stderr == ""
+
+
+def test_text_shows_floors_slices_and_intervals(files, shroom):
+    code, out, _ = shroom("score", *files)
+    assert code == 0
+    for shown in (
+        "majority label",
+        "constant p",
+        "gold label as p",
+        "task DM",
+        "ref src",
+        "agreement",
+    ):
+        assert shown in out
+    assert "[" in out
+    _, bare, _ = shroom("score", *files, "--no-ci", "--by", "task")
+    assert "[" not in bare
+    assert "ref src" not in bare
+
+
+@pytest.mark.parametrize("flagged", [9, 11])
+def test_floors_are_shares_to_the_last_digit(tmp_path, flagged):
+    truth = gold(20)
+    for place, row in enumerate(truth):
+        row["label"] = "Hallucination" if place < flagged else "Not Hallucination"
+    files = write_json(tmp_path / "p.json", predictions(20)), write_json(tmp_path / "g.json", truth)
+    floors = score(*files, intervals=Intervals(0)).results[0].floors
+    assert floors["majority label"]["accuracy"] == 11 / 20
+    assert floors["constant p"]["accuracy"] == (20 - flagged) / 20
+
+
+def test_json_is_what_the_design_says(files, shroom):
+    code, out, err = shroom("score", *files, "--format", "json")
+    assert (code, err) == (0, "")
+    result = json.loads(out, parse_constant=pytest.fail)
+    assert set(result) == {"signature", "results", "intervals", "warnings"}
+    (track,) = result["results"]
+    assert {"track", "n", "accuracy", "rho", "accuracy_ci", "rho_ci", "slices"} <= set(track)
+    assert set(track["slices"]) == {"task", "ref", "agreement"}
+    assert all(
+        low <= track[name] <= high
+        for name in ("accuracy", "rho")
+        for low, high in [track[f"{name}_ci"]]
+    )
+    assert sum(part["n"] for part in track["slices"]["task"].values()) == track["n"] == 12
+    assert result["signature"].startswith("shroom|v:")
+    assert "|edition:semeval2024|track:model-agnostic|n:12|gold:" in result["signature"]
+    assert result["signature"].endswith("|align:order|rho:spearman.avg")
+
+
+def test_two_runs_print_the_same_bytes(files, shroom):
+    for form in ("text", "json", "codalab"):
+        assert shroom("score", *files, "--format", form) == shroom(
+            "score", *files, "--format", form
+        )
+    assert shroom("score", *files, "--seed", 1) != shroom("score", *files)
+
+
+def test_constant_p(tmp_path, files, shroom):
+    rows = [{"label": "Hallucination", "p(Hallucination)": 1} for _ in range(12)]
+    constant = write_json(tmp_path / "c.json", rows)
+    code, out, err = shroom("score", constant, files[1], "--format", "json")
+    (track,) = json.loads(out)["results"]
+    assert (code, track["rho"], track["rho_ci"]) == (0, None, None)
+    assert "p-constant" in err
+    undefined = "–: undefined, where p or the gold is the same on all items"
+    assert undefined in shroom("score", constant, files[1])[1].splitlines()
+    assert undefined not in shroom("score", *files, "--by", "")[1]
+    _, out, _ = shroom("score", constant, files[1], "--format", "codalab")
+    assert yaml.safe_load(out) == {
+        "agnostic_acc": track["accuracy"],
+        "agnostic_rho": 0.0,
+        "aware_acc": 0.0,
+        "aware_rho": 0.0,
+    }
+
+
+def test_codalab_is_yaml_with_every_key(files, shroom):
+    _, out, _ = shroom("score", *files, "--format", "codalab")
+    assert list(yaml.safe_load(out)) == ["agnostic_acc", "agnostic_rho", "aware_acc", "aware_rho"]
+    assert all(line.count(": ") == 1 for line in out.splitlines())
+
+
+def test_two_splits_have_no_platform_form(tmp_path, shroom):
+    for split in ("val", "test"):
+        write_json(tmp_path / "s" / f"{split}.model-aware.json", predictions(12))
+        write_json(tmp_path / "g" / f"{split}.model-aware.json", gold(12))
+    code, out, _ = shroom("score", tmp_path / "s", tmp_path / "g", "--format", "json")
+    assert [r["split"] for r in json.loads(out)["results"]] == ["val", "test"]
+    code, out, err = shroom("score", tmp_path / "s", tmp_path / "g", "--format", "codalab")
+    assert (code, out) == (1, "")
+    assert "one split" in err
+
+
+def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
+    target = tmp_path / "scores.json"
+    target.write_text("precious")
+    bad = write_json(tmp_path / "bad.json", predictions(3))
+    code, _, _ = shroom("score", bad, files[1], "-o", target)
+    assert code == 1
+    assert target.read_text() == "precious"
+    code, out, _ = shroom("score", *files, "-o", target, "--format", "json")
+    assert (code, out) == (0, "")
+    assert json.loads(target.read_text())["results"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "bad.json",
+        "g.json",
+        "p.json",
+        "scores.json",
+    ]
+
+
+def test_what_cannot_be_written_is_told(tmp_path, files, shroom):
+    code, _, err = shroom("score", *files, "-o", tmp_path)
+    assert code == 1
+    assert str(tmp_path) in err
+    assert "Traceback" not in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.json", "p.json"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["score"],
+        ["score", "nowhere.json", "nowhere.json"],
+        ["score", "-", "-"],
+        ["score", str(SAMPLE), str(SAMPLE), "--by", "colour"],
+        ["score", str(SAMPLE), str(SAMPLE), "--format", "xml"],
+        ["check", str(SAMPLE), "--gold", str(SAMPLE), "--data", str(SAMPLE)],
+        ["check", "--nonsense"],
+        ["scroe"],
+        ["predict", "lexical", str(SAMPLE)],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_command_line_ends_with_2(arguments, shroom):
+    code, out, err = shroom(*arguments)
+    assert (code, out) == (2, "")
+    assert "Error" in err
+
+
+def test_a_mistyped_verb_gets_a_suggestion(shroom):
+    assert "Did you mean 'score'?" in shroom("scroe")[2]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_help_has_examples(verb, shroom):
+    code, out, _ = shroom(verb, "--help")
+    assert code == 0
+    assert f"shroom {verb}" in out
+    assert "Examples:" in out
+
+
+def test_check_says_its_verdict_on_stdout_and_problems_on_stderr(tmp_path, files, shroom):
+    code, out, err = shroom("check", files[0], "--gold", files[1])
+    assert (code, err) == (0, "")
+    assert out.startswith("valid: model-agnostic (12 items)")
+    bad = write_json(tmp_path / "bad.json", [{"label": "hallucination", "p(Hallucination)": 2}])
+    code, out, err = shroom("check", bad)
+    assert code == 1
+    assert out == "not valid: 2 errors, 0 warnings\n"
+    assert (
+        f"{bad}: item 0: label: expected "
+        '"Hallucination" or "Not Hallucination", got "hallucination" [label-value]'
+    ) in err.splitlines()
+    code, out, _ = shroom("check", bad, "--format", "json")
+    report = json.loads(out)
+    assert (code, report["ok"], report["counts"]) == (1, False, {"label-value": 1, "p-range": 1})
+    assert all(problem["mend"] for problem in report["problems"])
+
+
+def test_an_id_stands_in_the_problems_line(tmp_path, shroom):
+    rows = predictions(3, first_id=41)
+    rows[1]["label"] = "no"
+    _, _, err = shroom("check", write_json(tmp_path / "p.json", rows))
+    assert "p.json: item 1 (id 42): label: expected" in err
+
+
+def test_a_broken_pipe_is_silent(files):
+    command = [sys.executable, "-m", "shroom.score", *map(str, files)]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell that closes stdout")
+@pytest.mark.parametrize("verb", ["score", "check", "metrics", "-h"])
+def test_a_closed_stdout_is_told(files, tmp_path, verb):
+    words = {"score": [*files, "--no-ci"], "check": [files[0]]}.get(verb, [])
+    line = [sys.executable, "-m", "shroom", verb, *map(str, words)]
+    done = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&-', "sh", *line], capture_output=True, text=True, check=False
+    )
+    told = "shroom: stdout is closed, so this result is lost; send it to a file instead\n"
+    assert (done.returncode, done.stderr) == (1, told)
+    out = tmp_path / "out.json"
+    line = [sys.executable, "-m", "shroom", "score", *map(str, files), "--no-ci", "-o", str(out)]
+    subprocess.run(["/bin/sh", "-c", '"$@" >&-', "sh", *line], check=True)
+    assert out.read_text()
+
+
+def test_ctrl_c_leaves_the_target_alone(tmp_path, files):
+    target = tmp_path / "out.json"
+    target.write_text("precious")
+    code = (
+        "import os, signal, sys, importlib\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job may ignore it
+        "module = importlib.import_module('shroom.cli.score')\n"
+        "module.render = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from shroom.cli import main\n"
+        "main(module.command, 'shroom score')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, files), "-o", str(target)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in done.stderr
+    assert target.read_text() == "precious"
+
+
+ENDINGS = ["json", "jsonl", "json.gz", "zip", "txt"]
+
+
+@settings(max_examples=150)
+@given(st.binary(max_size=200), st.sampled_from(ENDINGS), st.sampled_from(["score", "check"]))
+@example(b"[" * 100_000, "json", "score")
+@example(b"PK\x03\x04", "json", "check")
+@example(b"PK\x05\x06" + b"\0" * 18, "zip", "check")
+@example(b"\x1f\x8b\x08\x00", "json", "score")
+@example(b"\xff\xfe[\0]\0", "json", "check")
+@example(b"[" + b"9" * 5000 + b"]", "json", "check")
+@example(b"\x00", "jsonl", "score")
+def test_any_bytes_whatever_end_in_a_sentence(tmp_path, shroom, data, ending, verb):
+    path = tmp_path / f"x.{ending}"
+    path.write_bytes(data)
+    truth = write_json(tmp_path / "g.json", gold(3))
+    arguments = ["check", path] if verb == "check" else ["score", path, truth]
+    code, _, err = shroom(*arguments)
+    assert code in (0, 1, 2)
+    assert "Traceback" not in err
+    assert code == 0 or err
+    code, _, err = shroom("score", truth, path)
+    assert code in (1, 2)
+    assert "Traceback" not in err

@@ -1,0 +1,185 @@
+"""How problems are printed: one line for each kind of warning, errors one by one."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import DATA, ROOT, SAMPLE
+
+from shroom.core.problems import Problems
+
+DESCRIBED = [
+    "semeval2024",
+    "mushroom2025",
+    "felm",
+    "verifiability",
+    "factual_consistency",
+    "dreamcatcher",
+    "queries",
+]
+
+
+def shroom(*arguments, cwd=ROOT, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "shroom", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )
+
+
+def odd_rows(limit=20):
+    problems = Problems(limit)
+    for index in range(50):
+        expected = f"as many as {index}"
+        problems.add("row-odd", f"{index % 2}.jsonl", expected, "none", index=index)
+    problems.add("row-odd", "1.jsonl", "a list", "null", index=7)
+    problems.add("row-doubled", "1.jsonl", "another query", "that of item 1", index=8)
+    return problems
+
+
+@pytest.mark.parametrize("limit", [20, 3, None])
+def test_warnings_are_printed_once_a_kind_with_the_first_place_and_the_count(limit):
+    lines = [line for line in odd_rows(limit).lines() if line.startswith("warning: ")]
+    assert [line[len("warning: ") :] for line in lines] == [
+        "0.jsonl: item 0: expected as many as 0, got none (the first of 50, in 2 files) [row-odd]",
+        "1.jsonl: item 7: expected a list, got null [row-odd]",
+        "1.jsonl: item 8: expected another query, got that of item 1 [row-doubled]",
+    ]
+
+
+def test_errors_are_printed_one_by_one():
+    problems = Problems(limit=3)
+    for index in range(5):
+        problems.add("p-range", "a.json", "a number in [0, 1]", "2", index=index)
+    lines = list(problems.lines())
+    assert [line.startswith("a.json: item ") for line in lines] == [True, True, True, False, False]
+    assert lines[3] == "a.json: and 2 more [p-range]"
+
+
+def test_problems_of_two_checks_are_counted_by_kind():
+    both = Problems()
+    both.extend(odd_rows())
+    both.extend(odd_rows())  # of the same files, so that each was found twice
+    assert list(both.lines()) == list(odd_rows().lines())
+
+
+@pytest.fixture
+def odd_submission(tmp_path):
+    """A submission of 60 rows, each of which has a key too many and an id in quotes."""
+    rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
+    kept = [
+        {"label": row["label"], "p(Hallucination)": row["p(Hallucination)"], "id": str(place)}
+        for place, row in enumerate(rows)
+    ]
+    (tmp_path / "val.model-aware.json").write_text(json.dumps(kept), encoding="utf-8")
+    return tmp_path / "val.model-aware.json"
+
+
+@pytest.mark.parametrize("verb", [["check"], ["check", "--all"], ["score", "--no-ci"]])
+def test_all_warnings_are_shown_on_request(odd_submission, verb):
+    gold = ["--gold"] if verb[0] == "check" else []
+    line = [verb[0], odd_submission, *gold, SAMPLE / "val.model-aware.json", *verb[1:]]
+    few, all_of_them = shroom(*line), shroom(*line, "--all-warnings")
+    assert few.returncode == all_of_them.returncode == 0, few.stderr
+    assert all_of_them.stderr.count("[id-string]\n") == 60
+    if "--all" in verb:
+        assert few.stderr == all_of_them.stderr
+    else:
+        assert few.stderr.count("(the first of 60) [id-string]\n") == 1
+        assert "note: 59 more warnings are shown with --all-warnings\n" in few.stderr
+
+
+def test_verbs_that_read_no_data_have_no_such_option():
+    assert "--all-warnings" in shroom("datasets", "describe", "--help").stdout
+    assert "--all-warnings" not in shroom("metrics", "--help").stdout
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+@pytest.mark.real
+def test_official_data_sets_are_described_without_a_flood(name):
+    done = shroom("datasets", "describe", name, "--no-ci", SHROOM_DATA=str(DATA))
+    assert done.returncode == 0, done.stderr
+    assert len(done.stderr.splitlines()) <= 12, done.stderr
+
+
+def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission):
+    rows = json.loads(odd_submission.read_text(encoding="utf-8"))
+    rows[0]["label"] = "maybe"
+    odd_submission.write_text(json.dumps(rows), encoding="utf-8")
+    done = shroom("score", odd_submission, SAMPLE / "val.model-aware.json", "--all-warnings")
+    assert done.returncode == 1
+    assert done.stderr.count("[id-string]\n") == 60
+
+
+def test_paths_are_shown_relative_to_the_working_directory(tmp_path):
+    """Whatever was given, absolute or not, and where SHROOM_DATA is absolute."""
+    data, pred = tmp_path / "data" / "semeval2024", tmp_path / "preds" / "val.model-aware.json"
+    data.mkdir(parents=True)
+    pred.parent.mkdir()
+    rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
+    next(row for row in rows if row["tgt"])["src"] = float("nan")
+    (data / "val.model-aware.json").write_text(json.dumps(rows), encoding="utf-8")
+    pred.write_text(json.dumps([{**row, "note": ""} for row in rows]), encoding="utf-8")
+    for line in (
+        ["check", pred, "--gold", data],
+        ["datasets", "describe", "semeval2024", "--no-ci"],
+        ["datasets", "list"],
+        ["leaderboard", tmp_path / "preds", data, "--no-ci"],
+        ["evaluate", "lexical", "--on", "semeval2024", "--no-ci", "--runs", tmp_path / "runs"],
+        ["explain", "lexical", data, "--index", "3"],
+        ["predict", "lexical", data, "-o", tmp_path / "out.zip"],
+    ):
+        done = shroom(*line, cwd=tmp_path, SHROOM_DATA=str(tmp_path / "data"))
+        assert done.returncode == 0, done.stderr
+        assert str(tmp_path) not in done.stdout + done.stderr
+    missing = shroom("check", pred, "--gold", tmp_path / "preds", "--official", cwd=tmp_path)
+    assert str(tmp_path) not in missing.stdout + missing.stderr
+
+
+def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path):
+    """A page is passed on, and its reader has other folders."""
+    preds, gold = tmp_path / "preds & more", tmp_path / "gold.json"
+    for name, key in (("a", "note"), ("b", "label")):
+        (preds / name).mkdir(parents=True)
+        rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
+        text = json.dumps([{**row, key: ""} for row in rows])
+        (preds / name / "val.model-aware.json").write_text(text, encoding="utf-8")
+    gold.write_text((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"), "utf-8")
+    good, page = preds / "a" / "val.model-aware.json", tmp_path / "page.html"
+    for line in (
+        ["report", good, gold, "-o", page, "--resamples", 20, "--trials", 20, "--all-warnings"],
+        ["leaderboard", preds, gold, "--html", page, "--resamples", 20],
+        ["evaluate", "lexical", "--on", gold, "--no-ci", "--html", page, "--runs", tmp_path / "r"],
+    ):
+        done = shroom(*line)
+        assert done.returncode == 0, done.stderr
+        text = page.read_text(encoding="utf-8")
+        assert str(tmp_path) not in text
+        assert ("val.model-aware.json: item 0" in text) == (line[0] != "evaluate")
+
+
+def test_what_is_said_of_many_places_is_one_line(tmp_path):
+    """Of what is no submission, and of gold without labels."""
+    (tmp_path / "gold").mkdir()
+    for name in ("val", "test", "train"):
+        rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
+        kept = rows if name == "val" else [{**row, "labels": []} for row in rows]
+        path = tmp_path / "gold" / f"{name}.model-aware.json"
+        path.write_text(json.dumps(kept), encoding="utf-8")
+    few = shroom("agreement", tmp_path / "gold", "--no-ci")
+    every = shroom("agreement", tmp_path / "gold", "--no-ci", "--all-warnings")
+    assert few.stderr.count("no item has labels (the first of 2)\n") == 1
+    assert every.stderr.count("no item has labels\n") == 2
+    (tmp_path / "all" / "one").mkdir(parents=True)
+    gold = SAMPLE / "val.model-aware.json"
+    (tmp_path / "all" / "one" / gold.name).write_text(gold.read_text(encoding="utf-8"), "utf-8")
+    for number in range(30):
+        (tmp_path / "all" / f"{number}.md").write_text("notes", encoding="utf-8")
+    done = shroom("leaderboard", tmp_path / "all", gold, "--no-ci")
+    assert done.returncode == 0
+    assert done.stderr.count("is no submission") == 1
+    assert "(the first of 30)" in done.stderr

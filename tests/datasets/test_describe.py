@@ -1,0 +1,786 @@
+"""Describing data sets: the figures of the real files, and what small and hostile ones give."""
+
+import csv
+import gzip
+import io
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import pytest
+from conftest import DATA, ROOT, SAMPLE, write_json
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from shroom.core.paths import shown_path
+from shroom.core.problems import InvalidInput
+from shroom.datasets.describe import describe
+from shroom.datasets.description import FileRecords, named
+from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.datasets.verifiability.citation_scores import citation_scores
+from shroom.metrics.agreement import AGREEMENT
+from shroom.metrics.intervals import NO_INTERVALS, USUAL
+from shroom.metrics.span_agreement import CharacterVotes
+from shroom.metrics.span_metrics import Spans
+from shroom.scoring.annotator_agreement import agreement
+
+EXAMPLES = ROOT / "docs" / "examples" / "worked-citations.jsonl"
+H, N = "Hallucination", "Not Hallucination"
+
+SEGMENTED = {
+    "index": "0",
+    "domain": "wk",
+    "source": "made up",
+    "prompt": "How tall is it?",
+    "response": "It is tall. It is blue.",
+    "segmented_response": ["It is tall.", "It is blue."],
+    "labels": [True, False],
+    "comment": ["", "no"],
+    "type": [None, "knowledge_error"],
+    "ref": [],
+    "ref_contents": [],
+}
+MARKED = {
+    "id": "val-en-1",
+    "lang": "EN",
+    "model_input": "Who?",
+    "model_output_text": "Ann Lee and Bo",
+    "model_id": "made/up",
+    "soft_labels": [{"start": 0, "end": 3, "prob": 1.0}, {"start": 3, "end": 7, "prob": 0.5}],
+    "hard_labels": [[0, 3]],
+    "model_output_tokens": ["Ann"],
+    "model_output_logits": [0.5],
+    "wikipedia_url": "",
+    "annotations": {"a": [[0, 3]], "b": [[0, 7]]},
+}
+VOTED = {
+    "hyp": "a cat",
+    "src": "a hat",
+    "tgt": "",
+    "ref": "src",
+    "task": "PG",
+    "model": "",
+    "labels": [H, H, N],
+    "label": H,
+    "p(Hallucination)": 2 / 3,
+}
+QUESTION = {
+    "question": "三加四是多少?",
+    "answer": "七",
+    "type": "数学",
+    "generation": [{"text": "是七。", "type": "normal"}, {"text": "?", "type": "uncertainty"}],
+    "category": "all-wrong",
+    "rank": [{"text": "?", "type": "uncertainty"}, {"text": "是七。", "type": "normal"}],
+}
+CSV_ROWS = """\
+conv_index,model_type,decoding,context,knowledge,response,\
+Avg Factual Correctness,Hallucination,Verifiable
+1,GPT2-small,DBS,A: Hi <br>,Soup is hot.,It is hot.,1.0,No,y
+1,GPT2-large,DBS,A: Hi <br>,Soup is hot.,It is hot.,0.5,Yes,y
+2,GPT2-small,nucleus,A: Ho <br>,Soup is hot.,"It is
+cold.",,,n
+"""
+
+
+def save(path, *rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def as_json(shroom, *arguments):
+    code, out, err = shroom("datasets", "describe", *arguments, "--format", "json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def row_of(rows, **keys):
+    (found,) = [row for row in rows if all(row[key] == said for key, said in keys.items())]
+    return found
+
+
+# the real files: each figure by the command that the documentation shows
+
+
+def rows_in(path: Path) -> int:
+    """Return how many rows a file has, without any reader of the kit."""
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+    if path.suffix == ".csv":
+        return len(list(csv.DictReader(io.StringIO(text, newline=""))))
+    if path.suffix == ".jsonl":
+        return sum(bool(line.strip()) for line in text.split("\n"))
+    return len(json.loads(text))
+
+
+FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queries"}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "rows", "warnings"),
+    [
+        ("semeval2024", 66081, 1),
+        ("mushroom2025", 1099, 171),
+        ("felm", 847, 16),
+        ("verifiability", 844, 121),
+        ("factual_consistency", 4515, 164),
+        ("dreamcatcher", 502, 0),
+        ("queries", 2100, 7),
+    ],
+)
+def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, shroom):
+    code, out, err = shroom(
+        *("datasets", "describe", name, DATA / FOLDERS[name], "--no-ci", "--format", "json"),
+        "--all-warnings",
+    )
+    found = json.loads(out)
+    assert (code, found["dataset"]) == (0, name)
+    for file in found["files"]:
+        read = rows_in(Path(file["file"]))
+        assert file["rows"] == file["records"] + file["dropped"] == read
+    assert (found["rows"], found["records"], found["dropped"]) == (rows, rows, 0)
+    told = [line for line in err.splitlines() if line.startswith("warning:")]
+    assert len(told) == len(set(told)) == len(found["warnings"]) == warnings
+    assert sum(found["warning_counts"].values()) == warnings
+    assert told == [f"warning: {line}" for line in found["warnings"]]
+
+
+@pytest.mark.real
+def test_the_figures_of_felm(shroom):
+    found = as_json(shroom, "felm", DATA / "felm" / "all.jsonl")
+    assert {
+        row["domain"]: (row["responses"], row["segments"], row["wrong"], row["wrong_responses"])
+        for row in found["tables"]["domain"]
+    } == {
+        "wk": (184, 532, 147, 85),
+        "science": (125, 684, 102, 39),
+        "writing_rec": (136, 1586, 267, 47),
+        "reasoning": (208, 1025, 146, 47),
+        "math": (194, 599, 125, 64),
+        "all": (847, 4426, 787, 282),
+    }
+    assert found["labels"]["segments"] == {"factual": 3639, "wrong": 787}
+    assert row_of(found["tables"]["domain"], domain="all")["wrong_share"] == 787 / 4426
+    assert found["warning_counts"]["row-doubled"] == 3
+    assert sum("expected a segment with a text" in line for line in found["warnings"]) == 4
+    nan = [line for line in found["warnings"] if "value-finite" in line]
+    assert [line.split("item ")[1].split()[0] for line in nan] == ["350", "548"]
+
+
+@pytest.mark.real
+def test_the_figures_of_factual_consistency(shroom):
+    found = as_json(shroom, "factual_consistency", DATA / "factual_consistency")
+    tables = found["tables"]
+    usual = {"dpr": 0.6584, "gt": 0.8295, "knn": 0.7346, "factual_dataset_expert": 0.6995}
+    for file, mean in usual.items():
+        row = row_of(tables["file"], file=file)
+        assert row["mean_correctness_as_given"] == pytest.approx(mean, abs=5e-5)
+        assert row["mean_correctness"] == pytest.approx(
+            0.6970 if "expert" in file else mean, abs=5e-5
+        )
+        low, high = row["mean_correctness_ci"]
+        assert low < row["mean_correctness"] < high
+    assert {
+        row["file"]: (row["rows"], row["hallucinated"], row["verifiable"]) for row in tables["file"]
+    } == {
+        "dpr": (1193, 146, 483),
+        "gt": (1199, 105, 780),
+        "knn": (1197, 143, 606),
+        "factual_dataset_expert": (926, 200, 584),
+    }
+    one = row_of(tables["decoding"], file="gt", decoding="nucleus")
+    assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.8559, 27)
+    one = row_of(tables["model_type"], file="dpr", model_type="GPT2-small")
+    assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.6208, 41)
+    assert len(tables["model_type_decoding"]) == 37
+    assert {"file", "model_type", "decoding"} < tables["model_type_decoding"][0].keys()
+    alpha = row_of(found["agreement"], file="gt", judgement="hallucination")
+    assert round(alpha["krippendorff_alpha"], 3) == 0.456
+    told = found["warnings"]
+    assert sum("knowledge: expected a text, got none" in line for line in told) == 60
+    assert sum("item 398: Avg Factual Correctness" in line and "3.0" in line for line in told) == 1
+    assert sum("Mac Roman" in line for line in told) == 46
+    assert found["labels"]["Avg Factual Correctness"]["3.0"] == 1
+
+
+#: alpha of each labelled file, items, annotators.
+ALPHA = {
+    "val.model-agnostic.json": (0.373, 499, 5),
+    "val.model-aware.v1.json": (0.327, 501, 5),
+    "val.model-aware.v2.json": (0.327, 501, 5),
+    "trial-v1.json": (0.684, 80, 3),
+}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ALPHA)
+def test_alpha_of_semeval2024_is_that_of_shroom_agreement(name, shroom):
+    path = DATA / "semeval2024" / name
+    found = as_json(shroom, "semeval2024", path)
+    row = row_of(found["agreement"], task="all")
+    assert (round(row["krippendorff_alpha"], 3), row["items"], row["annotators"]) == ALPHA[name]
+    (other,) = agreement(path, USUAL).results
+    for task, figures in {"all": other.whole, **other.by_task}.items():
+        row = row_of(found["agreement"], task=task)
+        told = figures.to_dict()
+        assert {key: row[key] for key in row if key in told} == {
+            key: told[key] for key in told if key in row
+        }
+        assert {"krippendorff_alpha_ci", "fleiss_kappa", "unanimous_ci"} < row.keys() & told.keys()
+
+
+@pytest.mark.real
+def test_what_the_splits_of_semeval2024_have(shroom):
+    left_out = "train.model-agnostic.json.gz"  # to be quick; it is as the aware one
+    paths = [path for path in (DATA / "semeval2024").iterdir() if path.name != left_out]
+    found = as_json(shroom, "semeval2024", *paths, "--no-ci")
+    files = {row["file"]: row for row in found["tables"]["file"]}
+    keys = ("items", "labelled", "with_id", "with_ref")
+    assert {file: tuple(row[key] for key in keys) for file, row in files.items()} == {
+        "test.model-agnostic.json": (1500, 0, 1500, 0),
+        "test.model-aware.fixed-crlf.json": (1500, 0, 1500, 0),
+        "test.model-aware.json": (1500, 0, 1500, 0),
+        "train.model-aware.json.gz": (30000, 0, 0, 30000),
+        "trial-v1.json": (80, 80, 0, 80),
+        "val.model-agnostic.json": (499, 499, 0, 499),
+        "val.model-aware.v1.json": (501, 501, 0, 501),
+        "val.model-aware.v2.json": (501, 501, 0, 501),
+    }
+    for row in found["tables"]["task"]:
+        if "aware" in row["file"] and row["task"] == "PG":
+            assert row["without_tgt"] == row["items"] > 0
+    assert found["labels"]["label"] == {"none": 34500, N: 909, H: 672}
+    (told,) = found["warnings"]
+    assert "item 20519: src" in told
+
+
+@pytest.mark.real
+def test_the_figures_of_verifiability(shroom):
+    found = as_json(shroom, "verifiability", DATA / "verifiability")
+    records = data_set("verifiability").read(DATA / "verifiability").records
+    expected = citation_scores(records, USUAL)
+    rows = {row["system_name"]: row for row in found["tables"]["system_name"]}
+    assert rows.pop("all") == {**expected.whole.to_dict(), "system_name": "all"}
+    assert [*rows.values()] == [system.to_dict() for system in expected.systems]
+    assert rows["perplexity"]["citation_recall"] == pytest.approx(74 / 139)
+    assert found["labels"]["attribution_label"] == {"attributable": 365, "not attributable": 365}
+    assert any("not comparable" in note for note in found["notes"])
+    assert sum(row["responses"] for row in found["tables"]["file"]) == 114
+    assert sum(row["pairs"] for row in found["tables"]["file"]) == 730
+
+
+@pytest.mark.parametrize(
+    ("number", "recall", "precision"), [(1, 3 / 3, 3 / 8), (2, 1 / 3, 2 / 3), (3, 1 / 3, 2 / 3)]
+)
+def test_the_worked_examples_of_the_paper(number, recall, precision, shroom):
+    rows = as_json(shroom, "verifiability", EXAMPLES)["tables"]["system_name"]
+    row = row_of(rows, system_name=f"example {number}")
+    assert (row["citation_recall"], row["citation_precision"]) == (recall, precision)
+    assert (row["mean_citation_recall"], row["mean_citation_precision"]) == (recall, precision)
+
+
+#: IoU and rho of marking everything and nothing, to six digits; alpha on characters, to three.
+FLOORS = {
+    "ar-val.v2": (0.335404, 0.0, 0.0, 0.0, 0.553),
+    "de-tst.v1": (0.345082, 0.013333, 0.026667, 0.013333, 0.496),
+    "de-val.v2": (0.393848, 0.02, 0.08, 0.02, 0.338),
+    "en-val.v2": (0.288734, 0.0, 0.04, 0.0, 0.224),
+    "es-val.v2": (0.138857, 0.04, 0.16, 0.04, 0.293),
+    "fi-tst.v1": (0.4857, 0.0, 0.0, 0.0, 0.529),
+    "fi-val.v2": (0.424786, 0.0, 0.0, 0.0, 0.475),
+    "fr-tst.v1": (0.454341, 0.0, 0.0, 0.0, 0.671),
+    "fr-val.v2": (0.36957, 0.0, 0.0, 0.0, 0.418),
+    "hi-tst.v1": (0.271096, 0.0, 0.0, 0.0, 0.678),
+    "hi-val.v2": (0.281651, 0.0, 0.04, 0.0, 0.322),
+    "it-val.v2": (0.354375, 0.0, 0.0, 0.0, 0.597),
+    "sv-val.v2": (0.532906, 0.0, 0.040816, 0.0, 0.369),
+    "zh-val.v2": (0.460416, 0.0, 0.06, 0.0, 0.194),
+}
+
+
+@pytest.mark.real
+def test_the_figures_of_mushroom2025(shroom):
+    found = as_json(shroom, "mushroom2025", DATA / "mushroom2025", "--no-ci")
+    told = {}
+    for row in found["tables"]["file"]:
+        alpha = row_of(found["agreement"], file=row["file"])["krippendorff_alpha"]
+        keys = [
+            f"flag_{what}_{metric}"
+            for what in ("everything", "nothing")
+            for metric in ("iou", "rho")
+        ]
+        key = row["file"].removeprefix("mushroom.").removesuffix(".extra.jsonl")
+        told[key] = (*(round(row[name], 6) for name in keys), round(alpha, 3))
+        assert row["lang"].lower() == key[:2]
+    assert told == FLOORS
+    assert found["labels"]["answers"] == {"something marked": 1074, "nothing marked": 25}
+
+
+@pytest.mark.real
+def test_alpha_on_characters_is_that_of_the_krippendorff_package(shroom):
+    path = DATA / "mushroom2025" / "mushroom.de-val.v2.extra.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    units = np.concatenate([characters(row) for row in rows], axis=1)
+    expected = krippendorff.alpha(reliability_data=units, level_of_measurement="nominal")
+    (row,) = as_json(shroom, "mushroom2025", path, "--no-ci")["agreement"]
+    assert row["krippendorff_alpha"] == pytest.approx(expected, abs=1e-12)
+
+
+def characters(row):
+    """Return who marked which character, one by one: shape [annotators, characters]."""
+    marked = np.zeros((len(row["annotations"]), len(row["model_output_text"])))
+    for line, spans in zip(marked, row["annotations"].values()):
+        for start, end in spans:
+            line[start:end] = 1
+    return marked
+
+
+@pytest.mark.real
+def test_the_figures_of_dreamcatcher_and_of_the_queries(shroom):
+    tables = as_json(shroom, "dreamcatcher", DATA / "dreamcatcher")["tables"]
+    assert {
+        row["category"]: row["questions"]
+        for row in tables["category"]
+        if row["file"] == "test_autolabeled.jsonl"
+    } == {"all-right": 151, "all-wrong": 45, "partial-right": 4}
+    row = row_of(tables["file"], file="test_autolabeled.jsonl")
+    assert (row["questions"], row["normal"], row["uncertain"]) == (200, 1000, 1000)
+    assert row["ranked_two_or_more"] == 102
+    assert row_of(tables["file"], file="test_autoranked.jsonl")["preferences"] == 102
+    found = as_json(shroom, "queries", DATA / "verifiability" / "queries")
+    assert {row["file"]: row["queries"] for row in found["tables"]["file"]} == {
+        "allsouls.jsonl": 1000,
+        "davinci-debate-1k.jsonl": 1000,
+        "davinci-debate-seed.jsonl": 100,
+    }
+    assert (found["labels"], found["agreement"]) == ({}, None)
+
+
+def shown():
+    """Return each command that docs/datasets.md shows, with the parts of its output there."""
+    page = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
+    fences = re.findall(r"^```(\w+)\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    texts = [text for form, text in fences if form == "text" and not text.startswith("{")]
+    commands = [text.split() for form, text in fences if form == "sh"]
+    assert len(commands) == len(texts) == 7
+    return [(words[1:], text.split("\n\n…\n")) for words, text in zip(commands, texts)]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("command", shown(), ids=lambda command: command[0][-1])
+def test_the_documentation_shows_true_output(command, shroom, monkeypatch):
+    words, parts = command
+    monkeypatch.chdir(ROOT if "docs/examples" in words[-1] else DATA)
+    code, out, _ = shroom(*words)
+    assert code == 0
+    for part in parts:
+        assert part.strip("\n") in out
+
+
+# small files
+
+
+@pytest.fixture
+def small(tmp_path):
+    """One small file of each data set."""
+    gt = tmp_path / "gt.csv"
+    gt.write_text(CSV_ROWS, encoding="utf-8")
+    return {
+        "semeval2024": write_json(tmp_path / "semeval.json", [VOTED, {**VOTED, "labels": [N, N]}]),
+        "mushroom2025": save(tmp_path / "mushroom.jsonl", MARKED),
+        "felm": save(tmp_path / "felm.jsonl", SEGMENTED),
+        "verifiability": EXAMPLES,
+        "factual_consistency": gt,
+        "dreamcatcher": save(tmp_path / "dreamcatcher.jsonl", QUESTION),
+        "queries": save(tmp_path / "queries.jsonl", {"query": "Should museums be free?"}),
+    }
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_json_has_the_same_keys_for_all(name, small, shroom):
+    found = as_json(shroom, name, small[name])
+    assert [*found][:8] == [
+        "dataset",
+        "files",
+        "rows",
+        "records",
+        "dropped",
+        "labels",
+        "lengths",
+        "agreement",
+    ]
+    assert {"tables", "notes", "warnings", "warning_counts"} < found.keys()
+    assert found["rows"] == found["records"] > 0
+    for rows in [*found["tables"].values(), found["lengths"], found["agreement"] or []]:
+        assert all(row.keys() == rows[0].keys() for row in rows)
+        for row in rows:
+            assert all(row[key.removesuffix("_ci")] is not None for key in row if row[key])
+    assert as_json(shroom, name, small[name], "--no-ci").keys() == found.keys() - {"intervals"}
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_text_shows_every_figure(name, small, shroom):
+    found = as_json(shroom, name, small[name])
+    code, out, _ = shroom("datasets", "describe", name, small[name])
+    assert code == 0
+    assert "nan" not in out.lower().split()
+    shown = out.replace(",", "").split()
+    for rows in [*found["tables"].values(), found["lengths"], found["agreement"] or []]:
+        for row in rows:
+            for key, value in row.items():
+                if not key.endswith("_ci"):
+                    assert all(word in out for word in key.split("_")), key
+                if isinstance(value, float):
+                    assert f"{value:.3f}" in shown, key
+                elif isinstance(value, int):
+                    assert str(value) in shown, key
+    assert all(len(line) <= 120 for line in out.splitlines() if line.startswith("---"))
+
+
+def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
+    rows = [{**SEGMENTED, "index": str(number)} for number in range(30)]
+    for row in rows[5:]:
+        row["labels"] = [True]
+    one, two = save(tmp_path / "one.jsonl", *rows[:10]), save(tmp_path / "two.jsonl", *rows[10:])
+    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+        archive.write(one, "a/one.jsonl")
+        archive.write(two, "b/two.jsonl")
+    for paths in ([one, two], [tmp_path / "both.zip"]):
+        line = ("datasets", "describe", "felm", *paths, "--format", "json")
+        code, out, err = shroom(*line, "--all-warnings")
+        found = json.loads(out)
+        assert code == 0
+        told = [(file["rows"], file["records"], file["dropped"]) for file in found["files"]]
+        assert told == [(10, 5, 5), (20, 0, 20)]
+        assert (found["rows"], found["records"], found["dropped"]) == (30, 5, 25)
+        assert found["warning_counts"]["row-dropped"] == 25
+        assert err.count("[row-dropped]") == 26  # each of them, and how to mend it
+        assert "and 5 more" not in err
+
+
+def test_no_row_that_can_be_used(tmp_path, shroom):
+    path = save(tmp_path / "all.jsonl", {**SEGMENTED, "labels": None})
+    code, out, err = shroom("datasets", "describe", "felm", path)
+    assert (code, out) == (1, "")
+    assert "[row-dropped]" in err
+    assert "expected a row that can be used, got none" in err
+
+
+@pytest.mark.parametrize("given", DATA_SETS)
+@pytest.mark.parametrize("named_as", DATA_SETS)
+def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
+    code, out, err = shroom("datasets", "describe", named_as, small[given])
+    if given == named_as:
+        assert code == 0
+        return
+    assert (code, out) == (1, "")
+    assert f"this has the form of {given}, not of {named_as}" in err
+    assert f"'shroom datasets describe {given} {shown_path(small[given])}'" in err
+
+
+def test_what_is_of_no_data_set_is_told_as_the_reader_tells_it(tmp_path, shroom):
+    path = save(tmp_path / "x.jsonl", {"a": 1})
+    code, _, err = shroom("datasets", "describe", "felm", path)
+    assert code == 1
+    assert "[key-missing]" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["fellm", "{small}"], 1, "no data set 'fellm'; did you mean 'felm'?"),
+        (["fellm"], 1, "no data set 'fellm'; did you mean 'felm'?"),
+        (["felm", "{tmp}/none.jsonl"], 2, "does not exist"),
+        ([], 2, "Missing argument 'NAME'"),
+        (["felm", "-", "-"], 2, "only one input can come from the pipe"),
+        (["felm", "{small}", "-o", "{small}"], 1, "is an input"),
+        (["felm", "{tmp}/empty"], 1, "[no-file]"),
+    ],
+)
+def test_mistakes_are_told_in_sentences(arguments, code, sentence, tmp_path, small, shroom):
+    (tmp_path / "empty").mkdir()
+    places = {"small": small["felm"], "tmp": tmp_path}
+    before = small["felm"].read_bytes()
+    told = shroom("datasets", "describe", *(word.format(**places) for word in arguments))
+    assert told[0] == code
+    assert sentence in told[2]
+    assert "Traceback" not in told[2]
+    assert small["felm"].read_bytes() == before
+
+
+def test_a_mistyped_command_gets_a_suggestion(shroom):
+    code, _, err = shroom("datasets", "descibe")
+    assert code == 2
+    assert "Did you mean 'describe'?" in err
+
+
+def test_files_of_one_name_are_told_apart(tmp_path, shroom):
+    one, two = (
+        save(tmp_path / folder / "all.jsonl", {**QUESTION, "answer": folder}) for folder in "ab"
+    )
+    rows = as_json(shroom, "dreamcatcher", one, two)["tables"]["file"]
+    assert [(row["file"], row["questions"]) for row in rows] == [(str(one), 1), (str(two), 1)]
+
+
+def test_one_file_twice_is_counted_twice(tmp_path, shroom):
+    path = save(tmp_path / "q.jsonl", {"query": "Should museums be free?"}, {"query": None})
+    found = as_json(shroom, "queries", path, path)
+    assert [row["queries"] for row in found["tables"]["file"]] == [1, 1]
+    assert [file["dropped"] for file in found["files"]] == [1, 1]
+    assert (found["rows"], found["dropped"]) == (4, 2)
+
+
+def test_names_are_short_where_they_can_be():
+    files = [FileRecords(name, [], 0) for name in ("a/x.json", "b/x.json", "c.zip/d/y.json")]
+    assert [name for name, _ in named(files)] == ["a/x.json", "b/x.json", "y.json"]
+
+
+def test_a_folder_may_hold_other_data_sets_too(tmp_path, shroom):
+    folder = tmp_path / "mixed"
+    save(folder / "a.jsonl", {"query": "Should museums be free?"})
+    (folder / "b.jsonl").write_bytes(EXAMPLES.read_bytes())
+    found = as_json(shroom, "verifiability", folder)
+    assert (found["rows"], found["warning_counts"]["file-ignored"]) == (3, 1)
+
+
+def test_a_pipe_is_read_once(small):
+    command = [sys.executable, "-m", "shroom", "datasets", "describe", "felm", "-"]
+    done = subprocess.run(
+        [*command, "--format", "json"],
+        cwd=ROOT,
+        input=small["felm"].read_bytes(),
+        capture_output=True,
+    )
+    assert json.loads(done.stdout)["tables"]["domain"][0]["segments"] == 2
+
+
+def test_unlabelled_files_have_no_shares(tmp_path, shroom):
+    bare = {key: MARKED[key] for key in ("lang", "model_input", "model_output_text")}
+    found = as_json(shroom, "mushroom2025", save(tmp_path / "train.jsonl", bare))
+    (row,) = found["tables"]["file"]
+    assert (row["items"], row["labelled"], row["characters"]) == (1, 0, 0)
+    assert (row["marked_share"], row["flag_everything_iou"]) == (None, None)
+    assert found["agreement"] is None
+    test = {key: VOTED[key] for key in ("hyp", "src", "tgt", "task")}
+    found = as_json(shroom, "semeval2024", write_json(tmp_path / "test.json", [test]))
+    assert found["tables"]["file"][0]["hallucinated_share"] is None
+    assert found["agreement"] is None
+    code, out, _ = shroom("datasets", "describe", "mushroom2025", tmp_path / "train.jsonl")
+    assert code == 0
+    assert "–" in out
+
+
+def test_annotations_without_labels_have_an_agreement(tmp_path):
+    bare = {key: MARKED[key] for key in ("lang", "model_output_text", "annotations")}
+    found = describe("mushroom2025", [save(tmp_path / "x.jsonl", bare)], NO_INTERVALS)
+    (row,) = found.contents.agreement.rows
+    assert row["pairwise_agreement"] == 10 / 14
+    assert row["labels_as_annotated"] is None
+
+
+def test_labels_as_annotated_is_a_share_of_characters(tmp_path):
+    other = {**MARKED, "id": "val-en-2", "soft_labels": [{"start": 0, "end": 7, "prob": 1.0}]}
+    path = save(tmp_path / "x.jsonl", MARKED, other)
+    (row,) = describe("mushroom2025", [path]).contents.agreement.rows
+    assert row["labels_as_annotated"] == (14 + 10) / 28
+
+
+def test_intervals_of_many_items_are_normal_and_it_is_said(tmp_path, shroom):
+    rows = [{**VOTED, "p(Hallucination)": number % 2} for number in range(5001)]
+    path = write_json(tmp_path / "many.json", rows)
+    found = as_json(shroom, "semeval2024", path, "--resamples", 50)
+    assert found["intervals"]["normal_above"] == 5000
+    low, high = found["tables"]["file"][0]["mean_p_ci"]
+    assert low + high == pytest.approx(2 * 2500 / 5001)
+    assert high - low == pytest.approx(2 * 1.96 * 0.5 / 5001**0.5, rel=0.01)
+    _, out, _ = shroom("datasets", "describe", "semeval2024", path, "--resamples", 50)
+    assert "of more than 5000 units normal" in out
+    _, out, _ = shroom("datasets", "describe", "semeval2024", path, "--no-ci")
+    assert "intervals:" not in out
+
+
+def test_absurd_numbers_stay_out_of_the_means(tmp_path, shroom):
+    path = tmp_path / "gt.csv"
+    path.write_text(CSV_ROWS.replace(",1.0,", ",1e308,").replace(",0.5,", ",1.5e308,"))
+    (row,) = as_json(shroom, "factual_consistency", path)["tables"]["file"]
+    assert (row["mean_correctness"], row["mean_correctness_as_given"]) == (None, None)
+
+
+def test_a_name_cannot_steer_the_terminal(tmp_path, shroom):
+    path = save(tmp_path / "x.jsonl", {**SEGMENTED, "domain": "\x1b[31mwk"})
+    code, out, err = shroom("datasets", "describe", "felm", path)
+    assert code == 0
+    assert "\x1b" not in out + err
+    assert "\\u001b[31mwk" in out
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+@given(data=st.binary(max_size=60))
+def test_any_bytes_whatever_end_in_a_sentence(name, data, tmp_path, shroom):
+    ending = "csv" if name == "factual_consistency" else "jsonl"
+    path = tmp_path / f"x.{ending}"
+    path.write_bytes(data)
+    code, out, err = shroom("datasets", "describe", name, path)
+    assert code in (0, 1)
+    assert bool(out) is (code == 0)
+    assert code == 0 or err
+    assert "Traceback" not in err
+
+
+# votes on characters
+
+TEXTS = st.lists(
+    st.tuples(
+        st.integers(0, 8),
+        st.lists(
+            st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3),
+            min_size=1,
+            max_size=3,
+        ),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(TEXTS)
+def test_votes_on_characters_are_those_of_each_one(texts):
+    lengths = [length for length, _ in texts]
+    most = max(len(marks) for _, marks in texts)
+    sides = [
+        Spans.of([marks[place] if place < len(marks) else [] for _, marks in texts], lengths)
+        for place in range(most)
+    ]
+    found = CharacterVotes.of(sides, [len(marks) for _, marks in texts])
+    votes = [
+        [
+            int(any(start <= character < end for start, end in marks[place]))
+            if place < len(marks)
+            else -1
+            for place in range(most)
+        ]
+        for length, marks in texts
+        for character in range(length)
+    ]
+    assert found.size.sum() == len(votes)
+    assume(votes)
+    for figure in AGREEMENT.values():
+        expected = float(figure(np.array(votes, np.int8), np.ones((1, len(votes))))[0])
+        value = found.figure(figure)
+        np.testing.assert_allclose(np.nan if value is None else value, expected, atol=1e-12)
+
+
+def test_intervals_draw_whole_texts():
+    # All disagreement is in one of two texts, so that many resamples have none, or nothing else.
+    sides = [Spans.of([[(0, 4)], [(0, 9)]], [8, 9]), Spans.of([[(0, 4)], []], [8, 9])]
+    votes = CharacterVotes.of(sides, [2, 2])
+    assert votes.interval(AGREEMENT["pairwise_agreement"], 100, 0, 0.95) == (0.0, 1.0)
+    assert votes.interval(AGREEMENT["pairwise_agreement"], 0, 0, 0.95) is None
+    alone = CharacterVotes.of([Spans.of([[(0, 1)]], [2])] * 2, [2])
+    assert alone.interval(AGREEMENT["unanimous"], 100, 0, 0.95) is None
+
+
+# where data sets are
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """No data of any kind: an empty folder of real data, and an empty cache."""
+    for name in ("SHROOM_DATA", "SHROOM_CACHE"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / name))
+    return tmp_path / "SHROOM_DATA"
+
+
+def test_without_a_path_it_is_the_folder_of_real_data(nowhere, shroom):
+    save(nowhere / "felm" / "all.jsonl", SEGMENTED)
+    save(nowhere / "verifiability" / "queries" / "q.jsonl", {"query": "Should museums be free?"})
+    assert as_json(shroom, "felm")["files"][0]["file"] == str(nowhere / "felm" / "all.jsonl")
+    assert as_json(shroom, "queries")["rows"] == 1
+
+
+def test_without_a_path_it_is_what_was_fetched(nowhere, tmp_path, monkeypatch, shroom):
+    path = save(tmp_path / "cache" / "felm" / "all.jsonl", SEGMENTED)
+    monkeypatch.setattr(
+        "shroom.datasets.download.fetch.cached", lambda name: tmp_path / "cache" / name
+    )
+    assert as_json(shroom, "felm")["files"][0]["file"] == str(path)
+
+
+def test_what_is_nowhere_can_be_fetched(nowhere, shroom):
+    code, _, err = shroom("datasets", "describe", "felm")
+    assert code == 1
+    assert "'shroom datasets fetch felm'" in err
+
+
+def test_the_list_has_everything(nowhere, shroom):
+    save(nowhere / "felm" / "all.jsonl", SEGMENTED)
+    code, out, _ = shroom("datasets", "list", "--format", "json")
+    listed = {each["name"]: each for each in json.loads(out)["datasets"]}
+    assert (code, [*listed]) == (0, [*DATA_SETS])
+    for name, each in listed.items():
+        assert [*each["views"]] == [*data_set(name).views]
+        assert each["path"] == (str(nowhere / "felm") if name == "felm" else None)
+    code, text, _ = shroom("datasets", "list")
+    assert code == 0
+    for name, each in listed.items():
+        assert all(each[key] in text for key in ("name", "about", "licence", "source"))
+        assert (f"shroom datasets fetch {name}" in text) is (name != "felm")
+
+
+@pytest.mark.parametrize("command", ["list", "describe"])
+def test_help_has_examples(command, shroom):
+    code, out, _ = shroom("datasets", command, "--help")
+    assert code == 0
+    assert f"shroom datasets {command}" in out
+    assert "Examples:" in out
+
+
+def test_the_overview_imports_no_command():
+    code = (
+        "import sys\n"
+        "from shroom.cli import run, shroom\n"
+        "run(shroom, ['datasets', '--help'], 'shroom')\n"
+        "print(*(name for name in sys.modules if name.startswith('shroom.cli.datasets')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "shroom.cli.datasets"
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", list(FOLDERS))
+def test_tables_of_official_data_fit_into_100_columns(name, shroom):
+    _, out, _ = shroom("datasets", "describe", name, DATA / FOLDERS[name], "--resamples", 20)
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, shroom):
+    records = [{**MARKED, "lang": "EN"}, {**MARKED, "id": "val-en-2", "model_output_text": "Bo"}]
+    folder = tmp_path / ("f" * 90)
+    first = save(folder / f"a{'b' * 120}c.jsonl", *records)
+    second = save(folder / f"a{'b' * 120}d.jsonl", {**records[0], "id": "val-en-3"})
+    code, out, err = shroom("datasets", "describe", "mushroom2025", first, second)
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0] == f"in {folder}:"
+    assert max(map(len, lines[1:])) <= 100
+    assert any(line.startswith("ab") and "bc.jsonl" in line for line in lines)
+    assert any(line.startswith("ab") and "bd.jsonl" in line for line in lines)
+
+
+def test_the_sample_as_the_docs_describe_it(shroom):
+    found = as_json(shroom, "semeval2024", SAMPLE, "--no-ci")
+    assert [row["items"] for row in found["tables"]["file"]] == [60, 60]
+
+
+def test_in_python():
+    found = describe("semeval2024", [SAMPLE], NO_INTERVALS)
+    assert found.counts == {"rows": 120, "records": 120, "dropped": 0}
+    with pytest.raises(InvalidInput):
+        describe("felm", ["no/such/file.jsonl"])

@@ -1,0 +1,338 @@
+"""Dreamcatcher's records: reading, writing back, datapoints."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core.datapoint import Label, premises
+from shroom.core.problems import InvalidInput
+from shroom.datasets.dreamcatcher.reader import datapoints, lines, read
+from shroom.datasets.dreamcatcher.records import Generation, Preference, Question, Turn, to_dict
+
+REAL = DATA / "dreamcatcher"
+
+SCORED = {
+    "text": "三加四是七。",
+    "type": "normal",
+    "rm_score": -0.5,
+    "sim2answer_score": 0.75,
+    "sim2gen_score": 1,
+    "unigram_overlap_with_answer_score": 0.999999,
+    "onegram_probs": [{"三": 2.5}, {"七": 1.25}],
+    "top_k_avg_probs_score": 0.25,
+    "probe_score": 0.5,
+}
+REFUSAL = {"text": "我不知道。", "type": "uncertainty", "rm_score": 0.5, "probe_score": 0.5}
+WRONG = {**SCORED, "text": "三加四是八。", "rm_score": -2.5}
+GENERATED = {
+    "question": "3+4/1=?",
+    "answer": "七",
+    "type": "数学",
+    "generation": [{"text": "是七。", "type": "normal"}, {"text": "?", "type": "uncertainty"}],
+}
+LABELLED = {
+    "question": "三加四是多少?",
+    "answer": "七",
+    "type": "数学",
+    "generation": [SCORED, REFUSAL, WRONG],
+    "category": "partial-right",
+    "rank": [SCORED, REFUSAL, WRONG],
+}
+RANKED = {
+    "query": [{"role": "human", "text": "三加四是多少?"}],
+    "preference": ["三加四是七。", "我不知道。"],
+    "task": "all-right",
+}
+
+
+def save(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def changed(row, where, value=...):
+    """Return a copy with a value set at a path, or taken away."""
+    row = json.loads(json.dumps(row))  # not deepcopy, which keeps what is shared
+    inner = row
+    for step in where[:-1]:
+        inner = inner[step]
+    if value is ...:
+        del inner[where[-1]]
+    else:
+        inner[where[-1]] = value
+    return row
+
+
+# the real files
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [("test_generated", 200), ("test_autolabeled", 200), ("test_autoranked", 102)],
+)
+def test_every_line_is_written_back_as_it_stood(name, rows):
+    path = REAL / f"{name}.jsonl"
+    found = read(path)
+    assert (len(found.records), found.dropped, list(found.problems)) == (rows, 0, [])
+    assert "".join(line + "\n" for line in lines(found.records)).encode() == path.read_bytes()
+    assert not any(record.extra for record in found.records)
+
+
+@pytest.mark.real
+def test_the_folder_holds_502_rows():
+    found = read(REAL)
+    assert [Path(file).stem for file in found.files] == [
+        "test_autolabeled",
+        "test_autoranked",
+        "test_generated",
+    ]
+    assert found.rows == 502
+
+
+@pytest.mark.real
+def test_the_figures():
+    labelled = read(REAL / "test_autolabeled.jsonl").records
+    assert Counter(q.category for q in labelled) == {
+        "all-right": 151,
+        "all-wrong": 45,
+        "partial-right": 4,
+    }
+    types = Counter(g.type for q in labelled for g in q.generation)
+    assert types == {"normal": 1000, "uncertainty": 1000}
+    assert sum(len(q.rank) >= 2 for q in labelled) == 102
+    assert all(each in q.generation for q in labelled for each in q.rank)
+    ranked = read(REAL / "test_autoranked.jsonl").records
+    by_question = {q.question: q for q in labelled}
+    for row in ranked:
+        question = by_question[row.query[0].text]
+        assert row.task == question.category
+        assert row.preference == tuple(each.text for each in question.rank)
+
+
+@pytest.mark.real
+def test_the_real_datapoints():
+    labelled = read(REAL / "test_autolabeled.jsonl").records
+    points = datapoints(labelled)
+    assert Counter(point.p for point in points) == {0.0: 759, 1.0: 229, None: 12}
+    assert all(premises(point) == (point.src,) for point in points)
+    assert len(datapoints(labelled, refusals=True)) == 2000
+    generated = datapoints(read(REAL / "test_generated.jsonl").records)
+    assert [p.hyp for p in generated] == [p.hyp for p in points]
+    assert {point.p for point in generated} == {None}
+    assert datapoints(read(REAL / "test_autoranked.jsonl").records) == []
+
+
+# reading and writing
+
+
+def test_every_field_is_read(tmp_path):
+    found = read(save(tmp_path / "a.jsonl", GENERATED, LABELLED, RANKED))
+    assert list(found.problems) == []
+    generated, labelled, ranked = found.records
+    assert generated == Question(
+        "3+4/1=?",
+        "七",
+        "数学",
+        (Generation("是七。", "normal"), Generation("?", "uncertainty")),
+    )
+    scored = labelled.generation[0]
+    assert scored.onegram_probs == (("三", 2.5), ("七", 1.25))
+    assert (scored.rm_score, scored.sim2gen_score, scored.probe_score) == (-0.5, 1, 0.5)
+    assert labelled.generation[1].sim2gen_score is None
+    assert labelled.rank == labelled.generation
+    assert labelled.category == "partial-right"
+    assert ranked == Preference(
+        (Turn("human", "三加四是多少?"),), ("三加四是七。", "我不知道。"), "all-right"
+    )
+    assert [to_dict(record) for record in found.records] == [GENERATED, LABELLED, RANKED]
+
+
+def test_jsonl_json_gzip_and_folder_read_alike(tmp_path):
+    plain = save(tmp_path / "a.jsonl", GENERATED, LABELLED)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    (tmp_path / "b.json").write_text(json.dumps([GENERATED, LABELLED]))
+    one = read(plain).records
+    assert one == read(tmp_path / "more").records == read(tmp_path / "b.json").records
+
+
+@pytest.mark.parametrize(
+    ("row", "where", "value", "key"),
+    [
+        (GENERATED, ["type"], ..., "type"),
+        (GENERATED, ["type"], None, "type"),
+        (GENERATED, ["generation", 1, "type"], ..., "generation[1].type"),
+        (GENERATED, ["generation", 1, "type"], "sure", "generation[1].type"),
+        (GENERATED, ["generation", 1, "type"], 5, "generation[1].type"),
+        (LABELLED, ["generation", 2, "rm_score"], "0.5", "generation[2].rm_score"),
+        (LABELLED, ["generation", 2, "rm_score"], None, "generation[2].rm_score"),
+        (LABELLED, ["generation", 2, "rm_score"], True, "generation[2].rm_score"),
+        (LABELLED, ["generation", 2, "probe_score"], float("nan"), "generation[2].probe_score"),
+        (LABELLED, ["generation", 2, "onegram_probs"], {"a": 1}, "generation[2].onegram_probs"),
+        (LABELLED, ["generation", 2, "onegram_probs", 0], {}, "generation[2].onegram_probs"),
+        (
+            LABELLED,
+            ["generation", 2, "onegram_probs", 0],
+            {"a": "b"},
+            "generation[2].onegram_probs",
+        ),
+        (LABELLED, ["category"], "all-odd", "category"),
+        (LABELLED, ["category"], 3, "category"),
+        (LABELLED, ["rank"], "none", "rank"),
+        (LABELLED, ["rank", 1, "text"], "另一个", "rank[1]"),
+        (RANKED, ["task"], ..., "task"),
+        (RANKED, ["task"], ["all-right"], "task"),
+    ],
+)
+def test_what_is_odd_is_reported_once_and_written_back(tmp_path, row, where, value, key):
+    odd = changed(row, where, value)
+    if key.startswith("generation[2]"):  # what is ranked is among the generations
+        odd["rank"] = odd["generation"]
+    path = save(tmp_path / "a.jsonl", GENERATED, odd)
+    found = read(path)
+    problems = [(p.code, p.file, p.index, p.key) for p in found.problems if p.index == 1]
+    assert problems == [("row-odd", str(path), 1, key)]
+    assert json.dumps(to_dict(found.records[1]), sort_keys=True) == json.dumps(odd, sort_keys=True)
+
+
+@pytest.mark.parametrize(
+    ("row", "where", "value", "key"),
+    [
+        (GENERATED, ["question"], ..., "question"),
+        (GENERATED, ["answer"], None, "answer"),
+        (GENERATED, ["generation"], ..., "generation"),
+        (GENERATED, ["generation"], "是七。", "generation"),
+        (GENERATED, ["generation", 0], "是七。", "generation"),
+        (GENERATED, ["generation", 0, "text"], ..., "generation[0].text"),
+        (GENERATED, ["generation", 0, "text"], float("nan"), "generation[0].text"),
+        (RANKED, ["query"], "?", "query"),
+        (RANKED, ["query", 0, "text"], ..., "query[0].text"),
+        (RANKED, ["preference"], ..., "preference"),
+        (RANKED, ["preference", 0], 1, "preference"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_dropped_and_counted(tmp_path, row, where, value, key):
+    found = read(save(tmp_path / "a.jsonl", changed(row, where, value), LABELLED))
+    assert (len(found.records), found.dropped) == (1, 1)
+    (problem,) = found.problems
+    assert (problem.code, problem.index, problem.key) == ("row-dropped", 0, key)
+
+
+@pytest.mark.parametrize("row", [1, None, "text", [GENERATED]])
+def test_what_is_no_object_is_dropped(tmp_path, row):
+    found = read(save(tmp_path / "a.jsonl", row, GENERATED))
+    assert (found.rows, found.dropped) == (2, 1)
+    assert [(p.code, p.index) for p in found.problems] == [("row-dropped", 0)]
+
+
+def test_a_doubled_row_is_reported_and_kept(tmp_path):
+    found = read(save(tmp_path / "a.jsonl", GENERATED, LABELLED, GENERATED))
+    assert len(found.records) == 3
+    (problem,) = found.problems
+    assert (problem.code, problem.index, problem.found) == (
+        "row-doubled",
+        2,
+        "the same as item 0",
+    )
+
+
+def test_further_keys_are_kept(tmp_path):
+    more = changed(GENERATED, ["generation", 0, "gpt_judgement"], "right")
+    more = {**more, "source": {"url": None}}
+    found = read(save(tmp_path / "a.jsonl", more))
+    assert list(found.problems) == []
+    assert found.records[0].generation[0].extra == {"gpt_judgement": "right"}
+    assert to_dict(found.records[0]) == more
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b"{broken\n", "not-json"), (b"", "empty"), (b"\xff\xfe\n", "not-utf8")],
+)
+def test_what_is_no_json_is_an_error(tmp_path, content, code):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput) as caught:
+        read(path)
+    assert code in caught.value.problems.codes
+
+
+def test_no_such_file_is_an_error(tmp_path):
+    with pytest.raises(InvalidInput, match="file-unreadable"):
+        read(tmp_path / "none.jsonl")
+
+
+def test_each_form_has_its_own_blanks_and_slashes(tmp_path):
+    generated, labelled, _ = lines(
+        read(save(tmp_path / "a.jsonl", GENERATED, LABELLED, RANKED)).records
+    )
+    assert generated.startswith('{"question":"3+4\\/1=?","answer":"七"')
+    assert labelled.startswith('{"question": "三加四是多少?", "answer": "七"')
+
+
+@given(
+    st.text(st.characters()),
+    st.dictionaries(st.text(min_size=1), st.floats(allow_nan=False) | st.booleans() | st.none()),
+)
+def test_whatever_is_read_can_be_written(tmp_path, text, extra):
+    of_another_form = {"query", "preference"}
+    extra = {key: value for key, value in extra.items() if key not in of_another_form}
+    row = {**extra, **changed(GENERATED, ["generation", 0, "text"], text)}
+    path = save(tmp_path / "a.jsonl", row)
+    records = read(path).records
+    path.write_bytes("".join(line + "\n" for line in lines(records)).encode())
+    assert read(path).records == records
+    assert to_dict(records[0]) == row
+
+
+def test_a_huge_number_is_a_number(tmp_path):
+    row = changed(LABELLED, ["generation", 0, "rm_score"], 10**400)
+    found = read(save(tmp_path / "a.jsonl", {**row, "rank": []}))
+    assert found.records[0].generation[0].rm_score == 10**400
+
+
+# datapoints
+
+
+@pytest.mark.parametrize(
+    ("category", "expected"),
+    [
+        ("all-right", [0.0, 0.0]),
+        ("all-wrong", [1.0, 1.0]),
+        ("partial-right", [0.0, 1.0]),
+        (None, [None, None]),
+    ],
+)
+def test_p_follows_from_the_category(tmp_path, category, expected):
+    row = changed(LABELLED, ["category"], *([] if category is None else [category]))
+    points = datapoints(read(save(tmp_path / "a.jsonl", row)).records)
+    assert [point.p for point in points] == expected
+    labels = {0.0: Label.NOT_HALLUCINATION, 1.0: Label.HALLUCINATION, None: None}
+    assert [point.label for point in points] == [labels[p] for p in expected]
+    assert {point.src for point in points} == {"三加四是多少?\n七"}
+
+
+def test_in_a_partly_right_question_only_what_is_ranked_has_a_p(tmp_path):
+    row = changed(LABELLED, ["rank"], [SCORED, REFUSAL])
+    records = read(save(tmp_path / "a.jsonl", row)).records
+    assert [point.p for point in datapoints(records)] == [0.0, None]
+    row = changed(LABELLED, ["rank"], [SCORED, WRONG])  # nothing tells right from wrong
+    records = read(save(tmp_path / "a.jsonl", row)).records
+    assert [point.p for point in datapoints(records)] == [None, None]
+
+
+def test_refusals_claim_nothing(tmp_path):
+    records = read(save(tmp_path / "a.jsonl", changed(LABELLED, ["category"], "all-wrong"))).records
+    points = datapoints(records, refusals=True)
+    assert [(point.hyp, point.p) for point in points] == [
+        ("三加四是七。", 1.0),
+        ("我不知道。", None),
+        ("三加四是八。", 1.0),
+    ]

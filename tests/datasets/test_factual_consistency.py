@@ -1,0 +1,529 @@
+"""Factual consistency: reading, tables, agreement of repeats, datapoints."""
+
+import csv
+import gzip
+import io
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core.datapoint import Label, premises
+from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.factual_consistency.mojibake import is_mojibake, mended
+from shroom.datasets.factual_consistency.reader import (
+    Premise,
+    Truth,
+    datapoints,
+    judged,
+    read,
+    write,
+)
+from shroom.datasets.factual_consistency.records import Response, mended_response
+from shroom.datasets.factual_consistency.rows import COLUMNS
+from shroom.datasets.factual_consistency.tables import agreement, tables
+from shroom.metrics.agreement import krippendorff_alpha
+from shroom.metrics.intervals import NO_INTERVALS, Intervals
+from shroom.metrics.pooled_ratio import ratio, sums
+from shroom.metrics.resampling import jackknife, resamples
+
+REAL = DATA / "factual_consistency"
+HEADER = [name for name in COLUMNS if name != "dial_index"]
+EXPERT = "factual_dataset_expert"
+
+
+def row(**changes):
+    texts = ["A: Hi <br>B: Ho <br>", "Soup is hot.", "It is hot."]
+    cells = ["7", "GPT2-small", "DBS", *texts, "1.0", "No", "y"]
+    return {**dict(zip(HEADER, cells)), **changes}
+
+
+def save(path, rows, header=HEADER, encoding="utf-8"):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, header, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_bytes(text.getvalue().encode(encoding))
+    return path
+
+
+def response(**changes):
+    known = {
+        "file": "gt",
+        "conv_index": 1,
+        "dial_index": None,
+        "model_type": "GPT2-small",
+        "decoding": "DBS",
+        "context": "A: Hi <br>",
+        "knowledge": "Soup is hot.",
+        "response": "It is.",
+        "given_correctness": 1.0,
+        "hallucination": False,
+        "verifiable": True,
+    }
+    return Response(**{**known, **changes})
+
+
+@pytest.fixture(scope="module")
+def real():
+    return read(REAL)
+
+
+# the real files
+
+
+@pytest.mark.real
+def test_every_row_is_read_or_reported(real):
+    counts = Counter(record.file for record in real.records)
+    assert counts == {"dpr": 1193, "gt": 1199, "knn": 1197, EXPERT: 926}
+    assert (real.rows, real.dropped) == (4515, 0)
+    for file in real.files:
+        data = Path(file).read_text(encoding="utf-8")
+        assert counts[Path(file).stem] == sum(1 for _ in csv.reader(io.StringIO(data))) - 1
+
+
+@pytest.mark.real
+def test_the_files_are_written_back_byte_by_byte(real):
+    for file in map(Path, real.files):
+        own = [record for record in real.records if record.file == file.stem]
+        assert write(own).encode() == file.read_bytes()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("file", "mean", "hallucinated", "judged_rows", "verifiable"),
+    [
+        ("gt", 0.8295, 105, 780, 780),
+        ("knn", 0.7346, 143, 606, 606),
+        ("dpr", 0.6584, 146, 483, 483),
+        (EXPERT, 0.6995, 200, 926, 584),
+    ],
+)
+def test_the_published_figures(real, file, mean, hallucinated, judged_rows, verifiable):
+    (found,) = [
+        t for t in tables(real.records, [("file",)], NO_INTERVALS) if t.group["file"] == file
+    ]
+    assert found.mean_as_given == pytest.approx(mean, abs=5e-5)
+    assert (found.hallucinated, found.judged) == (hallucinated, judged_rows)
+    assert found.verifiable == verifiable
+    if file != EXPERT:
+        assert found.scores["mean_correctness"] == pytest.approx(mean, abs=5e-5)
+        assert (found.dialogues, found.resampled) == (98, "dialogue")
+
+
+@pytest.mark.real
+def test_the_experts_mean_without_the_value_that_is_out_of_range(real):
+    experts = [record for record in real.records if record.file == EXPERT]
+    assert (experts[398].given_correctness, experts[398].correctness) == (3.0, None)
+    (found,) = tables(experts, [("file",)], NO_INTERVALS)
+    assert found.scores["mean_correctness"] == pytest.approx(0.6970, abs=5e-5)
+    assert found.resampled == "row"
+    (only,) = tables(experts, [("file",)], NO_INTERVALS, verifiable_only=True)
+    assert only.scores["mean_correctness"] == pytest.approx(0.7660, abs=5e-5)
+    assert (only.hallucinated, only.judged, only.verifiable) == (114, 584, 584)
+
+
+@pytest.mark.real
+def test_each_anomaly_is_reported_once_with_its_place(real):
+    found = Counter(
+        (Path(p.file).stem, p.code, "mojibake" if "Mac Roman" in p.found else p.key)
+        for p in real.problems
+    )
+    per_file = {(f, "row-odd", "context"): 1 for f in ("dpr", "gt", "knn", EXPERT)}
+    unjudged = {(f, "row-odd", "Hallucination"): 1 for f in ("dpr", "gt", "knn")}
+    assert found == {
+        **per_file,
+        **unjudged,
+        ("dpr", "row-doubled", None): 14,
+        ("gt", "row-doubled", None): 18,
+        ("knn", "row-doubled", None): 17,
+        ("gt", "row-odd", "knowledge"): 60,
+        (EXPERT, "row-odd", "mojibake"): 46,
+        (EXPERT, "row-odd", "Avg Factual Correctness"): 1,
+        (EXPERT, "row-odd", "conv_index"): 1,
+    }
+    assert not real.problems.errors
+    places = {p.key: (p.index, p.found) for p in real.problems if EXPERT in p.file}
+    assert places["Avg Factual Correctness"] == (398, "3.0")
+    assert places["conv_index"][0] == 469
+    (blank,) = [p for p in real.problems if p.key == "Hallucination" and "dpr" in p.file]
+    assert (blank.index, "710 rows" in blank.found) == (483, True)
+
+
+@pytest.mark.real
+def test_what_is_rare_is_kept_where_only_the_first_few_are():
+    problems = Problems()
+    read(REAL, problems=problems)
+    assert [(p.index, p.key) for p in problems if p.found == "3.0"] == [
+        (398, "Avg Factual Correctness")
+    ]
+
+
+@pytest.mark.real
+def test_the_mojibake_is_all_mended(real):
+    broken = [r for r in real.records if mended_response(r) != r]
+    assert {r.file for r in broken} == {EXPERT}
+    texts = [r.context + r.knowledge + r.response for r in broken]
+    assert len(texts) == 46
+    assert sum("‚Ä" in text for text in texts) == 25  # of dashes and quotes
+    again = read(REAL, mend=True)
+    assert not any(is_mojibake(r.knowledge) for r in again.records)
+    assert not any(set("‚√≈Œ·") & set(r.context + r.response) for r in again.records)
+    assert again.rows == real.rows
+
+
+@pytest.mark.real
+def test_only_knn_has_dial_index(real):
+    assert {r.file for r in real.records if r.dial_index is not None} == {"knn"}
+
+
+@pytest.mark.real
+def test_repeated_judgements(real):
+    found = {(r.file, r.judgement): r for r in agreement(real.records, NO_INTERVALS)}
+    assert {key: (r.items, r.judgements) for key, r in found.items()} == {
+        ("dpr", "hallucination"): (87, 174),
+        ("dpr", "verifiable"): (305, 610),
+        ("gt", "hallucination"): (169, 339),
+        ("gt", "verifiable"): (305, 612),
+        ("knn", "hallucination"): (120, 240),
+        ("knn", "verifiable"): (305, 610),
+    }
+    alphas = {key: round(r.scores["krippendorff_alpha"], 3) for key, r in found.items()}
+    assert alphas == {
+        ("dpr", "hallucination"): 0.386,
+        ("dpr", "verifiable"): 0.591,
+        ("gt", "hallucination"): 0.456,
+        ("gt", "verifiable"): 0.585,
+        ("knn", "hallucination"): 0.427,
+        ("knn", "verifiable"): 0.601,
+    }
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("premise", Premise)
+def test_every_real_datapoint_has_a_premise(real, premise):
+    points = datapoints(real.records, premise)
+    assert len(points) == len(real.records)
+    assert all(text.strip() for point in points for text in premises(point))
+    assert not any("<br>" in point.src for point in points)
+    assert sum(point.p is not None for point in points) == 780 + 606 + 483 + 926
+    assert len(judged(real.records, Truth.CORRECTNESS)) == 780 + 606 + 483 + 925
+
+
+# reading
+
+
+def test_gzip_folder_and_file_read_alike(tmp_path):
+    plain = save(tmp_path / "gt.csv", [row(), row(conv_index="8")])
+    (tmp_path / "packed").mkdir()
+    packed = tmp_path / "packed" / "gt.csv.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    (tmp_path / "packed" / "readme.txt").write_text("no data")
+    one = read(plain).records
+    assert one == read(packed).records == read(tmp_path / "packed").records
+    assert one[0].file == "gt"
+    assert len(read(plain, packed).records) == 4
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_byte_order_marks_and_line_ends(tmp_path, encoding, end):
+    path = save(tmp_path / "gt.csv", [row(response="Zwölf.")], encoding=encoding)
+    path.write_bytes(path.read_bytes().replace(b"\n", end.encode()))
+    assert read(path).records[0].response == "Zwölf."
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "field", "value"),
+    [
+        ({"Avg Factual Correctness": "3.0"}, "Avg Factual Correctness", "correctness", None),
+        ({"Avg Factual Correctness": "-0.1"}, "Avg Factual Correctness", "correctness", None),
+        ({"Avg Factual Correctness": "half"}, "Avg Factual Correctness", "correctness", None),
+        ({"Avg Factual Correctness": "nan"}, "Avg Factual Correctness", "correctness", None),
+        ({"Avg Factual Correctness": "1e999"}, "Avg Factual Correctness", "correctness", None),
+        ({"Avg Factual Correctness": ""}, "Avg Factual Correctness", "correctness", None),
+        ({"Hallucination": "maybe"}, "Hallucination", "hallucination", None),
+        ({"Hallucination": ""}, "Hallucination", "hallucination", None),
+        ({"Verifiable": "yes"}, "Verifiable", "verifiable", None),
+        ({"Verifiable": ""}, "Verifiable", "verifiable", None),
+        ({"conv_index": "seven"}, "conv_index", "conv_index", None),
+        ({"knowledge": " "}, "knowledge", "knowledge", " "),
+        ({"response": ""}, "response", "response", ""),
+        ({"knowledge": "1914 ‚Äì 1918"}, "knowledge", "knowledge", "1914 ‚Äì 1918"),
+    ],
+)
+def test_an_odd_cell_is_a_warning_with_its_place(tmp_path, changes, key, field, value):
+    plain = row(context="A: Hi")
+    path = save(tmp_path / "gt.csv", [plain, {**plain, "response": "No.", **changes}])
+    found = read(path)
+    odd = [p for p in found.problems if p.index == 1]
+    assert [(p.code, p.file, p.key) for p in odd if p.key == key] == [("row-odd", str(path), key)]
+    assert len(found.records) == 2
+    assert getattr(found.records[1], field) == value
+
+
+def test_a_row_that_is_not_verifiable_may_be_without_judgements(tmp_path):
+    blank = {"Avg Factual Correctness": "", "Hallucination": "", "Verifiable": "n"}
+    rows = [row(context="A: Hi"), row(context="A: Hi", **blank), row(context="A: Hi", **blank)]
+    found = read(save(tmp_path / "gt.csv", rows))
+    summary, doubled = sorted(found.problems, key=lambda p: p.code, reverse=True)
+    assert (summary.index, summary.key, "in 2 rows" in summary.found) == (1, "Hallucination", True)
+    assert (doubled.code, doubled.index, doubled.found) == ("row-doubled", 2, "the same as item 1")
+
+
+@pytest.mark.parametrize("cells", [["1"], ["1"] * 12])
+def test_a_row_of_another_width_is_dropped_and_counted(tmp_path, cells):
+    path = save(tmp_path / "gt.csv", [row()])
+    with path.open("a") as stream:
+        stream.write(",".join(cells) + "\n")
+    found = read(path)
+    assert (len(found.records), found.dropped, found.rows) == (1, 1, 2)
+    (dropped,) = [p for p in found.problems if p.code == "row-dropped"]
+    assert (dropped.index, dropped.found) == (1, f"{len(cells)}")
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "empty"),
+        (",".join(HEADER).encode(), "empty"),
+        (b"a,b\n1,2\n", "key-missing"),
+        (",".join([*HEADER, "response"]).encode() + b"\n1\n", "key-missing"),
+        (b"\xff\xfea\x00", "not-utf8"),
+        (",".join(HEADER).encode() + b'\n1,"unclosed', "not-csv"),
+        (b"\x1f\x8bnot gzip", "gzip-broken"),
+    ],
+)
+def test_what_is_no_such_file_is_an_error(tmp_path, content, code):
+    path = tmp_path / "gt.csv"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput) as caught:
+        read(path)
+    assert code in caught.value.problems.codes
+
+
+def test_no_file_and_an_empty_folder_are_errors(tmp_path):
+    for path, code in ((tmp_path / "none.csv", "file-unreadable"), (tmp_path, "no-file")):
+        with pytest.raises(InvalidInput, match=code):
+            read(path)
+
+
+def test_an_unknown_column_is_a_warning(tmp_path):
+    path = save(tmp_path / "gt.csv", [row(mood="good")], [*HEADER, "mood"])
+    found = read(path)
+    assert [p.found for p in found.problems if p.code == "key-unknown"] == ['"mood"']
+
+
+def test_columns_in_another_order_read_alike(tmp_path):
+    one = read(save(tmp_path / "gt.csv", [row()])).records
+    (tmp_path / "b").mkdir()
+    assert read(save(tmp_path / "b" / "gt.csv", [row()], HEADER[::-1])).records == one
+
+
+@given(
+    texts=st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1),
+        min_size=3,
+        max_size=3,
+    )
+)
+def test_whatever_is_written_reads_the_same(tmp_path, texts):
+    context, knowledge, said = texts
+    known = [response(context=context, knowledge=knowledge, response=said, dial_index=3)]
+    path = tmp_path / "gt.csv"
+    path.write_bytes(write(known).encode())
+    assert read(path).records == known
+
+
+# mojibake
+
+
+@given(st.text(st.characters(min_codepoint=0xA1, max_codepoint=0xFFFF, exclude_categories=["Cs"])))
+def test_mending_undoes_what_mac_roman_did_or_leaves_the_text(text):
+    broken = text.encode().decode("mac_roman")
+    assert mended(broken) in (text, broken)
+    if len(text) > 1 and all(character > "\u07ff" for character in text):
+        assert mended(broken) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain",
+        "café",
+        "“École”",
+        "L’État",
+        "»Über«",
+        "a\u00a0É",
+        "–É",
+        "À l’œuvre",
+        "杏仁豆腐",
+        "…Ö",
+    ],
+)
+def test_honest_text_is_left_alone(text):
+    assert mended(text) == text
+    assert not is_mojibake(text)
+
+
+@pytest.mark.parametrize("text", ["Москва", "København – Århus", "κόσμος", "योग", "don’t", "𝄞"])
+def test_real_words_are_mended(text):
+    assert mended(text.encode().decode("mac_roman")) == text
+
+
+# tables and agreement
+
+
+def made_up(n=60, seed=0):
+    draw = np.random.default_rng(seed)
+    found = []
+    for _ in range(n):
+        said = bool(draw.integers(2))
+        verifiable = bool(draw.integers(3))
+        found.append(
+            response(
+                file=("gt", "knn")[draw.integers(2)],
+                conv_index=int(draw.integers(6)),
+                model_type=("a", "b")[draw.integers(2)],
+                decoding=("x", "y")[draw.integers(2)],
+                response=("yes", "no")[draw.integers(2)],
+                given_correctness=float(draw.integers(5)) / 4 if verifiable else None,
+                hallucination=said if verifiable else None,
+                verifiable=verifiable,
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tables_are_what_loops_say(seed):
+    rows = made_up(seed=seed)
+    found = tables(rows, [(), ("file", "model_type", "decoding")], NO_INTERVALS)
+    assert found[0].rows == len(rows)
+    assert sum(each.rows for each in found[1:]) == len(rows)
+    for each in found:
+        own = [r for r in rows if all(getattr(r, k) == v for k, v in each.group.items())]
+        values = [r.correctness for r in own if r.correctness is not None]
+        said = [r.hallucination for r in own if r.hallucination is not None]
+        expected = {
+            "mean_correctness": sum(values) / len(values) if values else None,
+            "hallucinated_share": sum(said) / len(said) if said else None,
+            "verifiable_share": sum(r.verifiable for r in own) / len(own),
+        }
+        assert each.scores == pytest.approx(expected, rel=1e-12)
+        assert (each.judged, each.hallucinated) == (len(said), sum(said))
+        assert each.intervals == dict.fromkeys(expected)
+
+
+def test_intervals_resample_whole_dialogues():
+    rows = [r for r in made_up() if r.file == "gt"]
+    (found,) = tables(rows, [("file",)], Intervals(resamples=200, seed=3))
+    names = list(dict.fromkeys(r.dialogue for r in rows))
+    scores = []
+    for weights in np.concatenate(list(resamples(len(names), 200, 3))):
+        drawn = [
+            r
+            for name, times in zip(names, weights)
+            for r in rows
+            if r.dialogue == name
+            for _ in range(int(times))
+        ]
+        values = [r.correctness for r in drawn if r.correctness is not None]
+        scores.append(np.mean(values))
+    assert found.intervals["mean_correctness"] == pytest.approx(
+        np.quantile(scores, [0.025, 0.975]), rel=1e-9
+    )
+    assert found.to_dict()["interval"]["mean_correctness"] == list(
+        found.intervals["mean_correctness"]
+    )
+
+
+def test_nothing_judged_is_undefined():
+    nothing = response(given_correctness=None, hallucination=None, verifiable=False)
+    (found,) = tables([nothing, nothing], [()])
+    assert found.to_dict()["mean_correctness"] is None
+    assert found.to_dict()["interval"]["hallucinated_share"] is None
+    assert found.mean_as_given is None
+    assert found.scores["verifiable_share"] == 0
+    assert tables([]) == []
+    assert agreement([]) == []
+
+
+def test_agreement_counts_each_model_and_decoding_once():
+    rows = [
+        response(conv_index=dialogue, model_type=model, hallucination=vote)
+        for dialogue, votes in enumerate([(1, 1), (0, 1), (0, 0), (1,)])
+        for model, vote in zip("ab", map(bool, votes))
+    ]
+    rows.append(rows[0])  # a doubled row is no second judgement
+    found = {each.judgement: each for each in agreement(rows)}
+    assert (found["hallucination"].items, found["hallucination"].judgements) == (3, 6)
+    alpha = krippendorff_alpha([[1, 1], [0, 1], [0, 0]])
+    assert found["hallucination"].scores["krippendorff_alpha"] == alpha
+    low, high = found["hallucination"].intervals["pairwise_agreement"]
+    assert 0 <= low <= 2 / 3 <= high <= 1
+    assert found["verifiable"].scores["krippendorff_alpha"] is None  # all the same
+    assert found["verifiable"].to_dict()["interval"]["krippendorff_alpha"] is None
+
+
+def test_a_ratio_is_pooled_over_units():
+    statistics = sums([[1, 2], [0, 1], [3, 4]], [0, 1, 0])
+    assert statistics.tolist() == [[4, 6], [0, 1]]
+    share = ratio("share")
+    assert share(statistics) == 4 / 7
+    assert share.score(statistics, np.array([[2.0, 0.0], [0.0, 0.0]]))[0] == 2 / 3
+    assert share(np.zeros((2, 2))) is None
+    with pytest.raises(TypeError, match="parts and wholes"):
+        share.statistics(*[np.zeros(1)] * 4)
+    with pytest.raises(ValueError, match="values"):
+        sums([1, 2], [0, 1])
+
+
+def test_the_influence_of_a_ratio_is_its_derivative():
+    draw = np.random.default_rng(1)
+    statistics = np.stack([draw.random(400), 1 + draw.random(400)], axis=1)
+    share = ratio("share")
+    steps = (jackknife(share, statistics) - share(statistics)) * -1
+    assert share.influence(statistics) == pytest.approx(steps, rel=1e-2, abs=1e-9)
+
+
+# datapoints
+
+
+@pytest.mark.parametrize(
+    ("premise", "src"),
+    [
+        (Premise.KNOWLEDGE, "Soup is hot."),
+        (Premise.CONTEXT, "A: Hi\nB: Ho"),
+        (Premise.BOTH, "Soup is hot.\nA: Hi\nB: Ho"),
+    ],
+)
+def test_the_premise_is_chosen(premise, src):
+    known = response(context="A: Hi <br>B: Ho <br>")
+    assert datapoints([known], premise)[0].src == src
+    blank = response(context="A: Hi <br>B: Ho <br>", knowledge="")
+    assert datapoints([blank], premise)[0].src == "A: Hi\nB: Ho"
+
+
+@pytest.mark.parametrize(
+    ("correctness", "hallucination", "truth", "p", "label"),
+    [
+        (0.25, True, Truth.HALLUCINATION, 1.0, Label.HALLUCINATION),
+        (0.25, False, Truth.HALLUCINATION, 0.0, Label.NOT_HALLUCINATION),
+        (0.25, False, Truth.CORRECTNESS, 0.75, Label.HALLUCINATION),
+        (0.5, True, Truth.CORRECTNESS, 0.5, Label.NOT_HALLUCINATION),
+        (3.0, True, Truth.CORRECTNESS, None, None),
+        (None, None, Truth.HALLUCINATION, None, None),
+        (None, None, Truth.CORRECTNESS, None, None),
+    ],
+)
+def test_p_is_chosen(correctness, hallucination, truth, p, label):
+    known = response(given_correctness=correctness, hallucination=hallucination)
+    (point,) = datapoints([known], truth=truth)
+    assert (point.p, point.label, point.model) == (p, label, "GPT2-small")
+    assert bool(judged([known], truth)) == (p is not None)

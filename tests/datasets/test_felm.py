@@ -1,0 +1,573 @@
+"""FELM: reading it with all that is odd about it, its predictions, and its datapoints."""
+
+import gzip
+import json
+import math
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from conftest import DATA, ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core.datapoint import Label, premises
+from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.felm import reader as felm
+from shroom.datasets.felm.predictions import Predictions, check, floors, read_predictions
+from shroom.datasets.felm.reader import DOMAINS, Premise, Segments, datapoints, read
+from shroom.metrics.intervals import NO_INTERVALS, USUAL, estimates
+from shroom.metrics.segment_metrics import scored
+
+REAL = DATA / "felm"
+#: domain: responses, segments, wrong segments, wrong responses
+COUNTS = {
+    "wk": (184, 532, 147, 85),
+    "science": (125, 684, 102, 39),
+    "writing_rec": (136, 1586, 267, 47),
+    "reasoning": (208, 1025, 146, 47),
+    "math": (194, 599, 125, 64),
+}
+
+
+def row(index: int, labels=(True, False), **changed) -> dict:
+    """Return a response in the native form, with a segment for each label."""
+    segments = [f"Segment {number} of {index}." for number in range(len(labels))]
+    return {
+        "index": str(index),
+        "domain": DOMAINS[index % 5],
+        "source": "made up",
+        "prompt": f"Question {index}?",
+        "response": " ".join(segments),
+        "segmented_response": segments,
+        "labels": list(labels),
+        "comment": ["" if label else "no" for label in labels],
+        "type": [None if label else "knowledge_error" for label in labels],
+        "ref": ["https://example.org"],
+        "ref_contents": [f"Passage on {index}."],
+    } | changed
+
+
+def write_lines(path, rows):
+    """Write JSON Lines as the source does: bare NaN, and no escapes beyond ASCII."""
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    path.write_bytes(text.encode())
+    return path
+
+
+def read_rows(folder, rows):
+    return read(write_lines(folder / "all.jsonl", rows))
+
+
+def told(problems):
+    """Return each problem as code, index, key and what was found."""
+    return [(each.code, each.index, each.key, each.found) for each in problems]
+
+
+@pytest.fixture
+def gold(tmp_path):
+    """Three responses of 2, 3 and 1 segments; the second and last segment are wrong."""
+    rows = [row(0, (True, False)), row(1, (True, True, True)), row(2, (False,))]
+    return read_rows(tmp_path, rows)
+
+
+# the reader
+
+
+def test_every_field_is_kept(tmp_path):
+    (record,) = read_rows(tmp_path, [row(3)]).records
+    expected = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in row(3).items()
+    }
+    assert vars(record) == expected | {"other": {}}
+
+
+def test_an_ordinary_file_has_no_problems(gold):
+    assert list(gold.problems) == []
+    assert (gold.rows, gold.dropped, gold.name) == (3, 0, "felm")
+
+
+ODD = {
+    "nan": (row(0, response=math.nan), "value-finite", "response", "NaN"),
+    "no text": (row(0, response=7), "row-odd", "response", "7"),
+    "no source": (row(0, source=None), "row-odd", "source", "null"),
+    "domain": (row(0, domain="law"), "row-odd", "domain", '"law"'),
+    "domain of a strange kind": (row(0, domain=["wk"]), "row-odd", "domain", '["wk"]'),
+    "type": (row(0, type=""), "row-odd", "type", '""'),
+    "type of a number": (row(0, type=5), "row-odd", "type", "5"),
+    "types": (row(0, type=[None]), "row-odd", "type", "1"),
+    "a type too many": (
+        row(0, (True, True), type=[None, "fooled"]),
+        "row-odd",
+        "type",
+        "one that is factual",
+    ),
+    "a type too few": (row(0, type=[None, None]), "row-odd", "type", "none"),
+    "comments": (row(0, comment=["one"]), "row-odd", "comment", "1"),
+    "passages": (row(0, ref_contents=[]), "row-odd", "ref_contents", "another number of them"),
+    "refs": (row(0, ref=[1]), "row-odd", "ref", "[1]"),
+    "empty segment": (
+        row(0, segmented_response=["A.", " "]),
+        "row-odd",
+        "segmented_response[1]",
+        '" "',
+    ),
+    "end of a line": (
+        row(0, ref_contents=["one\x85two"]),
+        "row-odd",
+        "ref_contents",
+        "U+0085, which some readers take for the end of a line",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_what_is_odd_is_told_with_its_place_and_kept(tmp_path, case):
+    odd, code, key, found = ODD[case]
+    collection = read_rows(tmp_path, [row(5), odd])
+    assert (len(collection.records), collection.dropped) == (2, 0)
+    assert (code, 1, key, found) in told(collection.problems)
+    assert collection.problems.errors == 0
+    if case not in ("type", "refs"):  # which leave another field without its partner
+        assert collection.problems.warnings == 1
+    assert len(datapoints(collection.records)) == 4
+
+
+def test_an_empty_text_for_a_list_is_told_once_with_its_count(tmp_path):
+    changed = {"type": "", "ref": [], "ref_contents": ""}
+    collection = read_rows(tmp_path, [row(i, (True,), **changed) for i in range(30)])
+    assert told(collection.problems) == [
+        ("row-odd", 0, "type", '"" here and in 29 more'),
+        ("row-odd", 0, "ref_contents", '"" here and in 29 more'),
+    ]
+    assert {(record.type, record.ref_contents) for record in collection.records} == {((), ())}
+
+
+def test_a_bare_nan_is_no_answer(tmp_path):
+    collection = read_rows(tmp_path, [row(0, response=math.nan)])
+    assert collection.records[0].response is None
+    assert len(collection.records[0].segmented_response) == 2
+
+
+def test_a_line_ends_with_a_line_feed_alone(tmp_path):
+    text = "one\x85two\u2028three"
+    collection = read_rows(tmp_path, [row(0, prompt=text), row(1)])
+    assert [record.prompt for record in collection.records] == [text, "Question 1?"]
+
+
+def test_a_doubled_row_is_told_and_kept(tmp_path):
+    again = {key: row(0)[key] for key in ("prompt", "segmented_response")}
+    collection = read_rows(tmp_path, [row(0), row(1, domain="math", **again)])
+    (problem,) = collection.problems
+    assert (problem.code, problem.index) == ("row-doubled", 1)
+    assert "item 0" in problem.found
+    assert len(collection.records) == 2
+
+
+UNUSABLE = {
+    "index": {"index": None},
+    "index of truth": {"index": True},
+    "prompt": {"prompt": math.nan},
+    "labels": {"labels": ["true", "false"]},
+    "labels of numbers": {"labels": [1, 0]},
+    "too few labels": {"labels": [True]},
+    "no labels": {"labels": None},
+    "no segments": {"labels": [], "segmented_response": []},
+    "segments": {"segmented_response": "Segment."},
+    "segments of numbers": {"segmented_response": [1, 2]},
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_what_cannot_be_used_is_dropped_and_told(tmp_path, case):
+    collection = read_rows(tmp_path, [row(0) | UNUSABLE[case], row(1)])
+    assert (len(collection.records), collection.dropped, collection.rows) == (1, 1, 2)
+    (problem,) = collection.problems
+    assert (problem.code, problem.index) == ("row-dropped", 0)
+    assert problem.key in UNUSABLE[case]
+
+
+@pytest.mark.parametrize(
+    ("lines", "codes"),
+    [
+        ([json.dumps(row(0)), json.dumps(row(0, prompt="Other?"))], {"id-doubled"}),
+        ([json.dumps(row(0)), "{"], {"not-json"}),
+        ([json.dumps([row(0)])], {"not-json"}),
+        (['{"hyp": "a", "label": "Hallucination"}'], {"key-missing"}),
+        ([""], {"empty"}),
+    ],
+    ids=["index twice", "broken line", "list in a line", "another form", "empty"],
+)
+def test_a_file_of_another_form_is_refused(tmp_path, lines, codes):
+    path = tmp_path / "all.jsonl"
+    path.write_text("\n".join(lines))
+    with pytest.raises(InvalidInput) as raised:
+        read(path)
+    assert raised.value.problems.codes == codes
+
+
+def test_a_file_a_folder_a_zip_and_gzip_hold_the_same(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    file = write_lines(folder / "all.jsonl", [row(0), row(1)])
+    packed = tmp_path / "all.jsonl.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(file, "all.jsonl")
+    listed = tmp_path / "all.json"
+    listed.write_text(json.dumps([row(0), row(1)]))
+    for path in (folder, packed, tmp_path / "all.zip", listed):
+        assert read(path).records == read(file).records, path
+
+
+def test_several_files_are_one_collection(tmp_path):
+    one = write_lines(tmp_path / "one.jsonl", [row(0)])
+    two = write_lines(tmp_path / "two.jsonl", [row(1)])
+    collection = read(one, two)
+    assert [record.index for record in collection.records] == ["0", "1"]
+    assert collection.files == (str(one), str(two))
+    with pytest.raises(InvalidInput, match=r"one\.jsonl \[id-doubled\]"):
+        read(one, write_lines(two, [row(0)]))
+
+
+# datapoints
+
+
+def test_a_segment_is_a_datapoint_and_p_is_turned_round(gold):
+    points = datapoints(gold.records)
+    assert [point.p for point in points] == [0, 1, 0, 0, 0, 1]
+    assert points[1].label is Label.HALLUCINATION
+    assert points[1].hyp == "Segment 1 of 0."
+    assert premises(points[1]) == ("Question 0?\n\nPassage on 0.",)
+    assert premises(datapoints(gold.records, Premise.PROMPT)[1]) == ("Question 0?",)
+    assert Segments.of(gold.records).wrong.tolist() == [point.p == 1 for point in points]
+
+
+def test_without_passages_the_prompt_stands_alone(tmp_path):
+    records = read_rows(tmp_path, [row(0, ref=[], ref_contents="")]).records
+    assert premises(datapoints(records)[0]) == ("Question 0?",)
+
+
+# predictions
+
+
+def lines_for(gold, **changed):
+    """Return right predictions for all responses, by labels and p, with changes to the second."""
+    rows = [
+        {
+            "index": record.index,
+            "labels": list(record.labels),
+            "p": [1.0 - x for x in record.labels],
+        }
+        for record in gold.records
+    ]
+    rows[1] = {key: value for key, value in (rows[1] | changed).items() if value is not ...}
+    return rows
+
+
+def checked(folder, gold, rows):
+    problems = Problems()
+    return check(write_lines(folder / "said.jsonl", rows), gold, problems), problems
+
+
+def test_labels_and_p_are_read_in_the_order_of_the_gold(tmp_path, gold):
+    found, problems = checked(tmp_path, gold, lines_for(gold)[::-1])
+    assert list(problems) == []
+    assert found.wrong.tolist() == [False, True, False, False, False, True]
+    assert found.p.tolist() == [0, 1, 0, 0, 0, 1]
+
+
+def test_labels_alone_have_no_p(tmp_path, gold):
+    rows = [{"index": each["index"], "labels": each["labels"]} for each in lines_for(gold)]
+    found, problems = checked(tmp_path, gold, rows)
+    assert (found.p, list(problems)) == (None, [])
+
+
+def test_p_alone_is_cut_above_one_half(tmp_path, gold):
+    rows = [{"index": int(each["index"]), "p": each["p"]} for each in lines_for(gold)]
+    rows[1]["p"] = [0.5, 0.51, 1]
+    found, problems = checked(tmp_path, gold, rows)
+    assert found.wrong.tolist() == [False, True, False, True, True, True]
+    assert list(problems) == []
+
+
+def test_given_labels_are_kept_whatever_p_says(tmp_path, gold):
+    found, problems = checked(tmp_path, gold, lines_for(gold, p=[0.9, 0.5, 0.1]))
+    assert not found.wrong[2:5].any()
+    (problem,) = problems
+    assert (problem.code, problem.index, problem.id, problem.key) == ("label-p", 1, "1", "p[0]")
+
+
+MISSING = ("ids-missing", None, "index")
+WRONG = {
+    "missing index": ({"index": ...}, {("key-missing", 1, None), MISSING}),
+    "unknown": ({"index": "99"}, {("id-unknown", 1, "index"), MISSING}),
+    "index of a list": ({"index": [1]}, {("id-unknown", 1, "index"), MISSING}),
+    "index of truth": ({"index": True}, {("id-unknown", 1, "index"), MISSING}),
+    "doubled": (
+        {"index": "0"},
+        {
+            ("id-doubled", 1, "index"),
+            MISSING,
+            ("count", 1, "labels"),
+            ("count", 1, "p"),
+        },
+    ),
+    "short": ({"labels": [True]}, {("count", 1, "labels")}),
+    "long p": ({"p": [0] * 4}, {("count", 1, "p")}),
+    "strings": ({"labels": ["true", True, True]}, {("label-value", 1, "labels[0]")}),
+    "numbers": (
+        {"labels": [True, 1, None]},
+        {
+            ("label-value", 1, "labels[1]"),
+            ("label-value", 1, "labels[2]"),
+        },
+    ),
+    "no list": ({"labels": True}, {("label-value", 1, "labels")}),
+    "p no list": ({"p": 0.5}, {("p-number", 1, "p")}),
+    "p strings": ({"p": [0, "0.5", True]}, {("p-number", 1, "p[1]"), ("p-number", 1, "p[2]")}),
+    "p nan": ({"p": [math.nan, 0, math.inf]}, {("p-finite", 1, "p[0]"), ("p-finite", 1, "p[2]")}),
+    "p range": ({"p": [0, -0.1, 2]}, {("p-range", 1, "p[1]"), ("p-range", 1, "p[2]")}),
+    "p huge": ({"p": [0, 0, 10**400]}, {("p-range", 1, "p[2]")}),
+    "labels missing": ({"labels": ...}, {("key-missing", 1, None)}),
+    "p missing": ({"p": ...}, {("key-missing", 1, None)}),
+    "both missing": ({"p": ..., "labels": ...}, {("key-missing", 1, None)}),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_told_with_its_place(tmp_path, gold, case):
+    changed, expected = WRONG[case]
+    found, problems = checked(tmp_path, gold, lines_for(gold, **changed))
+    errors = {(e.code, e.index, e.key) for e in problems if e.severity == "error"}
+    assert (found, errors) == (None, expected)
+    with pytest.raises(InvalidInput):
+        read_predictions(tmp_path / "said.jsonl", gold)
+
+
+def test_all_problems_are_told_at_once(tmp_path, gold):
+    rows = lines_for(gold, labels=[True, "x", True], p=[0, 2, math.nan])
+    rows = [*rows[1:], {"index": "2", "labels": [True], "p": [0.0]}, {"index": "5"}, 7]
+    _, problems = checked(tmp_path, gold, rows)
+    assert {(e.code, e.index) for e in problems if e.severity == "error"} == {
+        ("label-value", 0),
+        ("p-range", 0),
+        ("p-finite", 0),
+        ("id-doubled", 2),
+        ("id-unknown", 3),
+        ("key-missing", 3),
+        ("item-object", 4),
+        ("ids-missing", None),
+    }
+
+
+def test_neither_labels_nor_p(tmp_path, gold):
+    _, problems = checked(tmp_path, gold, [{"index": str(i), "label": [True]} for i in range(3)])
+    assert problems.count("key-missing") == 3
+    assert problems.count("key-unknown") == 1
+
+
+def test_native_keys_may_stay(tmp_path, gold):
+    rows = [row(int(each["index"])) | each for each in lines_for(gold)]
+    found, problems = checked(tmp_path, gold, rows)
+    assert found is not None
+    assert list(problems) == []
+
+
+def test_constants_are_told(tmp_path, gold):
+    rows = [{"index": each["index"], "p": [0.3] * len(each["p"])} for each in lines_for(gold)]
+    _, problems = checked(tmp_path, gold, rows)
+    assert problems.codes == {"label-constant", "p-constant"}
+
+
+@pytest.mark.parametrize("column", ["labels", "p"])
+def test_the_wrong_polarity_is_told(tmp_path, column):
+    gold = read_rows(tmp_path, [row(i, (True, False, True)) for i in range(20)])
+    turned = {"labels": [False, True, False], "p": [0.9, 0.1, 0.8]}[column]
+    _, problems = checked(tmp_path, gold, [{"index": str(i), column: turned} for i in range(20)])
+    (problem,) = problems
+    assert (problem.code, problem.key) == ("p-inverted", column)
+
+
+@pytest.mark.parametrize("said", [[True, False, True], [True, True, False]])
+def test_the_right_polarity_is_not_told(tmp_path, said):
+    """Nor are predictions that run against the gold on a few responses, as chance has it."""
+    gold = read_rows(tmp_path, [row(i, (True, False, True)) for i in range(20)])
+    rows = [{"index": str(i), "labels": [True, False, True]} for i in range(20)]
+    for each in rows[:5]:
+        each["labels"] = said
+    assert "p-inverted" not in checked(tmp_path, gold, rows)[1].codes
+
+
+def test_a_folder_may_hold_the_rows_in_parts(tmp_path, gold):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    rows = lines_for(gold)
+    write_lines(folder / "a.jsonl", rows[:1])
+    write_lines(folder / "b.jsonl", rows[1:])
+    assert read_predictions(folder, gold).wrong.tolist() == [False, True, False, False, False, True]
+    write_lines(folder / "b.jsonl", [{"index": "1", "labels": [True] * 3}, rows[2]])
+    with pytest.raises(InvalidInput, match=r"b\.jsonl: item 0 \(id 1\): .*\[key-missing\]"):
+        read_predictions(folder, gold)
+
+
+def test_no_file_and_no_gold(tmp_path, gold):
+    with pytest.raises(InvalidInput, match="file-unreadable") as raised:
+        read_predictions(tmp_path / "none.jsonl", gold)
+    assert raised.value.problems.codes == {"file-unreadable"}
+    said = write_lines(tmp_path / "said.jsonl", lines_for(gold))
+    nothing = read_rows(tmp_path, [row(0, labels=(), segmented_response=[])])
+    with pytest.raises(InvalidInput, match="gold-unlabelled"):
+        read_predictions(said, nothing)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=6,
+)
+
+
+@given(
+    st.lists(st.fixed_dictionaries({}, optional={"index": JSON, "labels": JSON, "p": JSON}) | JSON)
+)
+def test_no_predictions_can_break_the_reader(tmp_path_factory, rows):
+    folder = tmp_path_factory.getbasetemp()
+    gold = read_rows(folder, [row(0)])
+    path = folder / "said.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    problems = Problems()
+    found = check(path, gold, problems)
+    assert (found is None) == bool(problems.errors)
+    assert list(problems.lines()) or found is not None
+
+
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(row(0), JSON)))
+def test_no_row_can_break_the_reader(tmp_path_factory, changed):
+    path = tmp_path_factory.getbasetemp() / "all.jsonl"
+    path.write_text(json.dumps(row(0)) + "\n" + json.dumps(row(1) | changed) + "\n")
+    try:
+        collection = read(path)
+    except InvalidInput as error:
+        assert error.problems.codes == {"id-doubled"}  # noqa: PT017
+    else:
+        assert collection.rows == 2
+        assert len(datapoints(collection.records)) == len(Segments.of(collection.records).wrong)
+
+
+def test_predictions_are_written_as_they_are_read(tmp_path, gold):
+    p = np.array([0.1, 0.9, 0.25, 0.5, 0.75, 1.0])
+    path = write_lines(tmp_path / "said.jsonl", Predictions(p > 0.5, p).rows(gold.records))
+    found = read_predictions(path, gold)
+    np.testing.assert_array_equal(found.p, p)
+    np.testing.assert_array_equal(found.wrong, p > 0.5)
+
+
+# the real file
+
+
+@pytest.fixture(scope="module")
+def real():
+    return read(REAL / "all.jsonl")
+
+
+@pytest.mark.real
+def test_the_real_counts(real):
+    segments = Segments.of(real.records)
+    assert (real.rows, len(real.records), real.dropped) == (847, 847, 0)
+    assert (len(segments.wrong), segments.wrong.sum()) == (4426, 787)
+    wrong = np.array([not all(record.labels) for record in real.records])
+    found = {}
+    for domain in DOMAINS:
+        mask = segments.domain == domain
+        own = mask[segments.response]
+        found[domain] = (mask.sum(), own.sum(), segments.wrong[own].sum(), wrong[mask].sum())
+    assert found == COUNTS
+    assert wrong.sum() == 282
+
+
+@pytest.mark.real
+def test_every_trap_of_the_real_file_is_told_once(real):
+    assert real.problems.errors == 0
+    assert [each[:3] for each in told(real.problems)] == [
+        ("value-finite", 350, "response"),
+        ("value-finite", 548, "response"),
+        ("row-doubled", 422, None),
+        ("row-doubled", 462, None),
+        ("row-doubled", 527, None),
+        ("row-odd", 780, "segmented_response[1]"),
+        ("row-odd", 783, "segmented_response[6]"),
+        ("row-odd", 785, "segmented_response[2]"),
+        ("row-odd", 804, "segmented_response[2]"),
+        ("row-odd", 805, "ref_contents"),  # U+0085
+        ("row-odd", 0, "ref_contents"),  # "" in 517
+        ("row-odd", 84, "type"),  # wrong, and no kind of error: 12
+        ("row-odd", 194, "type"),  # "" in 208
+        ("row-odd", 194, "ref"),  # "" in 208
+        ("row-odd", 403, "ref_contents"),  # fewer than ref in 38
+        ("row-odd", 538, "type"),  # a kind of error, and factual
+    ]
+    more = {each.found.split()[-2] for each in real.problems if each.found.endswith("more")}
+    assert more == {"516", "11", "207", "37"}
+
+
+@pytest.mark.real
+def test_the_real_datapoints(real):
+    points = datapoints(real.records)
+    assert len(points) == 4426
+    assert sum(point.p for point in points) == 787
+    assert sum(not point.hyp for point in points) == 4
+    longer = [a.src != b.src for a, b in zip(points, datapoints(real.records, Premise.PROMPT))]
+    assert 0 < sum(longer) < len(points)
+
+
+@pytest.mark.real
+def test_the_real_floors(real):
+    segments = Segments.of(real.records)
+    found = {}
+    for name, floor in floors(len(segments.wrong)).items():
+        columns = scored(floor.wrong, segments.wrong, segments.response, len(real.records), floor.p)
+        found[name], _ = estimates(columns, NO_INTERVALS)
+    every, nothing = found["flag everything"], found["flag nothing"]
+    assert every["segment_f1"] == pytest.approx(2 * 787 / (4426 + 787), abs=1e-15)
+    assert every["response_f1"] == pytest.approx(2 * 282 / (847 + 282), abs=1e-15)
+    assert every["segment_balanced_accuracy"] == nothing["segment_balanced_accuracy"] == 0.5
+    assert (nothing["segment_f1"], nothing["segment_precision"]) == (0, None)
+
+
+@pytest.mark.real
+def test_intervals_of_real_responses_are_wide(real):
+    """With whole responses drawn, F1 of flag-everything is far less sure than its share says."""
+    segments = Segments.of(real.records)
+    every = np.ones(len(segments.wrong), bool)
+    own = scored(every, segments.wrong, segments.response, len(real.records))[:1]
+    alone = scored(every, segments.wrong, np.arange(len(every)), len(every))[:1]
+    together, apart = (estimates(each, USUAL)[1]["segment_f1"] for each in (own, alone))
+    assert np.ptp(together) > 1.5 * np.ptp(apart)
+
+
+@pytest.mark.real
+def test_the_page_shows_what_its_example_prints(monkeypatch, capsys):
+    page = (ROOT / "docs" / "felm.md").read_text(encoding="utf-8")
+    code, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()
+    monkeypatch.chdir(DATA)
+    exec(compile(code, "felm.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out == printed
+
+
+@pytest.mark.real
+def test_the_page_has_the_real_counts():
+    page = (ROOT / "docs" / "felm.md").read_text(encoding="utf-8")
+    for domain, counts in COUNTS.items():
+        line = next(line for line in page.splitlines() if line.startswith(f"| `{domain}`"))
+        assert line.endswith(f"| {' | '.join(map(str, counts))} |")
+
+
+def test_what_the_module_says_of_the_data():
+    assert felm.NAME == "felm"
+    assert felm.DATA_SET.licence == "CC BY-NC-SA 4.0"
+    assert "2023" in felm.DATA_SET.source
+    assert felm.DATA_SET.about

@@ -1,0 +1,493 @@
+"""Mu-SHROOM: what is read, what is reported, what is aligned, and the figures of the real files."""
+
+import gzip
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core.datapoint import Label, Reference, Task, premises
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.datasets.mushroom2025 import reader as mushroom2025
+from shroom.datasets.mushroom2025.predictions import align, marks
+from shroom.datasets.mushroom2025.reader import (
+    HardSpan,
+    Record,
+    SoftSpan,
+    datapoints,
+    read,
+    share_marked,
+)
+from shroom.datasets.mushroom2025.records import hard_of, soft_of
+from shroom.metrics.span_metrics import FLOORS, Marks, scored
+
+TEXT = "The cat sat on the mat."  # 23 characters
+
+
+def row(number=1, **fields):
+    given = {
+        "id": f"val-en-{number}",
+        "lang": "EN",
+        "model_input": f"Where was cat {number}?",
+        "model_output_text": TEXT,
+        "model_id": "made/up",
+        "soft_labels": [{"start": 4, "prob": 1.0, "end": 7}, {"start": 7, "prob": 0.4, "end": 11}],
+        "hard_labels": [[4, 7]],
+        "model_output_tokens": ["The", "Ġcat"],
+        "model_output_logits": [0.5, 1.5],
+        "wikipedia_url": "https://example.org/cat",
+        "annotations": {"annotator_1": [[4, 7]], "annotator_2": [[4, 11]]},
+        **fields,
+    }
+    return {key: value for key, value in given.items() if value != "absent"}
+
+
+def write(path, rows):
+    lines = [line if isinstance(line, str) else json.dumps(line) for line in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    def make(gold, predictions):
+        return write(tmp_path / "gold.jsonl", gold), write(tmp_path / "pred.jsonl", predictions)
+
+    return make
+
+
+def odd(collection):
+    """Return where each warning is."""
+    return [(p.code, p.index, p.key) for p in collection.problems]
+
+
+# records
+
+
+def test_a_record_has_every_field(tmp_path):
+    collection = read(write(tmp_path / "a.jsonl", [row()]))
+    assert collection.records == [
+        Record(
+            id="val-en-1",
+            lang="EN",
+            model_input="Where was cat 1?",
+            model_output_text=TEXT,
+            model_id="made/up",
+            soft_labels=(SoftSpan(4, 7, 1.0), SoftSpan(7, 11, 0.4)),
+            hard_labels=(HardSpan(4, 7),),
+            model_output_tokens=("The", "Ġcat"),
+            model_output_logits=(0.5, 1.5),
+            wikipedia_url="https://example.org/cat",
+            annotations={"annotator_1": (HardSpan(4, 7),), "annotator_2": (HardSpan(4, 11),)},
+            other={},
+        )
+    ]
+    assert (collection.name, collection.rows, odd(collection)) == ("mushroom2025", 1, [])
+
+
+def test_files_folders_zips_and_gzip_read_alike(tmp_path):
+    (tmp_path / "folder").mkdir()
+    one = write(tmp_path / "folder" / "a.jsonl", [row(), row(2)])
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(one.read_bytes()))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.write(one, "inner/a.jsonl")
+    expected = read(one).records
+    for source in (tmp_path / "folder", packed, tmp_path / "a.zip"):
+        assert read(source).records == expected
+
+
+def test_the_hubs_form_of_annotations(tmp_path):
+    listed = [{"annotator_id": "annotator_1", "labels": [[4, 7]]}]
+    (record,) = read(write(tmp_path / "a.jsonl", [row(annotations=listed)])).records
+    assert record.annotations == {"annotator_1": (HardSpan(4, 7),)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"id": "absent"}, ("row-odd", 0, "id")),
+        ({"id": 7}, ("row-odd", 0, "id")),
+        ({"lang": "en"}, ("row-odd", 0, "lang")),
+        ({"split": "val"}, ("row-odd", 0, "split")),
+        ({"model_output_text": "", "soft_labels": [], "hard_labels": [], "annotations": {}},
+         ("row-odd", 0, "model_output_text")),
+        ({"model_output_text": float("nan"), "soft_labels": [], "hard_labels": [],
+          "annotations": {}}, ("value-finite", 0, "model_output_text")),
+        ({"model_input": 3}, ("row-odd", 0, "model_input")),
+        ({"model_output_logits": [0.5]}, ("row-odd", 0, "model_output_logits")),
+        ({"model_output_tokens": 5, "model_output_logits": []}, ("row-odd", 0,
+         "model_output_tokens")),
+        ({"hard_labels": [[5, 5]]}, ("row-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": [[4, 7], [9, 8]]}, ("row-odd", 0, "hard_labels[1]")),
+        ({"hard_labels": [[20, 24]]}, ("row-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": [[-1, 3]]}, ("row-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": [[1, 3, 5]]}, ("row-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": [["1", "3"]]}, ("row-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": [[True, 3]]}, ("row-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": [[0, 10**30]]}, ("row-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": "4-7"}, ("row-odd", 0, "hard_labels")),
+        ({"soft_labels": [{"start": 1, "end": 30, "prob": 0.5}]}, ("row-odd", 0, "soft_labels[0]")),
+        ({"soft_labels": [{"start": 1, "end": 3}]}, ("row-odd", 0, "soft_labels[0]")),
+        ({"soft_labels": [{"start": 1, "end": 3, "prob": 1.5}]},
+         ("row-odd", 0, "soft_labels[0].prob")),
+        ({"soft_labels": [{"start": 1, "end": 3, "prob": float("nan")}]},
+         ("row-odd", 0, "soft_labels[0].prob")),
+        ({"soft_labels": [{"start": 1, "end": 3, "prob": 10**400}]},
+         ("row-odd", 0, "soft_labels[0].prob")),
+        ({"soft_labels": [{"start": 1, "end": 5, "prob": 0.1}, {"start": 4, "end": 6, "prob": 1}]},
+         ("row-odd", 0, "soft_labels")),
+        ({"annotations": {"a": [[2, 2]]}}, ("row-odd", 0, "annotations.a[0]")),
+        ({"annotations": {"a": [[2, 99]]}}, ("row-odd", 0, "annotations.a[0]")),
+        ({"annotations": 5}, ("row-odd", 0, "annotations")),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_odd_is_reported_once_at_its_place_and_kept(tmp_path, fields, expected):
+    collection = read(write(tmp_path / "a.jsonl", [row(**fields)]))
+    assert odd(collection) == [expected]
+    assert (len(collection.records), collection.dropped) == (1, 0)
+    datapoints(collection.records)
+
+
+@pytest.mark.parametrize(
+    "line", ["5", "[]", row(model_output_text="absent"), row(model_output_text=[1])], ids=str
+)
+def test_rows_that_cannot_be_used_are_counted_and_told(tmp_path, line):
+    collection = read(write(tmp_path / "a.jsonl", [row(), line, row(2)]))
+    assert (len(collection.records), collection.dropped, collection.rows) == (2, 1, 3)
+    assert [(p.code, p.index) for p in collection.problems] == [("row-dropped", 1)]
+
+
+def test_what_all_rows_of_a_file_share_is_reported_once(tmp_path):
+    rows = [row(i, id="absent", lang="en", extra=1) for i in range(30)]
+    collection = read(write(tmp_path / "a.jsonl", rows))
+    assert {record.lang for record in collection.records} == {"EN"}
+    assert [(p.key, p.index) for p in collection.problems] == [
+        ("id", 0), ("lang", 0), ("extra", 0)
+    ]  # fmt: skip
+    assert "29 more of 30 rows" in str(next(iter(collection.problems)))
+    assert collection.records[3].other == {"lang": "en", "extra": 1}
+
+
+def test_the_same_answer_again_is_kept_and_told(tmp_path):
+    again = row(3, model_input=row()["model_input"])
+    collection = read(write(tmp_path / "a.jsonl", [row(), row(2), again]))
+    assert len(collection.records) == 3
+    assert odd(collection) == [("row-doubled", 2, None)]
+
+
+def test_doubled_ids_are_errors_across_files_too(tmp_path):
+    a, b = (write(tmp_path / name, [row()]) for name in ("a.jsonl", "b.jsonl"))
+    with pytest.raises(InvalidInput, match="id-doubled"):
+        read(a, b)
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"id": "a"'])
+def test_files_that_cannot_be_read(tmp_path, content):
+    path = tmp_path / "a.jsonl"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InvalidInput):
+        read(path)
+    with pytest.raises(InvalidInput, match="file-unreadable"):
+        read(tmp_path / "none.jsonl")
+
+
+def test_a_line_separator_within_a_string_ends_no_line(tmp_path):
+    text = "one\u0085two\u2028three 🐈 and more."
+    line = json.dumps(row(model_output_text=text), ensure_ascii=False)
+    (record,) = read(write(tmp_path / "a.jsonl", [line])).records
+    assert record.model_output_text[14] == "🐈"  # one place, as the organisers count
+
+
+@pytest.mark.parametrize("spans", ["4-7", [4, 7], [[4, 7], [9]], [[4, 7], ["8", "9"]], [[-4, 7]]])
+def test_labels_that_are_malformed_in_part_are_not_told_at_all(tmp_path, spans):
+    rows = [
+        row(1, hard_labels=spans),
+        row(2, hard_labels=spans, soft_labels=[{"start": 4, "end": 7, "prob": "1"}]),
+        row(3, hard_labels=[], annotations={"one": spans, "two": [[4, 7]]}),
+    ]
+    path = write(tmp_path / "a.jsonl", rows)
+    records = read(path).records
+    assert [record.hard_labels for record in records] == [None, None, ()]
+    assert [record.is_labelled for record in records] == [True, False, True]
+    assert records[0].hard == (HardSpan(4, 7),)  # by the soft ones
+    assert [point.p for point in datapoints(records)] == [3 / 23, None, 0.0]
+    assert records[2].annotations == {"two": (HardSpan(4, 7),)}
+    assert [json.loads(line) for line in mushroom2025.write(records).splitlines()] == rows
+
+
+# labels made of each other
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard"),
+    [
+        ([], []),
+        ([(0, 4, 0.5)], []),
+        ([(0, 4, 0.51)], [(0, 4)]),
+        ([(4, 6, 0.6), (0, 4, 1.0)], [(0, 6)]),
+        ([(0, 4, 1.0), (5, 6, 0.9)], [(0, 4), (5, 6)]),
+        ([(0, 9, 0.9), (3, 5, 0.1)], [(0, 9)]),  # a span counts whatever lies over it
+        ([(0, 4, 0.9), (2, 6, 0.8)], [(0, 6)]),
+        ([(3, 3, 0.9)], []),
+    ],
+)
+def test_hard_labels_of_soft_ones(soft, hard):
+    assert hard_of([SoftSpan(*span) for span in soft]) == tuple(HardSpan(*span) for span in hard)
+
+
+def test_missing_labels_are_made_of_the_others():
+    soft, hard = (SoftSpan(0, 2, 0.9),), (HardSpan(3, 5),)
+    assert Record("a", "EN", "", TEXT, soft_labels=soft).hard == (HardSpan(0, 2),)
+    assert Record("a", "EN", "", TEXT, hard_labels=hard).soft == (SoftSpan(3, 5, 1.0),)
+    both = Record("a", "EN", "", TEXT, soft_labels=soft, hard_labels=hard)
+    assert (both.soft, both.hard) == (soft, hard)
+    assert Record("a", "EN", "", TEXT, soft_labels=soft, hard_labels=()).hard == ()
+
+
+# datapoints
+
+
+def test_datapoints():
+    record = Record("val-en-1", "EN", "Where?", TEXT, "made/up", hard_labels=(HardSpan(0, 12),))
+    (point,) = datapoints([record])
+    assert (point.src, point.hyp, point.tgt, point.model) == ("Where?", TEXT, "", "made/up")
+    assert (point.task, point.ref, premises(point)) == (Task.TS, Reference.SRC, ("Where?",))
+    assert (point.p, point.label, point.id) == (12 / 23, Label.HALLUCINATION, None)
+    (point,) = datapoints([Record("val-en-1", "EN", "Where?", TEXT)])
+    assert (point.p, point.label) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "spans", "share"),
+    [
+        (TEXT, [], 0.0),
+        (TEXT, [(0, 23)], 1.0),
+        (TEXT, [(0, 10), (5, 10), (10, 12)], 12 / 23),
+        (TEXT, [(22, 40)], 1 / 23),
+        (TEXT, [(30, 40)], 0.0),
+        ("", [], 0.0),
+        ("", [(0, 3)], 0.0),
+    ],
+)
+def test_share_and_any(text, spans, share):
+    record = Record("a", "EN", "Q", text, hard_labels=tuple(HardSpan(*span) for span in spans))
+    assert share_marked(record) == share
+    (point,) = datapoints([record], p="any")
+    assert point.p == float(share > 0)
+    assert (point.label is Label.HALLUCINATION) == (share > 0)
+
+
+def test_an_unknown_choice_of_p():
+    with pytest.raises(ShroomError, match="share or any"):
+        datapoints([], p="most")
+
+
+# predictions
+
+
+def test_predictions_are_aligned_by_id(files):
+    gold, predicted = files(
+        [row(1), row(2, hard_labels=[], soft_labels=[])],
+        [{"id": "val-en-2", "hard_labels": [[0, 3]]}, {"id": "val-en-1", "hard_labels": [[4, 7]]}],
+    )
+    aligned = align(read(gold), predicted)
+    assert [record.id for record in aligned.records] == ["val-en-1", "val-en-2"]
+    metrics = {m.name: v[:, 0].tolist() for m, v in scored(aligned.predicted, aligned.gold)}
+    assert metrics["iou"] == [1.0, 0.0]
+    assert metrics["rho"][1] == 0.0
+
+
+def test_missing_kinds_of_labels_are_made_of_the_others(files):
+    soft = [{"start": 4, "end": 7, "prob": 0.8}, {"start": 7, "end": 11, "prob": 0.3}]
+    rows = [
+        {"id": "val-en-1", "soft_labels": soft},
+        {"id": "val-en-2", "hard_labels": [[4, 7]]},
+        {"id": "val-en-3", "soft_labels": soft, "hard_labels": None},
+        {"id": "val-en-4", "soft_labels": soft, "hard_labels": []},
+    ]
+    gold, predicted = files([row(i) for i in range(1, 5)], rows)
+    aligned = align(read(gold), predicted)
+    values = {m.name: v[:, 0].tolist() for m, v in scored(aligned.predicted, aligned.gold)}
+    assert values["iou"] == [1.0, 1.0, 1.0, 0.0]
+    assert values["rho"] == pytest.approx([1.0, values["rho"][1], 1.0, 1.0])
+    assert values["rho"][1] < 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "key"),
+    [
+        ({"hard_labels": "absent"}, "key-missing", None),
+        ({"hard_labels": None}, "key-missing", None),
+        ({"id": "absent"}, "id-missing", "id"),
+        ({"id": 1}, "id-missing", "id"),
+        ({"id": "val-en-2"}, "id-doubled", "id"),
+        ({"id": "val-en-9"}, "id-unknown", "id"),
+        ({"hard_labels": "4-7"}, "span-value", "hard_labels"),
+        ({"hard_labels": [4]}, "span-value", "hard_labels[0]"),
+        ({"hard_labels": [[4.0, 7.0]]}, "span-value", "hard_labels[0]"),
+        ({"hard_labels": [[-4, 7]]}, "span-value", "hard_labels[0]"),
+        ({"hard_labels": [[0, 10**40]]}, "span-value", "hard_labels[0]"),
+        ({"soft_labels": {}}, "span-value", "soft_labels"),
+        ({"soft_labels": [[4, 7]]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 7}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 24, "prob": 1}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 7, "prob": "1"}]}, "p-number", "soft_labels[0].prob"),
+        ({"soft_labels": [{"start": 4, "end": 7, "prob": None}]}, "p-number",
+         "soft_labels[0].prob"),
+        ({"soft_labels": [{"start": 4, "end": 7, "prob": float("nan")}]}, "p-finite",
+         "soft_labels[0].prob"),
+        ({"soft_labels": [{"start": 4, "end": 7, "prob": 1.01}]}, "p-range",
+         "soft_labels[0].prob"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_errors_of_predictions_have_code_and_place(files, fields, code, key):
+    first = {"id": "val-en-1", "hard_labels": [[4, 7]], **fields}
+    first = {name: value for name, value in first.items() if value != "absent"}
+    gold, predicted = files([row(), row(2)], [{"id": "val-en-2", "hard_labels": []}, first])
+    problems = Problems()
+    with pytest.raises(InvalidInput):
+        align(read(gold), predicted, problems=problems)
+    assert [(p.index, p.key) for p in problems if p.code == code] == [(1, key)]
+    # An id that is not there, or not usable, leaves the gold's row without a prediction.
+    rest = {"ids-missing"} if code.startswith("id-") else set()
+    assert problems.codes - {code} == rest
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"hard_labels": [[5, 5]]}, "hard_labels[0]"),
+        ({"hard_labels": [[20, 30]]}, "hard_labels[0]"),
+        ({"soft_labels": [{"start": s, "end": 5, "prob": 0.2} for s in (0, 2)]}, "soft_labels"),
+    ],
+)  # fmt: skip
+def test_what_is_odd_in_predictions_is_scored_all_the_same(files, fields, key):
+    gold, predicted = files([row()], [{"id": "val-en-1", **fields}])
+    problems = Problems()
+    align(read(gold), predicted, problems=problems)
+    assert [(p.code, p.key) for p in problems] == [("row-odd", key)]
+
+
+def test_keys_that_the_data_do_not_have_are_told_once(files):
+    rows = [{**row(i), "score": 1} for i in (1, 2)]
+    gold, predicted = files([row(1), row(2)], rows)
+    problems = Problems()
+    align(read(gold), predicted, problems=problems)
+    assert [(p.code, p.index) for p in problems] == [("key-unknown", 0)]
+    assert "1 more" in str(next(iter(problems)))
+
+
+def test_missing_ids_are_counted_and_named(files):
+    gold, predicted = files([row(i) for i in range(9)], [{"id": "val-en-0", "hard_labels": []}])
+    with pytest.raises(InvalidInput, match=r"8 missing: val-en-1, .*, … \[ids-missing\]"):
+        align(read(gold), predicted)
+
+
+def test_all_problems_are_told_at_once(files):
+    rows = ["5", "{", {"id": "x"}, {"hard_labels": [[4]]}]
+    gold, predicted = files([row()], rows)
+    with pytest.raises(InvalidInput) as caught:
+        align(read(gold), predicted)
+    expected = {"item-object", "not-json", "key-missing", "id-missing", "span-value"}
+    assert caught.value.problems.codes == expected | {"ids-missing", "id-unknown"}
+    for problem in caught.value.problems:
+        assert "label" not in problem.mend  # SHROOM's two words
+        assert "--fix" not in problem.mend
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"id": "absent"}, "id-missing"),
+        ({"hard_labels": "absent", "soft_labels": "absent"}, "gold-unlabelled"),
+    ],
+)
+def test_gold_that_cannot_be_gold(files, fields, code):
+    gold, predicted = files([row(**fields)], [{"id": "val-en-1", "hard_labels": []}])
+    with pytest.raises(InvalidInput, match=code):
+        align(read(gold), predicted)
+
+
+SOFT = st.lists(
+    st.tuples(st.integers(0, 23), st.integers(0, 23), st.floats(0, 1)).map(lambda s: SoftSpan(*s)),
+    max_size=6,
+)
+
+
+@given(SOFT)
+def test_hard_labels_are_sorted_disjoint_and_what_more_than_half_marked(soft):
+    hard = hard_of(soft)
+    assert all(a.end < b.start for a, b in zip(hard, hard[1:]))
+    assert {c for s in hard for c in range(*s)} == {
+        c for s in soft if s.prob > 0.5 for c in range(s.start, s.end)
+    }
+    assert hard_of(soft_of(hard)) == hard
+
+
+# the real files
+
+#: Rows, IoU and rho of marking everything, IoU and rho of marking nothing, warnings.
+FIGURES = {
+    "ar-val.v2": (50, 0.335404, 0.0, 0.0, 0.0, 5),
+    "de-tst.v1": (150, 0.345082, 0.013333, 0.026667, 0.013333, 31),
+    "de-val.v2": (50, 0.393848, 0.02, 0.08, 0.02, 1),
+    "en-val.v2": (50, 0.288734, 0.0, 0.04, 0.0, 17),
+    "es-val.v2": (50, 0.138857, 0.04, 0.16, 0.04, 10),
+    "fi-tst.v1": (150, 0.4857, 0.0, 0.0, 0.0, 13),
+    "fi-val.v2": (50, 0.424786, 0.0, 0.0, 0.0, 1),
+    "fr-tst.v1": (150, 0.454341, 0.0, 0.0, 0.0, 22),
+    "fr-val.v2": (50, 0.36957, 0.0, 0.0, 0.0, 9),
+    "hi-tst.v1": (150, 0.271096, 0.0, 0.0, 0.0, 9),
+    "hi-val.v2": (50, 0.281651, 0.0, 0.04, 0.0, 4),
+    "it-val.v2": (50, 0.354375, 0.0, 0.0, 0.0, 5),
+    "sv-val.v2": (49, 0.532906, 0.0, 0.040816, 0.0, 6),
+    "zh-val.v2": (50, 0.460416, 0.0, 0.06, 0.0, 38),
+}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_floors_of_the_real_files(name):
+    path = DATA / "mushroom2025" / f"mushroom.{name}.extra.jsonl"
+    collection = read(path)
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert collection.rows == lines == len(collection.records)
+    lengths = [len(record.model_output_text) for record in collection.records]
+    gold = marks(collection.records, lengths)
+    found = [
+        round(float(np.mean(values)), 6)
+        for floor in FLOORS.values()
+        for _, values in scored(Marks.alike(floor(lengths)), gold)
+    ]
+    assert (collection.rows, *found, collection.problems.warnings) == FIGURES[name]
+    assert collection.problems.errors == 0
+
+
+@pytest.mark.real
+def test_the_real_files_together():
+    collection = read(DATA / "mushroom2025")
+    assert (collection.rows, collection.dropped, len(collection.files)) == (1099, 0, 14)
+    # The organisers made their hard labels as we do, and no soft spans overlap.
+    for record in collection.records:
+        assert hard_of(record.soft) == record.hard
+    aligned = align(collection, DATA / "mushroom2025")
+    assert [m(v) for m, v in scored(aligned.predicted, aligned.gold)] == [1.0, 1.0]
+    share, marked = (datapoints(collection.records, p) for p in mushroom2025.CHOICES)
+    assert round(sum(point.p for point in share) / 1099, 4) == 0.3748
+    assert sum(point.label is Label.HALLUCINATION for point in share) == 347
+    assert sum(point.p for point in marked) == 1074
+
+
+@pytest.mark.real
+def test_each_anomaly_of_the_german_test_is_reported_at_its_place():
+    problems = Problems(limit=None)
+    read(DATA / "mushroom2025" / "mushroom.de-tst.v1.extra.jsonl", problems=problems)
+    keys = [(problem.key or "").partition(".")[0] for problem in problems]
+    assert (keys.count("model_output_logits"), keys.count("annotations")) == (28, 3)

@@ -1,0 +1,690 @@
+"""``shroom score`` and ``check`` with the predictions of other data sets than SHROOM's."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+from conftest import DATA, gold, predictions, write_json
+from scipy import stats
+from sklearn import metrics as sk
+
+from shroom.core.problems import ShroomError
+from shroom.datasets import score_native
+from shroom.datasets.registry import DATA_SETS, data_set, form_of, guess
+from shroom.datasets.score_native import SCORED
+from shroom.scoring.check import check
+
+DOMAINS = ("wk", "science", "writing_rec", "reasoning", "math")
+
+
+def lines(path, rows):
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def answers(n=12, lang="EN", split="val"):
+    """Return n answers of Mu-SHROOM's form with marks drawn at random, some of them empty."""
+    rng = np.random.default_rng(n)
+    rows = []
+    for i in range(n):
+        start, size = rng.integers(0, 8), rng.integers(0, 9)
+        prob = float(rng.integers(1, 6)) / 5
+        soft = [{"start": int(start), "end": int(start + size), "prob": prob}]
+        rows.append(
+            {
+                "id": f"{split}-{lang.lower()}-{i}",
+                "lang": lang,
+                "model_input": f"Question {i}?",
+                "model_output_text": f"Answer {i}, which says a thing.",
+                "soft_labels": soft if size else [],
+                "hard_labels": [[int(start), int(start + size)]] if size and i % 3 else [],
+            }
+        )
+    return rows
+
+
+def marked(rows, shift=2):
+    """Return predictions for answers: their marks moved by some characters."""
+    return [
+        {
+            "id": row["id"],
+            "soft_labels": [
+                {**span, "start": span["start"] + shift, "end": span["end"] + shift}
+                for span in row["soft_labels"]
+            ],
+            "hard_labels": [[a + shift, b + shift] for a, b in row["hard_labels"]],
+        }
+        for row in rows
+    ]
+
+
+def by_character(rows, said):
+    """Return the mean IoU and rho of answers, a character at a time."""
+    said = {row["id"]: row for row in said}
+    ious, rhos = [], []
+    for row in rows:
+        text, other = row["model_output_text"], said[row["id"]]
+        a, b = ({i for s, e in side["hard_labels"] for i in range(s, e)} for side in (other, row))
+        ious.append(len(a & b) / len(a | b) if a | b else 1.0)
+        p, q = np.zeros(len(text)), np.zeros(len(text))
+        for values, side in ((p, other), (q, row)):
+            for span in side["soft_labels"]:
+                values[span["start"] : span["end"]] = span["prob"]
+        constant = np.ptp(p) == 0, np.ptp(q) == 0
+        if any(constant):
+            rhos.append(float(all(constant)))
+        else:
+            rhos.append(stats.spearmanr(p, q).statistic)
+    return np.mean(ious), np.mean(rhos)
+
+
+def responses(n=20, seed=0):
+    """Return n responses of FELM's form."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        labels = [bool(x) for x in rng.random(rng.integers(1, 5)) > 0.3]
+        texts = [f"Segment {j} of {i}." for j in range(len(labels))]
+        rows.append(
+            {
+                "index": str(i),
+                "domain": DOMAINS[i % 5],
+                "source": "made up",
+                "prompt": f"Question {i}?",
+                "response": " ".join(texts),
+                "segmented_response": texts,
+                "labels": labels,
+                "comment": [],
+                "type": [],
+                "ref": [],
+                "ref_contents": [],
+            }
+        )
+    return rows
+
+
+def judged(rows, seed=1, key="p"):
+    rng = np.random.default_rng(seed)
+    found = []
+    for row in rows:
+        p = [round(float(0.4 * (not label) + 0.6 * rng.random()), 3) for label in row["labels"]]
+        found.append({"index": row["index"], key: p if key == "p" else [x <= 0.5 for x in p]})
+    return found
+
+
+def native_json(shroom, *args):
+    code, out, err = shroom("score", *args, "--format", "json")
+    assert code == 0, err
+    return json.loads(out), err
+
+
+# Mu-SHROOM
+
+
+def test_spans_equal_a_loop_over_characters(shroom, tmp_path):
+    rows = answers(40)
+    said = marked(rows)
+    gold_file, file = lines(tmp_path / "g.jsonl", rows), lines(tmp_path / "p.jsonl", said[::-1])
+    found, err = native_json(shroom, file, gold_file)
+    (result,) = found["results"]
+    iou, rho = by_character(rows, said)
+    assert result["iou"] == pytest.approx(iou, abs=1e-12)
+    assert result["rho"] == pytest.approx(rho, abs=1e-12)
+    assert (result["dataset"], result["lang"], result["n"]) == ("mushroom2025", "EN", 40)
+    assert set(result["floors"]) == {"flag everything", "flag nothing"}
+    assert result["iou_ci"][0] < result["iou"] < result["iou_ci"][1]
+    assert "in the form of mushroom2025" in err
+
+
+def test_the_gold_itself_scores_one(shroom, tmp_path):
+    file = lines(tmp_path / "g.jsonl", answers())
+    (result,) = native_json(shroom, file, file)[0]["results"]
+    assert (result["iou"], result["rho"]) == (1.0, 1.0)
+
+
+def test_the_order_of_rows_does_not_matter_nor_does_that_of_the_gold(shroom, tmp_path):
+    rows = answers()
+    said = lines(tmp_path / "p.jsonl", marked(rows))
+    one = native_json(shroom, said, lines(tmp_path / "1.jsonl", rows), "--no-ci")[0]
+    two = native_json(shroom, said, lines(tmp_path / "2.jsonl", rows[::-1]), "--no-ci")[0]
+    assert one["signature"] == two["signature"]
+    for name in ("iou", "rho"):  # sums in another order
+        assert one["results"][0][name] == pytest.approx(two["results"][0][name], rel=1e-14)
+
+
+def test_of_a_folder_the_languages_that_are_predicted_are_scored_each(shroom, tmp_path):
+    for lang in ("EN", "DE", "HI"):
+        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(6, lang))
+    for lang in ("DE", "HI"):
+        lines(tmp_path / "pred" / f"{lang}.jsonl", marked(answers(6, lang)))
+    found, _ = native_json(shroom, tmp_path / "pred", tmp_path / "gold")
+    assert [result["lang"] for result in found["results"]] == ["DE", "HI"]
+    alone, _ = native_json(shroom, tmp_path / "pred" / "DE.jsonl", tmp_path / "gold" / "DE.jsonl")
+    assert alone["results"][0] == found["results"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda rows: rows[:-1], "ids-missing"),
+        (lambda rows: [*rows, rows[0]], "id-doubled"),
+        (lambda rows: [*rows, {**rows[0], "id": "val-en-99"}], "id-unknown"),
+        (lambda rows: [{"id": row["id"]} for row in rows], "key-missing"),
+        (lambda rows: [{**rows[0], "hard_labels": [[3, "x"]]}, *rows[1:]], "span-value"),
+        (lambda rows: [{**rows[0], "id": "val-de-0"}], "ids-missing"),
+    ],
+)
+def test_problems_are_told_by_score_and_check_alike(shroom, tmp_path, change, code):
+    rows = answers()
+    gold_file = lines(tmp_path / "g.jsonl", rows)
+    file = lines(tmp_path / "p.jsonl", change(marked(rows)))
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        done, _, err = shroom(*verb)
+        assert done == 1
+        assert f"[{code}]" in err
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "key"),
+    [
+        ({"soft_labels": "4-7"}, "span-value", "soft_labels"),
+        ({"soft_labels": {"start": 4, "end": 7, "prob": 1}}, "span-value", "soft_labels"),
+        ({"soft_labels": float("nan")}, "span-value", "soft_labels"),
+        ({"soft_labels": [[4, 7, 1.0]]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 7}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4.0, "end": 7, "prob": 1}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": -4, "end": 7, "prob": 1}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 70, "prob": 1}]}, "span-value", "soft_labels[0]"),
+        ({"soft_labels": [{"start": 4, "end": 7, "prob": "1"}]}, "p-number", "soft_labels[0].prob"),
+        ({"soft_labels": [{"start": 4, "end": 7, "prob": 2}]}, "p-range", "soft_labels[0].prob"),
+        ({"hard_labels": "4-7"}, "span-value", "hard_labels"),
+        ({"hard_labels": False}, "span-value", "hard_labels"),
+        ({"hard_labels": [4, 7]}, "span-value", "hard_labels[0]"),
+        ({"hard_labels": [[4, 7], [8, 9, 10]]}, "span-value", "hard_labels[1]"),
+        ({"hard_labels": [["4", "7"]]}, "span-value", "hard_labels[0]"),
+    ],
+    ids=str,
+)
+def test_malformed_labels_of_gold_are_errors_at_their_place(shroom, tmp_path, fields, code, key):
+    rows = answers()
+    file = lines(tmp_path / "p.jsonl", marked(rows))
+    rows[3].update(fields, lang="en")  # the language is odd, and nothing is scored by it
+    gold_file = lines(tmp_path / "g.jsonl", rows)
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        done, _, err = shroom(*verb)
+        assert done == 1
+        assert f"g.jsonl: item 3 (id val-en-3): {key}: expected " in err
+        assert f"[{code}]" in err
+        assert "row-odd" not in err
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"soft_labels": [{"start": 7, "end": 4, "prob": 1}]}, "soft_labels[0]"),
+        ({"soft_labels": [{"start": s, "end": 5, "prob": 0.2} for s in (0, 2)]}, "soft_labels"),
+        ({"hard_labels": [[4, 4]]}, "hard_labels[0]"),
+        ({"hard_labels": [[4, 70]]}, "hard_labels[0]"),
+        ({"model_output_text": "", "soft_labels": [], "hard_labels": []}, "model_output_text"),
+    ],
+    ids=str,
+)
+def test_what_is_odd_in_what_gold_is_scored_by_is_told(shroom, tmp_path, fields, key):
+    rows = answers()
+    said = marked([{**rows[0], **fields, "hard_labels": [], "soft_labels": []}, *rows[1:]])
+    file = lines(tmp_path / "p.jsonl", said)
+    gold_file = lines(tmp_path / "g.jsonl", [{**rows[0], **fields, "lang": "en"}, *rows[1:]])
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        done, _, err = shroom(*verb)
+        assert done == 0
+        assert f"warning: {gold_file}: item 0 (id val-en-0): {key}: expected " in err
+        assert err.count("warning: ") == 1
+
+
+def test_many_malformed_rows_of_gold_are_counted(shroom, tmp_path):
+    rows = [{**row, "hard_labels": "none"} for row in answers(50)]
+    gold_file = lines(tmp_path / "g.jsonl", rows)
+    _, _, err = shroom("score", lines(tmp_path / "p.jsonl", []), gold_file)
+    assert "g.jsonl: and 30 more [span-value]" in err
+    _, _, err = shroom("score", lines(tmp_path / "p.jsonl", []), gold_file, "--all")
+    assert err.count("[span-value]") == 50 + 1
+
+
+def test_rows_of_gold_without_labels_are_named(shroom, tmp_path):
+    rows = answers()
+    file = lines(tmp_path / "p.jsonl", marked(rows))
+    for row in rows[4:6]:
+        row["soft_labels"] = row["hard_labels"] = None
+    done, _, err = shroom("score", file, lines(tmp_path / "g.jsonl", rows))
+    assert done == 1
+    assert "got 2 of 12 without: val-en-4, val-en-5 [gold-unlabelled]" in err
+
+
+def test_gold_of_which_no_row_can_be_used(shroom, tmp_path):
+    rows = answers(2)
+    file = lines(tmp_path / "p.jsonl", marked(rows))
+    gold_file = lines(tmp_path / "g.jsonl", [{**row, "model_output_text": 5} for row in rows])
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        done, _, err = shroom(*verb)
+        assert done == 1
+        assert "got none that can be used [gold-unlabelled]" in err
+        assert "g.jsonl: item 0 (id val-en-0): model_output_text: expected a text, got 5" in err
+        assert "(the first of 2) [row-dropped]" in err
+
+
+def test_a_language_without_gold_is_unknown(shroom, tmp_path):
+    gold_file = lines(tmp_path / "g.jsonl", answers(4, "EN"))
+    both = marked(answers(4, "EN")) + marked(answers(4, "FI"))
+    done, _, err = shroom("score", lines(tmp_path / "p.jsonl", both), gold_file)
+    assert done == 1
+    assert all(f"val-fi-{i}" in err for i in range(4))
+
+
+# FELM
+
+
+@pytest.mark.parametrize("key", ["p", "labels"])
+def test_segments_equal_scikit_learn(shroom, tmp_path, key):
+    rows = responses(60)
+    said = judged(rows, key=key)
+    found, _ = native_json(
+        shroom, lines(tmp_path / "p.jsonl", said[::-1]), lines(tmp_path / "g.jsonl", rows)
+    )
+    (result,) = found["results"]
+    flagged = [[x > 0.5 if key == "p" else not x for x in row[key]] for row in said]
+    wrong = [[not label for label in row["labels"]] for row in rows]
+    domains = [row["domain"] for row in rows]
+
+    def expected(keep):
+        y = [x for row, there in zip(wrong, keep) if there for x in row]
+        z = [x for row, there in zip(flagged, keep) if there for x in row]
+        whole_y = [any(row) for row, there in zip(wrong, keep) if there]
+        whole_z = [any(row) for row, there in zip(flagged, keep) if there]
+        return {
+            "segment_f1": sk.f1_score(y, z),
+            "segment_precision": sk.precision_score(y, z),
+            "segment_recall": sk.recall_score(y, z),
+            "segment_balanced_accuracy": sk.balanced_accuracy_score(y, z),
+            "response_f1": sk.f1_score(whole_y, whole_z),
+            "response_balanced_accuracy": sk.balanced_accuracy_score(whole_y, whole_z),
+        }
+
+    for name, value in expected([True] * 60).items():
+        assert result[name] == pytest.approx(value, abs=1e-12)
+        assert result[f"{name}_ci"][0] <= value <= result[f"{name}_ci"][1]
+    assert set(result["by_domain"]) == set(DOMAINS)
+    for domain, part in result["by_domain"].items():
+        for name, value in expected([each == domain for each in domains]).items():
+            assert part[name] == pytest.approx(value, abs=1e-12)
+    assert ("segment_auroc" in result) == (key == "p")
+
+
+def test_undefined_scores_are_null(shroom, tmp_path):
+    rows = responses(3)
+    for row in rows:
+        row["labels"] = [True for _ in row["labels"]]
+    said = [{"index": row["index"], "labels": row["labels"]} for row in rows]
+    found, _ = native_json(
+        shroom, lines(tmp_path / "p.jsonl", said), lines(tmp_path / "g.jsonl", rows)
+    )
+    assert found["results"][0]["segment_f1"] is None
+    code, out, _ = shroom("score", tmp_path / "p.jsonl", tmp_path / "g.jsonl")
+    assert code == 0
+    assert "–" in out
+    assert "nan" not in out
+
+
+def test_the_same_bytes_twice_and_other_gold_another_signature(shroom, tmp_path):
+    rows = responses()
+    file, gold_file = lines(tmp_path / "p.jsonl", judged(rows)), lines(tmp_path / "g.jsonl", rows)
+    first = shroom("score", file, gold_file, "--format", "json")
+    assert shroom("score", file, gold_file, "--format", "json") == first
+    rows[0]["labels"] = [not label for label in rows[0]["labels"]]
+    other = native_json(shroom, file, lines(tmp_path / "h.jsonl", rows))[0]
+    assert other["signature"] != json.loads(first[1])["signature"]
+
+
+def test_text_shows_scores_floors_and_domains(shroom, tmp_path):
+    rows = responses(60)
+    file, gold_file = lines(tmp_path / "p.jsonl", judged(rows)), lines(tmp_path / "g.jsonl", rows)
+    code, out, _ = shroom("score", file, gold_file)
+    assert code == 0
+    for word in ("segment_f1", "flag everything", "95% interval", *DOMAINS, "1000 bootstrap"):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_output_goes_to_a_file_and_inputs_are_safe(shroom, tmp_path):
+    rows = responses()
+    file, gold_file = lines(tmp_path / "p.jsonl", judged(rows)), lines(tmp_path / "g.jsonl", rows)
+    assert shroom("score", file, gold_file, "-o", tmp_path / "out.txt")[0] == 0
+    assert "segment_f1" in (tmp_path / "out.txt").read_text()
+    before = gold_file.read_bytes()
+    assert shroom("score", file, gold_file, "-o", gold_file)[0] == 1
+    assert gold_file.read_bytes() == before
+
+
+# which data set
+
+
+def test_a_name_is_suggested(shroom, tmp_path):
+    file = lines(tmp_path / "g.jsonl", responses())
+    code, _, err = shroom("score", file, file, "--dataset", "flem")
+    assert code == 1
+    assert "did you mean 'felm'?" in err
+
+
+@pytest.mark.parametrize("named_as", ["semeval2024", "mushroom2025", "verifiability"])
+def test_gold_of_another_data_set_is_told(shroom, tmp_path, named_as):
+    rows = responses()
+    file, gold_file = lines(tmp_path / "p.jsonl", judged(rows)), lines(tmp_path / "g.jsonl", rows)
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        code, out, err = shroom(*verb, "--dataset", named_as)
+        assert (code, out) == (1, "")
+        assert f"g.jsonl: this has the form of felm, not of {named_as}" in err
+
+
+def test_predictions_and_gold_the_wrong_way_round(shroom, tmp_path):
+    for rows, said in ((responses(), judged(responses())), (answers(), marked(answers()))):
+        file, gold_file = lines(tmp_path / "p.jsonl", said), lines(tmp_path / "g.jsonl", rows)
+        for verb in (["score", gold_file, file], ["check", gold_file, "--gold", file]):
+            code, out, err = shroom(*verb)
+            assert (code, out) == (1, "")
+            assert "name the submission first and the gold last" in err
+            assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "harm"),
+    [
+        (responses(), judged(responses()), {"labels": "x"}),
+        (answers(), marked(answers()), {"model_output_text": 5}),
+    ],
+    ids=SCORED[::-1],
+)
+def test_rows_of_the_gold_that_cannot_be_used_are_told(shroom, tmp_path, rows, said, harm):
+    gold_file = lines(tmp_path / "g.jsonl", [rows[0], {**rows[1], **harm}, *rows[2:]])
+    without = lines(tmp_path / "without.jsonl", [said[0], *said[2:]])
+    code, _, err = shroom("score", without, gold_file)
+    assert code == 0
+    assert "g.jsonl: item 1" in err
+    assert "[row-dropped]" in err
+    code, _, err = shroom("score", lines(tmp_path / "all.jsonl", said), gold_file)
+    assert code == 1
+    assert "[id-unknown]" in err
+    assert "[row-dropped]" in err
+
+
+@pytest.mark.parametrize("options", ["--format codalab", "--by task", "--metrics ece"])
+def test_options_of_shrooms_own_form_are_refused(shroom, tmp_path, options):
+    file = lines(tmp_path / "g.jsonl", responses())
+    code, _, err = shroom("score", file, file, *options.split())
+    assert code == 2
+    assert options.split()[0] in err
+
+
+def test_a_data_set_without_predictions_says_what_to_do(shroom, tmp_path):
+    row = {"question": "q", "claim": "c", "references": ["r"], "attribution_label": "attributable"}
+    file = lines(tmp_path / "g.jsonl", [row])
+    code, _, err = shroom("score", file, file)
+    assert code == 1
+    assert "shroom datasets convert verifiability" in err
+
+
+def test_shrooms_own_gold_needs_no_note(shroom, tmp_path):
+    gold_file = write_json(tmp_path / "val.model-agnostic.json", gold())
+    file = write_json(tmp_path / "pred" / "val.model-agnostic.json", predictions())
+    code, _, err = shroom("score", file, gold_file)
+    assert (code, err) == (0, "")
+    assert (
+        shroom("score", file, gold_file, "--dataset", "semeval2024")[:2]
+        == shroom("score", file, gold_file)[:2]
+    )
+
+
+FORMS = {
+    "felm": ("g.jsonl", responses(), "that of felm ('shroom score'"),
+    "mushroom": ("g.jsonl", answers(), "that of mushroom2025 ('shroom score'"),
+    "felm's predictions": ("s.jsonl", judged(responses()), "predictions for felm ('shroom check"),
+    "mushroom's": ("s.jsonl", marked(answers()), "predictions for mushroom2025 ('shroom check"),
+}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check {other}",
+        "check {other} --fix {out}",
+        "check {mine} --data {other}",
+        "compare {mine} {mine} {other}",
+        "report {mine} {other} -o {out}",
+        "agreement {other}",
+        "leaderboard {folder} {other}",
+        "calibrate {mine} {other} -o {out}",
+        "predict unigram {other} -o {out}",
+        "items {mine} {other}",
+        "ensemble {mine} {other} -o {out}",
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
+    name, rows, told = FORMS[form]
+    other = lines(tmp_path / name, rows)
+    mine = write_json(tmp_path / "all" / "a" / "val.model-aware.json", predictions())
+    places = {"other": other, "mine": mine, "folder": mine.parent.parent, "out": tmp_path / "out"}
+    code, _, err = shroom(*line.format(**places).split())
+    assert code == 1
+    assert err.startswith(f"{other}: expected SHROOM's form, got {told}")
+    assert err.count("[other-form]\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("path", ["fast", "slow"])
+def test_a_folder_of_another_data_set_is_told_as_gold(tmp_path, monkeypatch, path):
+    if path == "slow":
+        monkeypatch.setattr(sys.modules["shroom.scoring.check"], "fast", None)
+    for lang in ("EN", "DE"):
+        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(lang=lang))
+    for name in ("p.json", "val.model-aware.json"):
+        found = check(write_json(tmp_path / name, predictions()), tmp_path / "gold").problems
+        assert [(each.code, each.file[-8:]) for each in found] == [("other-form", "DE.jsonl")]
+
+
+@pytest.mark.parametrize("ending", ["gold", "txt", "v1"])
+def test_files_with_an_ending_of_their_own_are_told_by_their_beginning(shroom, tmp_path, ending):
+    usual = lines(tmp_path / "g.jsonl", answers()), lines(tmp_path / "p.jsonl", marked(answers()))
+    other = [path.rename(path.with_suffix(f".{ending}")) for path in usual]
+    straight = [
+        lines(path, path_rows) for path, path_rows in zip(usual, (answers(), marked(answers())))
+    ]
+    found = shroom("score", other[1], other[0], "--no-ci", "--format", "json")
+    assert found[:2] == shroom("score", straight[1], straight[0], "--no-ci", "--format", "json")[:2]
+    assert found[0] == 0
+
+
+def test_a_row_with_a_key_of_shroom_is_of_shroom(tmp_path):
+    rows = [{**row, "index": n, "labels": [], "query": ""} for n, row in enumerate(predictions())]
+    assert check(write_json(tmp_path / "p.json", rows)).problems.codes == {"key-unknown"}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"Label": "Hallucination", "p": 0.5, "prompt_text": "x"},
+        {"index": 1, "p": [0.5]},
+        {"id": "1", "soft_labels": []},
+    ],
+)
+@pytest.mark.parametrize("write", [write_json, lines])
+def test_one_odd_row_before_good_ones_is_no_other_form(tmp_path, first, write):
+    path = tmp_path / ("p.json" if write is write_json else "p.jsonl")
+    found = check(write(path, [first, *predictions()])).problems
+    assert {"key-missing", "key-unknown"} <= found.codes
+    assert "other-form" not in found.codes
+
+
+def test_votes_with_an_index_are_no_predictions_for_felm(shroom, tmp_path):
+    votes = [{"index": n, "labels": row["labels"]} for n, row in enumerate(gold())]
+    assert shroom("agreement", write_json(tmp_path / "v.json", gold()))[0] == 0
+    code, _, err = shroom("agreement", write_json(tmp_path / "v.json", votes))
+    assert code == 1
+    assert "felm" not in err
+    assert "[gold-unlabelled]" in err
+
+
+@pytest.mark.parametrize("key", ["index", "id"])
+def test_what_follows_that_cannot_be_read_leaves_the_form(tmp_path, key):
+    rows = judged(responses()) if key == "index" else marked(answers())
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps(rows[0]) + '\n{"broken\n')
+    assert check(path).problems.codes == {"other-form"}
+
+
+@pytest.mark.parametrize("named", ["p.csv", "p.csv.gz"])
+def test_a_csv_that_cannot_be_read_is_of_no_form(tmp_path, monkeypatch, named):
+    """Before 3.11 ``csv`` refused every NUL."""
+
+    def refuse(*_, **__):
+        raise csv.Error("line contains NUL")
+        yield
+
+    (tmp_path / named).write_bytes(b"prompt_text,query\n1,\0\n")
+    monkeypatch.setattr(csv, "reader", refuse)
+    assert guess(tmp_path / named) is None
+    assert check(tmp_path / named).problems.codes == {"not-csv"}
+
+
+def doubling(path, rows, key):
+    """Write rows, of which the second has a key twice."""
+    text = [json.dumps(row) for row in rows]
+    text[1] = f'{{"{key}": [], {text[1][1:]}'
+    path.write_text("\n".join(text))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "key", "row_id"),
+    [
+        (responses(), judged(responses()), "p", "1"),
+        (answers(), marked(answers()), "hard_labels", "val-en-1"),
+    ],
+    ids=SCORED[::-1],
+)
+def test_a_key_that_comes_again_is_told(tmp_path, rows, said, key, row_id):
+    gold_file = lines(tmp_path / "g.jsonl", rows)
+    usual = lines(tmp_path / "p.jsonl", said)
+    name = guess(gold_file)
+    twice = doubling(tmp_path / "q.jsonl", said, key)
+    (told,) = [p for p in score_native.check(name, twice, gold_file) if p.code == "key-doubled"]
+    assert (told.index, told.id, told.severity) == (1, row_id, "warning")
+    assert told.found == f'"{key}" again (the last counts)'
+    found = [score_native.score(name, file, gold_file).results for file in (usual, twice)]
+    assert found[0] == found[1]
+
+
+def test_gold_that_is_named_as_another_is_told_by_evaluate(shroom, tmp_path):
+    gold_file = write_json(tmp_path / "val.model-aware.json", gold())
+    code, _, err = shroom("evaluate", "unigram", "--on", f"felm={gold_file}")
+    assert code == 1
+    assert "this has the form of semeval2024, not of felm" in err
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "null", '[{"a": 1}]', "\x00" * 10])
+def test_what_is_of_no_form_is_of_none(tmp_path, content):
+    (tmp_path / "x.json").write_text(content)
+    assert guess(tmp_path / "x.json") is None
+
+
+def test_a_form_is_told_by_the_first_row_however_long(tmp_path):
+    row = {"padding": "é" * 300_000, **responses(1)[0]}
+    assert guess(lines(tmp_path / "x.jsonl", [row])) == "felm"
+    (tmp_path / "y.json").write_text(json.dumps([row], indent=2), encoding="utf-8-sig")
+    assert guess(tmp_path / "y.json") == "felm"
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_each_data_set_tells_about_itself(name):
+    found = data_set(name)
+    assert found.name == name
+    assert all((found.licence, found.about, found.source))
+    assert all(view.about for view in found.views.values())
+    assert [form_of(form) for form in DATA_SETS[name].forms] == [name] * len(DATA_SETS[name].forms)
+
+
+def test_a_view_is_the_usual_one_or_named():
+    found = data_set("mushroom2025")
+    assert found.view() is found.view("share") is not found.view("any")
+    with pytest.raises(ShroomError, match="did you mean 'share'"):
+        found.view("shere")
+    with pytest.raises(ShroomError, match="has no datapoints"):
+        data_set("queries").view()
+
+
+# the real data
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("semeval2024", ["semeval2024/val.model-agnostic.json", "semeval2024/trial-v1.json"]),
+        ("mushroom2025", ["mushroom2025"]),
+        ("felm", ["felm"]),
+        ("verifiability", ["verifiability"]),
+        ("factual_consistency", ["factual_consistency"]),
+        ("dreamcatcher", ["dreamcatcher"]),
+        ("queries", ["verifiability/queries"]),
+    ],
+)
+def test_real_data_are_told_by_their_form_and_seen_as_datapoints(name, paths):
+    paths = [DATA / path for path in paths]
+    assert [guess(path) for path in paths] == [name] * len(paths)
+    found = data_set(name)
+    records = found.read(*paths).records
+    for view in found.views.values():
+        points, units = view.datapoints(records), view.units(records)
+        assert len(points) == len(units) > 0
+        assert all(point.p is not None and point.label is not None for point in points)
+        assert len(set(units)) <= len(points)
+
+
+@pytest.mark.real
+def test_flagging_everything_on_the_german_test(shroom, tmp_path):
+    gold_file = DATA / "mushroom2025" / "mushroom.de-tst.v1.extra.jsonl"
+    rows = [json.loads(line) for line in gold_file.read_text("utf-8").split("\n") if line]
+    said = [{"id": row["id"], "hard_labels": [[0, len(row["model_output_text"])]]} for row in rows]
+    (result,) = native_json(shroom, lines(tmp_path / "p.jsonl", said), gold_file)[0]["results"]
+    assert result["n"] == 150
+    assert result["iou"] == result["floors"]["flag everything"]["iou"]
+    assert round(result["iou"], 3) == 0.345
+
+
+@pytest.mark.real
+def test_floors_of_felm(shroom, tmp_path):
+    text = (DATA / "felm" / "all.jsonl").read_text("utf-8")
+    rows = [json.loads(line) for line in text.split("\n") if line]
+    said = [{"index": row["index"], "labels": [False] * len(row["labels"])} for row in rows]
+    (result,) = native_json(
+        shroom, lines(tmp_path / "p.jsonl", said), DATA / "felm" / "all.jsonl", "--no-ci"
+    )[0]["results"]
+    assert (result["n"], result["segments"]) == (847, 4426)
+    assert result["segment_precision"] == 787 / 4426
+    assert result["segment_recall"] == 1
+    assert {domain: part["segments"] for domain, part in result["by_domain"].items()} == {
+        "wk": 532,
+        "science": 684,
+        "writing_rec": 1586,
+        "reasoning": 1025,
+        "math": 599,
+    }
+
+
+def test_what_is_scored_has_a_module():
+    assert set(SCORED) <= set(DATA_SETS)
+    for name in SCORED:
+        with pytest.raises(ShroomError, match="no/such"):
+            score_native.score(name, "no/such/file", "no/such/gold")

@@ -1,0 +1,578 @@
+"""Reading the verifiability data and query sets: records, what is odd, datapoints, tables."""
+
+import copy
+import gzip
+import json
+from collections import Counter
+
+import pytest
+from conftest import DATA
+
+from shroom.core.datapoint import Label, premises
+from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.queries import reader as queries
+from shroom.datasets.verifiability import reader as verifiability
+from shroom.datasets.verifiability.citation_scores import citation_scores, statistics
+from shroom.datasets.verifiability.reader import Pair, Response, datapoints, read, without_premise
+from shroom.datasets.verifiability.records import Likert, Support, Supported
+from shroom.metrics.intervals import NO_INTERVALS, Intervals
+
+REAL = DATA / "verifiability"
+HUMAN = REAL / "human_evaluation_annotations.subset114.jsonl"
+COMPLETE, PARTIAL, NONE = (each.value for each in list(Support)[:3])
+
+
+def judged(text, supports, evidence=None):
+    return {"citation_text": text, "citation_supports": supports, "evidence": evidence}
+
+
+def verdict(supported, *judgements, worthy=True):
+    return {
+        "statement_is_verification_worthy": worthy,
+        "statement_supported": supported,
+        "citation_annotations": list(judgements) or None,
+    }
+
+
+def response_row():
+    """Return a row of the human evaluation in which nothing is odd."""
+    sea, sky, well = "The sea is salt[1][2].", "The sky is blue[3].", "I hope this helps."
+    text = f"{sea} {sky} {well}"
+    return {
+        "id": "0f-neeva",
+        "query": "What is salt?",
+        "response": text,
+        "split": "allsouls",
+        "system_name": "neeva",
+        "citations": [
+            {
+                "text": mark,
+                "start_index": text.index(mark),
+                "end_index": text.index(mark) + 3,
+                "link_target": f"https://example.org/{mark[1]}",
+            }
+            for mark in ("[1]", "[2]", "[3]")
+        ],
+        "statements_to_citation_texts": {sea: ["[1]", "[2]"], sky: ["[3]"], well: []},
+        "annotation": {
+            "fluency": "Agree",
+            "perceived_utility": "Neutral",
+            "statement_to_annotation": {
+                sea: verdict(
+                    "Yes", judged("[1]", COMPLETE, "Salt water."), judged("[2]", PARTIAL, "Water.")
+                ),
+                sky: verdict("No", judged("[3]", NONE)),
+                well: verdict(None, worthy=False),
+            },
+        },
+    }
+
+
+def pair_row():
+    return {
+        "question": "What is salt?",
+        "claim": "The sea is salt.",
+        "claim_raw_string": "The sea is salt.",
+        "response": "The sea is salt. So it is.",
+        "references": ["All seas are salt."],
+        "citation_links": ["https://example.org"],
+        "webpage_references": [],
+        "attribution_label": "not attributable",
+        "src_dataset": "Stanford-GenSearch",
+        "id": "Stanford-GenSearch_1",
+    }
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read_all(*paths, reader=read):
+    """Read, keeping every problem; the rows of the files are the records and what was dropped."""
+    return reader(*paths, problems=Problems(limit=None))
+
+
+def statement_of(row, start):
+    annotations = row["annotation"]["statement_to_annotation"]
+    return next(value for text, value in annotations.items() if text.startswith(start))
+
+
+def test_a_response_is_read_with_every_field(tmp_path):
+    row = response_row()
+    found = read_all(write(tmp_path / "x.jsonl", row))
+    (record,) = found.records
+    assert isinstance(record, Response)
+    assert not list(found.problems)
+    assert record.to_dict() == row
+    assert json.dumps(record.to_dict()) == json.dumps(row)
+    assert record.fluency is Likert.AGREE
+    assert record.fluency.points == 4
+    sea, sky, well = record.statements
+    assert sea.statement_supported is Supported.YES
+    assert [each.citation_supports for each in sea.citation_annotations] == [
+        Support.COMPLETE,
+        Support.PARTIAL,
+    ]
+    assert sky.citation_annotations[0].evidence is None
+    assert (well.statement_is_verification_worthy, well.citation_annotations) == (False, None)
+
+
+def test_a_pair_is_read_with_every_field(tmp_path):
+    row = pair_row()
+    found = read_all(write(tmp_path / "x.jsonl", row))
+    (record,) = found.records
+    assert isinstance(record, Pair)
+    assert not list(found.problems)
+    assert json.dumps(record.to_dict()) == json.dumps(row)
+
+
+@pytest.mark.parametrize("form", ["json", "gz", "crlf", "bom", "folder"])
+def test_every_form_reads_alike(tmp_path, form):
+    rows = [response_row(), pair_row()]
+    plain = write(tmp_path / "plain.jsonl", *rows)
+    data = plain.read_bytes()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    name, changed = {
+        "json": ("x.json", json.dumps(rows).encode()),
+        "gz": ("x.jsonl.gz", gzip.compress(data)),
+        "crlf": ("x.jsonl", data.replace(b"\n", b"\r\n")),
+        "bom": ("x.jsonl", b"\xef\xbb\xbf" + data),
+        "folder": ("x.jsonl", data),
+    }[form]
+    (folder / name).write_bytes(changed)
+    found = read_all(folder if form == "folder" else folder / name)
+    assert found.records == read(plain).records
+    assert not list(found.problems)
+
+
+def doubled_text(row):
+    again = {**row["citations"][0], "start_index": None, "end_index": None}
+    row["citations"].append(again)
+    place = len(row["response"]) + 1
+    row["response"] += " [1]"
+    again.update(start_index=place, end_index=place + 3)
+
+
+def other_link(row):
+    doubled_text(row)
+    row["citations"][-1]["link_target"] = "https://example.org/other"
+
+
+def no_verdict(row):
+    statement_of(row, "The sky").update(statement_supported=None, citation_annotations=None)
+
+
+def no_evidence(row):
+    statement_of(row, "The sea")["citation_annotations"][0]["evidence"] = None
+
+
+def no_against_complete(row):
+    statement_of(row, "The sea")["statement_supported"] = "No"
+
+
+def yes_without_support(row):
+    statement_of(row, "The sky")["statement_supported"] = "Yes"
+
+
+def verdict_on_the_unworthy(row):
+    statement_of(row, "I hope")["statement_supported"] = "No"
+
+
+def moved(row):
+    row["citations"][0]["start_index"] += 1
+
+
+def changed_statement(row):
+    row["response"] = row["response"].replace("I hope", "We hope")
+
+
+def twice_in_the_response(row):
+    row["response"] += " I hope this helps."
+
+
+def unknown_citation(row):
+    statement_of(row, "The sky")["citation_annotations"][0]["citation_text"] = "[9]"
+    row["statements_to_citation_texts"]["The sky is blue[3]."] = ["[9]"]
+
+
+def unjudged_citation(row):
+    row["statements_to_citation_texts"]["The sky is blue[3]."].append("[2]")
+
+
+def two_verdicts(row):
+    judgements = statement_of(row, "The sky")["citation_annotations"]
+    judgements.append(dict(judgements[0]))
+
+
+def unjudged_statement(row):
+    row["statements_to_citation_texts"]["Another[1]."] = ["[1]"]
+
+
+ODD = [
+    (doubled_text, "citations", '"[1]" 2 times'),
+    (other_link, "citations[3]", "https://example.org/other"),
+    (no_verdict, "statement 1: statement_supported", "null, without a verdict on a citation"),
+    (no_evidence, "statement 0: citation_annotations[0]", "null"),
+    (no_against_complete, "statement 0: statement_supported", '"No"'),
+    (yes_without_support, "statement 1: statement_supported", '"Yes"'),
+    (verdict_on_the_unworthy, "statement 2: statement_supported", "some"),
+    (moved, "citations[0]", '"[1]" at'),
+    (changed_statement, "statement 2", "0 times"),
+    (twice_in_the_response, "statement 2", "2 times"),
+    (unknown_citation, "annotation", '["[9]"]'),
+    (unjudged_citation, "statement 1: citation_annotations", '["[3]"] of ["[3]", "[2]"]'),
+    (two_verdicts, "statement 1: citation_annotations", '["[3]", "[3]"]'),
+    (unjudged_statement, "annotation", "Another[1]."),
+]
+
+
+@pytest.mark.parametrize(("change", "key", "said"), ODD, ids=lambda v: getattr(v, "__name__", ""))
+def test_what_is_odd_is_told_once_with_its_place_and_kept(tmp_path, change, key, said):
+    row = response_row()
+    change(row)
+    found = read_all(write(tmp_path / "x.jsonl", {**response_row(), "id": "first"}, row))
+    assert len(found.records) == found.rows == 2
+    about = [problem for problem in found.problems if problem.key == key]
+    (problem,) = about
+    assert (problem.code, problem.index, problem.id) == ("row-odd", 1, "0f-neeva")
+    assert said in problem.found
+    others = {"citations"} if change is other_link else set()
+    assert {each.key for each in found.problems} - {key} == others
+    if change is not unjudged_statement:
+        assert found.records[1].to_dict() == row
+
+
+@pytest.mark.parametrize(
+    ("row", "key"),
+    [
+        (5, None),
+        ([], None),
+        ({}, None),
+        ({"query": "Why?"}, None),
+        ({**response_row(), "annotation": None}, "annotation"),
+        ({**response_row(), "annotation": {"fluency": "Agree"}}, "annotation"),
+        ({**pair_row(), "attribution_label": "maybe"}, "attribution_label"),
+        ({**pair_row(), "attribution_label": None}, "attribution_label"),
+        ({**pair_row(), "claim": " "}, "claim"),
+        ({**pair_row(), "claim": float("nan")}, "claim"),
+    ],
+)
+def test_what_cannot_be_used_is_dropped_with_its_place(tmp_path, row, key):
+    found = read_all(write(tmp_path / "x.jsonl", pair_row(), row))
+    assert (len(found.records), found.dropped, found.rows) == (1, 1, 2)
+    (problem,) = found.problems
+    assert (problem.code, problem.index, problem.key) == ("row-dropped", 1, key)
+
+
+def places(value, path=()):
+    """Yield the path of every value in a row."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, each in inner:
+        yield (*path, key)
+        if isinstance(each, (dict, list)):
+            yield from places(each, (*path, key))
+
+
+@pytest.mark.parametrize("row", [response_row(), pair_row()], ids=["response", "pair"])
+@pytest.mark.parametrize(
+    "value",
+    [None, 5, -1, 1.5, True, "", "x", [], ["x"], [[]], {}, {"x": {}}, {"x": 1}, float("nan")],
+    ids=repr,
+)
+def test_any_value_anywhere_is_survived(tmp_path, row, value):
+    changed = []
+    for path in places(row):
+        changed.append(copy.deepcopy(row))
+        holder = changed[-1]
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = value
+    found = read_all(write(tmp_path / "x.jsonl", *changed))
+    assert found.rows == len(changed)
+    assert found.dropped == found.problems.count("row-dropped")
+    assert all(problem.index is not None for problem in found.problems)
+    points = datapoints(found.records)
+    assert all(premises(point) and 0 <= point.p <= 1 for point in points)
+    json.dumps([record.to_dict() for record in found.records], allow_nan=False)
+    json.dumps(citation_scores(found.records, NO_INTERVALS).to_dict(), allow_nan=False)
+
+
+def test_statements_that_are_one_key_are_told(tmp_path):
+    path = tmp_path / "x.jsonl"
+    text = json.dumps(response_row())
+    sky = '"The sky is blue[3].": '
+    twice = text.replace(sky, f"{sky}5, {sky}")  # both where it is cited and where it is judged
+    assert twice.count(sky) == 4
+    path.write_text(f"{json.dumps(pair_row())}\n{twice}\n", encoding="utf-8")
+    found = read_all(path)
+    (problem,) = found.problems
+    assert (problem.code, problem.index, problem.key) == ("row-odd", 1, '"The sky is blue[3]."')
+    assert "the last is used" in problem.expected
+
+
+def test_doubled_rows_and_ids_are_told_and_kept(tmp_path):
+    other = {**pair_row(), "claim": "So it is.", "claim_raw_string": "So it is."}
+    path = write(tmp_path / "x.jsonl", pair_row(), pair_row(), other)
+    found = read_all(path)
+    assert found.rows == len(found.records) == 3
+    assert [(each.code, each.index) for each in found.problems] == [
+        ("row-doubled", 1),
+        ("row-odd", 2),
+    ]
+    assert all(each.found == f"that of item 0 of {path}" for each in found.problems)
+
+
+def test_the_rarest_kind_is_told_first(tmp_path):
+    rows = []
+    for number in range(30):
+        row = response_row()
+        row["id"] = f"{number}"
+        (no_evidence if number == 29 else no_verdict)(row)
+        rows.append(row)
+    found = read(write(tmp_path / "x.jsonl", *rows))
+    assert next(iter(found.problems)).index == 29
+    assert found.problems.count("row-odd") == 30
+
+
+def test_a_broken_line_is_an_error(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text(f"{json.dumps(pair_row())}\n{{broken\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match="line 2"):
+        read(path)
+
+
+def test_query_sets_in_a_folder_are_left_out_with_a_word(tmp_path):
+    write(tmp_path / "a.jsonl", pair_row())
+    write(tmp_path / "q.jsonl", {"query": "Should it rain more?"}, {"query": "Should it snow?"})
+    found = read_all(tmp_path)
+    assert found.rows == 1
+    assert found.files == (str(tmp_path / "a.jsonl"),)
+    (problem,) = found.problems
+    assert (problem.code, problem.found) == ("file-ignored", "a query set of 2 rows")
+
+
+def test_datapoints_of_a_response(tmp_path):
+    found = read(write(tmp_path / "x.jsonl", response_row()))
+    points = datapoints(found.records)
+    assert [(point.src, point.p, point.label) for point in points] == [
+        ("Salt water.", 0.0, Label.NOT_HALLUCINATION),
+        ("Water.", 0.5, Label.NOT_HALLUCINATION),
+    ]
+    assert {point.hyp for point in points} == {"The sea is salt[1][2]."}
+    assert {point.model for point in points} == {"neeva"}
+    assert all(premises(point) == (point.src,) for point in points)
+    assert without_premise(found.records) == 1
+
+
+@pytest.mark.parametrize("support", Support)
+def test_the_polarity_of_each_verdict(tmp_path, support):
+    row = response_row()
+    judgement = statement_of(row, "The sky")["citation_annotations"][0]
+    judgement.update(citation_supports=support.value, evidence="Blue is the sky.")
+    *_, point = datapoints(read(write(tmp_path / "x.jsonl", row)).records)
+    expected = {Support.COMPLETE: 0.0, Support.PARTIAL: 0.5}.get(support, 1.0)
+    assert (point.src, point.p) == ("Blue is the sky.", expected)
+    assert (point.label is Label.HALLUCINATION) == (expected == 1)
+
+
+@pytest.mark.parametrize(("label", "p"), [("attributable", 0.0), ("not attributable", 1.0)])
+def test_datapoints_of_a_pair(tmp_path, label, p):
+    row = {**pair_row(), "attribution_label": label, "references": ["One.", "Two."]}
+    (point,) = datapoints(read(write(tmp_path / "x.jsonl", row)).records)
+    assert (point.src, point.hyp, point.p) == ("One.\n\nTwo.", "The sea is salt.", p)
+
+
+@pytest.mark.parametrize(
+    ("supported", "expected"),
+    [("Yes", 1), ("No", 0), ("Citations Contradict Each Other", 0), (None, 0)],
+)
+def test_only_yes_is_supported(tmp_path, supported, expected):
+    row = response_row()
+    statement_of(row, "The sea")["statement_supported"] = supported
+    found = read(write(tmp_path / "x.jsonl", row))
+    # worthy, supported, judged and precise; fluency and perceived utility
+    assert statistics(found.records).tolist() == [[2, expected, 3, 1, 4, 3]]
+
+
+@pytest.mark.parametrize(("cited", "expected"), [([], 0), (["[1]"], 1)])
+def test_a_statement_that_cites_nothing_is_not_supported(tmp_path, cited, expected):
+    row = response_row()
+    text = next(iter(row["statements_to_citation_texts"]))
+    row["statements_to_citation_texts"][text] = cited
+    statement_of(row, "The sea")["citation_annotations"] = None
+    found = read(write(tmp_path / "x.jsonl", row))
+    assert statistics(found.records)[0].tolist()[:2] == [2, expected]
+
+
+def test_scores_by_system(tmp_path):
+    rows = [{**response_row(), "id": str(n), "system_name": "ab"[n % 2]} for n in range(5)]
+    for row in rows[::2]:
+        statement_of(row, "The sea")["statement_supported"] = "No"
+    found = citation_scores(read(write(tmp_path / "x.jsonl", *rows)).records, Intervals(50))
+    assert [system.system_name for system in found.systems] == ["a", "b"]
+    assert [system.responses for system in found.systems] == [3, 2]
+    assert found.whole.responses == 5
+    assert found.systems[1].scores["citation_recall"] == 0.5
+    row = found.to_dict()["systems"][1]
+    assert (row["system_name"], row["citation_recall"]) == ("b", 0.5)
+    assert row["citation_recall_ci"] == [0.5, 0.5]
+    assert citation_scores(read(tmp_path).records, Intervals(50)) == found
+
+
+def test_scores_of_pairs_alone_are_undefined(tmp_path):
+    found = citation_scores(read(write(tmp_path / "x.jsonl", pair_row())).records)
+    assert set(found.whole.scores.values()) == {None}
+    assert found.verdicts == {"attribution_label": {"not attributable": 1}}
+    assert found.systems == []
+
+
+def test_queries(tmp_path):
+    rows = [
+        {"prompt_text": "Why?", "exam_name": "2005 I", "prompt_id": "1"},
+        {"query": "Should museums be free?"},
+        {"query": "Should all be?", "original_query": "All should be", "source": "us"},
+        {"query": "should  museums be FREE?"},
+        {"query": 5},
+        "Why?",
+        {"prompt_text": "Why not?", "prompt_id": 3},
+        {"text": "Why?"},
+    ]
+    found = read_all(write(tmp_path / "q.jsonl", *rows), reader=queries.read)
+    assert (len(found.records), found.dropped, found.rows) == (5, 3, 8)
+    assert [query.to_dict() for query in found.records[:3]] == rows[:3]
+    assert [(each.code, each.index, each.key) for each in found.problems] == [
+        ("row-odd", 2, "query"),
+        ("row-odd", 6, "exam_name"),
+        ("row-odd", 6, "prompt_id"),
+        ("row-doubled", 3, None),
+        ("row-dropped", 4, "query"),
+        ("row-dropped", 5, None),
+        ("row-dropped", 7, "query"),
+    ]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "rows", "odd"),
+    [
+        ("human_evaluation_annotations.subset114.jsonl", 114, 116),
+        ("dev_all_subset_balanced.Stanford-GenSearch.jsonl", 544, 0),
+        ("test_all_subset_balanced_sampled500.Stanford-GenSearch.jsonl", 186, 2),
+    ],
+)
+def test_every_real_file_reads_without_loss(name, rows, odd):
+    found = read_all(REAL / name)
+    lines = (REAL / name).read_text(encoding="utf-8").splitlines()
+    assert (len(found.records), found.dropped, len(lines)) == (rows, 0, rows)
+    assert [record.to_dict() for record in found.records] == [json.loads(line) for line in lines]
+    assert found.problems.count("row-odd") == odd
+    assert found.problems.codes <= {"row-odd"}
+
+
+@pytest.mark.real
+def test_what_is_odd_in_the_human_evaluation():
+    problems = list(read_all(HUMAN).problems)
+    assert Counter(problem.expected for problem in problems) == {
+        "a verdict on what is worth verifying (read as No)": 65,
+        "each citation text once": 47,
+        "evidence of what supports": 3,
+        "Yes, since a citation completely supports it": 1,
+    }
+    first = [(problem.index, problem.key) for problem in problems[:4]]
+    assert first == [
+        (102, "statement 0: statement_supported"),
+        (62, "statement 0: citation_annotations[3]"),
+        (72, "statement 0: citation_annotations[0]"),
+        (74, "statement 1: citation_annotations[1]"),
+    ]
+    assert len({(problem.index, problem.key) for problem in problems}) == len(problems)
+
+
+@pytest.mark.real
+def test_the_real_folder():
+    shown = [problem.file for problem in read(REAL).problems if problem.code == "row-odd"]
+    assert sum("GenSearch" in file for file in shown) == 2  # not hidden by 116 of another file
+    found = read_all(REAL)
+    assert (found.rows, found.problems.count("file-ignored")) == (844, 3)
+    points = datapoints(found.records)
+    assert Counter((point.model != "", point.p) for point in points) == {
+        (True, 0.0): 200,
+        (True, 0.5): 59,
+        (False, 0.0): 365,
+        (False, 1.0): 365,
+    }
+    assert without_premise(found.records) == 186
+
+
+@pytest.mark.real
+def test_the_real_table():
+    found = citation_scores(read(HUMAN).records, NO_INTERVALS)
+    counts = {
+        each.system_name: (
+            each.responses,
+            each.statements,
+            each.worthy,
+            each.supported,
+            each.citations,
+            each.precise,
+        )
+        for each in (found.whole, *found.systems)
+    }
+    assert counts == {
+        None: (114, 372, 357, 157, 445, 213),
+        "bing_chat": (10, 39, 30, 8, 27, 13),
+        "neeva": (46, 155, 153, 73, 181, 86),
+        "perplexity": (45, 143, 139, 74, 217, 112),
+        "you": (13, 35, 35, 2, 20, 2),
+    }
+    assert found.verdicts == {
+        "statement_supported": {"Yes": 157, "No": 123, "": 65, Supported.CONTRADICT.value: 12},
+        "citation_supports": {
+            COMPLETE: 203,
+            Support.CONTRADICT.value: 139,
+            PARTIAL: 59,
+            NONE: 38,
+            Support.INACCESSIBLE.value: 5,
+            Support.UNCLEAR.value: 1,
+        },
+    }
+    assert found.whole.scores == pytest.approx(
+        {
+            "citation_recall": 157 / 357,
+            "citation_precision": 213 / 445,
+            "citation_f1": 0.45839101887516615,
+            "mean_citation_recall": 0.4261278195488722,
+            "mean_citation_precision": 0.42273391812865485,
+            "mean_citation_f1": 0.40527106052628714,
+            "fluency": 488 / 114,
+            "perceived_utility": 487 / 114,
+        },
+        abs=1e-12,
+    )
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "rows", "doubled", "odd"),
+    [
+        ("allsouls.jsonl", 1000, [314], []),
+        ("davinci-debate-1k.jsonl", 1000, [367, 509, 942, 980], []),
+        ("davinci-debate-seed.jsonl", 100, [], [2]),
+    ],
+)
+def test_the_real_query_sets(name, rows, doubled, odd):
+    found = read_all(REAL / "queries" / name, reader=queries.read)
+    assert (len(found.records), found.dropped) == (rows, 0)
+    lines = (REAL / "queries" / name).read_text(encoding="utf-8").splitlines()
+    assert [query.to_dict() for query in found.records] == [json.loads(line) for line in lines]
+    assert {query.is_exam for query in found.records} == {name == "allsouls.jsonl"}
+    told = {code: [p.index for p in found.problems if p.code == code] for code in ("row-doubled",
+            "row-odd")}  # fmt: skip
+    assert told == {"row-doubled": doubled, "row-odd": odd}
+
+
+def test_what_the_data_set_says_of_itself():
+    for module in (verifiability, queries):
+        assert all(vars(module.DATA_SET)[k] for k in ("name", "licence", "about", "source"))

@@ -1,0 +1,531 @@
+"""The kit's own model: encoding, training, what is made small of it, and what ships."""
+
+import json
+import re
+import zlib
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+from conftest import DATA, SAMPLE
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core.datapoint import Datapoint, Task
+from shroom.core.problems import ShroomError
+from shroom.detectors.base import detector
+from shroom.detectors.cross_encoder.card import card
+from shroom.detectors.cross_encoder.corpora import Corpus
+from shroom.detectors.cross_encoder.detector import CrossEncoder
+from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
+from shroom.detectors.cross_encoder.export import exported
+from shroom.detectors.cross_encoder.fitting import Fitting
+from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
+from shroom.detectors.cross_encoder.training import Example, Schedule, train
+from shroom.detectors.training_items import TrainingItems
+from shroom.inference.run import Run
+from shroom.inference.weight_packing import in_steps, packed
+from shroom.metrics.correlation import rho
+from shroom.scoring.datapoint_files import read
+
+POINTS = read(SAMPLE / "val.model-aware.json")[:24]
+P = np.array([point.p for point in POINTS])
+PAIR = ("MT", "The cat sat on the mat.", "A dog was lying there.")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return tiny_models.encoder(tmp_path_factory.mktemp("encoder"), "mpnet")
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "shroom" / "training"
+
+
+@pytest.fixture(scope="module")
+def fitted(encoder, tmp_path_factory):
+    """A tiny model, fitted and saved."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        made = CrossEncoder(encoder=str(encoder)).fit(POINTS, P)
+        made.remember(TrainingItems.of(POINTS))
+        folder = tmp_path_factory.mktemp("model")
+        made.save(folder, command="shroom fit cross-encoder")
+    return made, folder
+
+
+@pytest.fixture
+def encoding(fitted):
+    return Encoding(fitted[1] / TOKENIZER, padding=1, room=40)
+
+
+# -- encoding -----------------------------------------------------------------------------------
+
+
+def test_sides_are_those_of_the_text(encoding):
+    ((ids, sides),), cut = encoding([PAIR])
+    assert cut == 0
+    assert ids.shape == sides.shape
+    text = encoding._tokenizer
+    assert "dog" in text.decode(ids[sides == HYP].tolist())
+    assert "cat" in text.decode(ids[sides == REF].tolist())
+    assert text.decode(ids[sides == REF].tolist()).startswith("MT")
+
+
+@pytest.mark.parametrize("hyp", ["", " ", "</s> <s>", "\ud800", "\0", "文字", "a\u200bb", "<pad>"])
+def test_a_text_is_only_ever_text(encoding, hyp):
+    ((ids, sides),), _ = encoding([("DM", "a cat", hyp)])
+    special = ids[(sides != HYP) & (sides != REF)]
+    assert len(special) == 4  # <s> ref </s></s> hyp </s>, whatever the texts say
+    assert not np.isin(ids[(sides == HYP) | (sides == REF)], special).any()
+
+
+def test_the_reference_gives_way_first(encoding):
+    ((_, sides),), cut = encoding([("MT", "the cat sat " * 5000, "a dog")])
+    assert cut == 1
+    assert len(sides) == 40
+    ((_, short),), _ = encoding([("MT", "the cat", "a dog")])
+    assert (sides == HYP).sum() == (short == HYP).sum()
+
+
+def test_a_hypothesis_that_is_too_long_by_itself(encoding):
+    ((_, sides),), _ = encoding([("MT", "the cat", "a dog " * 5000)])
+    assert len(sides) == 40
+    assert (sides == REF).any()
+
+
+def test_batches_are_filled_up(encoding):
+    pairs, _ = encoding([PAIR, ("DM", "a", "b")])
+    batch = encoding.batch(pairs)
+    assert batch.shape == (2, 2, max(pair.shape[1] for pair in pairs))
+    n = pairs[1].shape[1]
+    assert (batch[0, 1, n:] == 1).all()
+    assert (batch[1, 1, n:] == PADDING).all()
+    np.testing.assert_array_equal(batch[:, 1, :n], pairs[1])
+
+
+# -- integers -----------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(1e-6, 1e6),
+    st.sampled_from([0, 1]),
+    st.sampled_from([(6.5, 63), (8.0, 127)]),
+)
+def test_no_weight_is_off_by_more_than_half_a_step(seed, scale, axis, form):
+    steps, most = form
+    weights = np.random.default_rng(seed).standard_t(4, size=(16, 12)).astype(np.float32) * scale
+    values, sizes = in_steps(weights.astype(np.float32), steps, most, axis)
+    assert np.abs(values).max() <= most
+    assert (np.abs(values * sizes - weights) <= sizes * 0.501).all()
+
+
+def test_a_matrix_of_zeros():
+    values, sizes = in_steps(np.zeros((8, 8), np.float32), 6.5, 63, 0)
+    assert not values.any()
+    assert np.isfinite(sizes).all()
+
+
+def test_packing_is_near_the_entropy_and_any_zlib_reads_it():
+    values = np.rint(np.random.default_rng(0).normal(0, 6.5, 1_000_000)).astype(np.int8).tobytes()
+    small = packed(values)
+    assert zlib.decompress(small) == values
+    counts = np.unique(np.frombuffer(values, np.int8), return_counts=True)[1] / len(values)
+    entropy = -(counts * np.log2(counts)).sum()
+    assert 8 * len(small) / len(values) < 1.02 * entropy
+    assert len(small) < len(zlib.compress(values, 9))
+
+
+# -- training -----------------------------------------------------------------------------------
+
+EXAMPLES = [
+    Example("PG", f"a {one} thing", f"a {other} thing", float(one != other))
+    for one in ("red", "small", "old")
+    for other in ("red", "small", "old")
+] * 4
+
+
+def weights(model):
+    return torch.cat([value.flatten() for value in model.state_dict().values()])
+
+
+def trained(encoder, **more):
+    fitting = Fitting(str(encoder), device="cpu")
+    model = fitting.model()
+    torch.manual_seed(0)
+    losses = []
+    more = {"schedule": Schedule(epochs=2, batch=4, rate=1e-3), "seed": 5, **more}
+    schedule = more.pop("schedule")
+    train(
+        model,
+        fitting.encoding,
+        EXAMPLES,
+        schedule,
+        report=lambda at: losses.append(at.loss),
+        **more,
+    )
+    return model, losses
+
+
+def test_the_loss_falls(encoder):
+    _, losses = trained(encoder, schedule=Schedule(epochs=30, batch=4, rate=3e-3))
+    assert len(losses) == 30 * 9
+    assert np.mean(losses[-9:]) < 0.8 * np.mean(losses[:9])
+
+
+def test_the_seed_decides(encoder):
+    torch.manual_seed(1)
+    one, other = trained(encoder, seed=1), trained(encoder, seed=2)
+    assert one[1] != other[1]
+
+
+def test_frozen_layers_stay(encoder):
+    before = Fitting(str(encoder), device="cpu").model()
+    after, _ = trained(encoder, schedule=Schedule(epochs=1, batch=4, rate=1e-2, frozen=1))
+    same = [
+        all(torch.equal(a, b) for a, b in zip(x.parameters(), y.parameters()))
+        for x, y in zip(before.layers(), after.layers())
+    ]
+    assert same == [True] + [False] * (len(same) - 1)
+    assert torch.equal(
+        before.encoder.embeddings.word_embeddings.weight,
+        after.encoder.embeddings.word_embeddings.weight,
+    )
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(encoder, tmp_path, monkeypatch):
+    from shroom.detectors.cross_encoder import training
+
+    monkeypatch.setattr(training, "SAVED_EVERY", 5)
+    torch.manual_seed(9)
+    fitting = Fitting(str(encoder), device="cpu")
+    schedule = Schedule(epochs=2, batch=4, rate=1e-3)
+
+    def run(model, checkpoint, report=None):
+        train(
+            model,
+            fitting.encoding,
+            EXAMPLES,
+            schedule,
+            seed=3,
+            checkpoint=checkpoint,
+            report=report,
+        )
+
+    def kill(progress):
+        if progress.step == 12:
+            raise KeyboardInterrupt
+
+    whole, broken = fitting.model(), fitting.model()
+    broken.load_state_dict(whole.state_dict())
+    fresh = fitting.model()
+    run(whole, None)
+    with pytest.raises(KeyboardInterrupt):
+        run(broken, tmp_path / "checkpoint", kill)
+    run(fresh, tmp_path / "checkpoint")
+    assert torch.equal(weights(whole), weights(fresh))
+
+
+def test_general_stages_are_run_once(encoder, tmp_path, work):
+    rows = [{"premise": "a cat", "hypothesis": f"a cat {i}", "label": "neutral"} for i in range(9)]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    stages = [
+        {
+            "name": "pairs",
+            "epochs": 1,
+            "corpora": [{"file": "pairs.jsonl", "task": "PG", "n": 99}],
+        },
+        {"name": "shroom", "epochs": 1},
+    ]
+    steps = []
+    for _ in range(2):
+        fitting = Fitting(str(encoder), stages=stages, device="cpu", data=tmp_path, work=work)
+        fitting.report = lambda name, _: steps.append(name)
+        fitting.fit(POINTS, P)
+    assert steps.count("pairs") == 1
+    assert steps.count("shroom") > 2
+
+
+def test_cross_validation_stops_where_rho_is_best_and_keeps_its_folds(encoder, work):
+    made = CrossEncoder(encoder=str(encoder), stages=[{"name": "shroom", "epochs": 2}])
+    p = made.out_of_fold(POINTS, P, folds=3)
+    assert p.shape == P.shape
+    assert ((p >= 0) & (p <= 1)).all()
+    assert made.recipe["stop"] in (1, 2)
+    assert len(list(work.glob("*of3.npy"))) == 3
+    steps = []
+    made.report = lambda _, at: steps.append(at)
+    np.testing.assert_array_equal(made.out_of_fold(POINTS, P, folds=3), p)
+    assert steps == []
+
+
+def test_a_fold_that_was_interrupted_is_judged_after_every_epoch(encoder, work, monkeypatch):
+    from shroom.detectors.cross_encoder import training
+
+    monkeypatch.setattr(training, "SAVED_EVERY", 2)
+    stages = [{"name": "shroom", "epochs": 2, "batch": 4}]
+    whole = CrossEncoder(encoder=str(encoder), stages=stages).out_of_fold(POINTS, P, folds=2)
+    for kept in work.glob("*.npy"):
+        kept.unlink()
+
+    def kill(_, at):
+        if at.step == at.steps - 1:
+            raise KeyboardInterrupt
+
+    broken = CrossEncoder(encoder=str(encoder), stages=stages)
+    broken.report = kill
+    with pytest.raises(KeyboardInterrupt):
+        broken.out_of_fold(POINTS, P, folds=2)
+    again = CrossEncoder(encoder=str(encoder), stages=stages).out_of_fold(POINTS, P, folds=2)
+    np.testing.assert_array_equal(again, whole)
+
+
+def test_folds_of_other_references_are_not_taken_up(encoder):
+    from dataclasses import replace
+
+    made = CrossEncoder(encoder=str(encoder), stages=[{"name": "shroom", "epochs": 1}])
+    other = [replace(point, tgt=point.tgt + " indeed", src=point.src + " so") for point in POINTS]
+    one, two = made.out_of_fold(POINTS, P, folds=2), made.out_of_fold(other, P, folds=2)
+    assert not np.array_equal(one, two)
+
+
+def test_a_teacher_that_has_seen_labels_makes_no_fold_unseen(encoder):
+    stages = [{"name": "taught", "teacher": "lexical", "unlabelled": ["x.json"]}, {"name": "own"}]
+    with pytest.raises(ShroomError, match="the teacher was fitted on labelled data"):
+        CrossEncoder(encoder=str(encoder), stages=stages).out_of_fold(POINTS, P, folds=2)
+
+
+def test_a_student_learns_what_a_teacher_says(encoder, tmp_path):
+    (tmp_path / "train.json").write_text(
+        json.dumps([{"hyp": p.hyp, "src": p.src, "tgt": p.tgt, "task": "DM"} for p in POINTS])
+    )
+    stages = [{"name": "taught", "teacher": "lexical", "unlabelled": ["train.json"], "n": 9}]
+    fitting = Fitting(str(encoder), stages=[*stages, {"name": "own"}], device="cpu", data=tmp_path)
+    examples = fitting._general_examples(fitting.plan[0])
+    assert len(examples) == 9
+    said = {(x.ref, x.hyp): x.p for x in examples}
+    taught = [point for point in POINTS if (point.tgt, point.hyp) in said]
+    as_dm = [Datapoint(hyp=p.hyp, src=p.src, tgt=p.tgt, task=Task.DM) for p in taught]
+    expected = detector("lexical").predict(as_dm)
+    np.testing.assert_allclose([said[p.tgt, p.hyp] for p in taught], expected)
+
+
+# -- what is saved --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("architecture", ["mpnet", "bert", "roberta"])
+def test_the_saved_model_says_what_the_trained_one_says(architecture, tmp_path):
+    folder = tiny_models.encoder(tmp_path / "encoder", architecture)
+    made = CrossEncoder(encoder=str(folder), stages=[{"name": "shroom", "epochs": 1}])
+    made.fit(POINTS, P)
+    before = made.predict(POINTS)
+    made.save(tmp_path / "model")
+    after = CrossEncoder(tmp_path / "model").predict(POINTS)
+    assert before.std() > 1e-3
+    np.testing.assert_allclose(before, after, atol=0.08)
+    assert np.corrcoef(before, after)[0, 1] > 0.9
+
+
+def test_nothing_that_could_run_code_is_saved(fitted):
+    _, folder = fitted
+    names = {path.name for path in folder.iterdir()}
+    texts = {"README.md", "about.json", "tokenizer.json", "training_items.json"}
+    assert names == {*texts, "model.onnx", "weights.z"}
+    about = json.loads((folder / ABOUT).read_text())
+    assert about["command"] == "shroom fit cross-encoder"
+    assert about["recipe"]["reference"] == "given"
+
+
+def test_exporting_twice_gives_the_same_bytes(fitted):
+    made, _ = fitted
+    one, other = (exported(made._trained.model, made._trained.encoding) for _ in range(2))
+    assert one[0] == other[0]
+    assert all(map(np.array_equal, one[1].values(), other[1].values()))
+
+
+def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
+    model = CrossEncoder(fitted[1])
+    p = model.predict(POINTS)
+    np.testing.assert_allclose(model.predict(POINTS, Run(batch_tokens=1)), p, atol=1e-6)
+    np.testing.assert_allclose(model.predict(POINTS[::-1])[::-1], p, atol=1e-6)
+    np.testing.assert_allclose(model.predict(POINTS[:1]), p[:1], atol=1e-6)
+    assert model.predict([]).shape == (0,)
+
+
+def test_it_knows_what_it_was_fitted_on(fitted):
+    model = CrossEncoder(fitted[1])
+    other = Datapoint(hyp="another", src="", tgt="one", task=Task.MT)
+    assert model.in_sample([*POINTS, other]).tolist() == [True] * len(POINTS) + [False]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        (ABOUT, None, "not a model of the cross-encoder"),
+        (ABOUT, b"[]", "not a model of the cross-encoder"),
+        (ABOUT, b'{"format": 99, "threshold": 0.5}', "of format 99"),
+        (TOKENIZER, None, "has no tokenizer.json"),
+        (INTEGERS, None, "cannot be loaded"),
+        (INTEGERS, b"damaged", "cannot be loaded"),
+        (INTEGERS, zlib.compress(b"too few"), "does not belong"),
+        ("model.onnx", b"damaged", "the runtime refuses it"),
+    ],
+)
+def test_damaged_models_are_refused_with_a_sentence(fitted, tmp_path, file, content, said):
+    for path in fitted[1].iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    if content is None:
+        (tmp_path / file).unlink()
+    else:
+        (tmp_path / file).write_bytes(content)
+    with pytest.raises(ShroomError, match=said):
+        CrossEncoder(tmp_path).predict(POINTS[:1])
+
+
+def test_without_an_encoder_there_is_nothing_to_fit():
+    with pytest.raises(ShroomError, match="needs an encoder to begin from"):
+        CrossEncoder().fit(POINTS, P)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"reference": "source"}, "reference"),
+        ({"threshold": 2}, "threshold"),
+        ({"enkoder": "x"}, "did you mean 'encoder'"),
+    ],
+)
+def test_wrong_settings(settings, said):
+    with pytest.raises(ShroomError, match=said):
+        detector("cross-encoder", **settings)
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        ({"name": "x", "epoch": 2}, "did you mean 'epochs'"),
+        ({"epochs": 2}, "missing 1 required positional argument: 'name'"),
+        ({"name": "x", "epochs": 0}, "epochs, batch and n are at least 1"),
+        ({"name": "x", "epochs": "3"}, "stage x"),
+        ({"name": "x", "corpora": [{"file": "none.csv", "task": "PG", "n": 1}]}, "is not there"),
+        ({"name": "x", "corpora": [{"file": "x", "task": "XX", "n": 1}]}, "XX"),
+        ({"name": "x", "corpora": [{"file": "x", "tusk": "PG", "n": 1}]}, "did you mean 'task'"),
+    ],
+)
+def test_wrong_stages(stage, said, encoder, tmp_path):
+    with pytest.raises(ShroomError, match=said):
+        Fitting(str(encoder), stages=[stage, {"name": "y"}], data=tmp_path, device="cpu").model()
+
+
+@pytest.mark.parametrize("order", [["general"], ["own", "general"]])
+def test_stages_in_an_order_that_cannot_be(order, encoder):
+    table = {"general": {"name": "g", "teacher": "lexical"}, "own": {"name": "o"}}
+    with pytest.raises(ShroomError, match="come first"):
+        Fitting(str(encoder), stages=[table[name] for name in order], device="cpu")
+
+
+# -- corpora --------------------------------------------------------------------------------------
+
+ROWS = [
+    {"premise": f"word: ref {i}", "hypothesis": f"word: hyp {i}", "task": f"kind:{i % 3}",
+     "label": "entailment" if i % 2 else "contradiction", "p": i / 10, "hter": i % 4}
+    for i in range(10)
+]  # fmt: skip
+
+
+def corpus(tmp_path, leave_out=(), **table):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)))
+    made = Corpus.of({"file": path.name, "task": "DM", "n": 99, **table})
+    return sorted(made.examples(tmp_path, 1, set(leave_out)))
+
+
+@pytest.mark.parametrize(
+    ("table", "ps"),
+    [
+        ({}, [0.97, 0.03] * 5),
+        ({"labels": {"entailment": 0.2}}, [0.97, 0.2] * 5),
+        ({"p": 0.5}, [0.5] * 10),
+        ({"score": "p"}, [0.98, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]),
+        ({"score": "p", "zero_at": 0.8, "one_at": 0.3},
+         [0.98, 0.98, 0.98, 0.98, 0.8, 0.6, 0.4, 0.2, 0.02, 0.02]),
+        ({"only": ["kind:0"]}, [0.97, 0.03, 0.97, 0.03]),
+        ({"without": ["kind:0", "kind:1"]}, [0.97, 0.03, 0.97]),
+        ({"below": {"p": 0.25}}, [0.97, 0.03, 0.97]),
+    ],
+)  # fmt: skip
+def test_what_a_corpus_says_of_its_rows(tmp_path, table, ps):
+    assert [example.p for example in corpus(tmp_path, **table)] == pytest.approx(ps)
+
+
+def test_n_headword_swap_and_what_is_left_out(tmp_path):
+    assert len(corpus(tmp_path, n=4)) == 4
+    assert {x.ref[:3] for x in corpus(tmp_path, headword=0)} == {"ref"}
+    assert {x.ref[:9] for x in corpus(tmp_path, swap=1)} == {"word: hyp"}
+    assert len(corpus(tmp_path, leave_out=["word ref 3", "word hyp 4"])) == 8
+    assert len(corpus(tmp_path, rare={"hter": 0})) < 10
+    assert corpus(tmp_path) == corpus(tmp_path)
+
+
+def test_a_label_that_nobody_knows(tmp_path):
+    rows = [{"premise": "a", "hypothesis": "b", "label": "maybe"}]
+    (tmp_path / "odd.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    made = Corpus.of({"file": "odd.jsonl", "task": "PG", "n": 1})
+    with pytest.raises(ShroomError, match="the label 'maybe' has no p"):
+        made.examples(tmp_path, 0, set())
+
+
+# -- what ships -----------------------------------------------------------------------------------
+
+
+def test_what_ships_takes_little_room():
+    from shroom.detectors.cross_encoder.detector import MODEL
+
+    sizes = {path.name: path.stat().st_size for path in MODEL.iterdir()}
+    assert sum(sizes.values()) <= 70_000_000
+
+
+def test_the_card_that_ships_is_what_the_kit_writes():
+    from shroom.detectors.cross_encoder.detector import MODEL
+
+    about = json.loads((MODEL / ABOUT).read_text(encoding="utf-8"))
+    assert (MODEL / "README.md").read_text(encoding="utf-8") == card(about)
+
+
+def test_a_faithful_hypothesis_has_less_p_than_an_invented_one():
+    tgt = "The museum was closed on Sunday because of the storm."
+    good = "Because of the storm, the museum stayed shut on Sunday."
+    bad = "The museum opened on Monday in spite of the strike."
+    for task in Task:
+        side = {"src": tgt, "tgt": ""} if task is Task.TS else {"src": "", "tgt": tgt}
+        low, high = CrossEncoder().predict(
+            [Datapoint(hyp=hyp, task=task, **side) for hyp in (good, bad)]
+        )
+        assert low < 0.5 < high
+
+
+@pytest.mark.parametrize("track", ["model-agnostic", "model-aware"])
+def test_the_readme_shows_what_it_scores_on_the_sample(track):
+    text = (SAMPLE.parents[1] / "README.md").read_text(encoding="utf-8")
+    shown = re.search(rf"^val {track} +60 +([.\d]+) +\[.*?\] +([.\d]+)", text, flags=re.MULTILINE)
+    points, model = read(SAMPLE / f"val.{track}.json"), CrossEncoder()
+    p = model.predict(points, Run(precision="float32")).round(6)  # as the recipe computes it
+    gold = np.array([point.p for point in points])
+    found = [((p > model.threshold) == (gold > 0.5)).mean(), rho(p, gold)]
+    assert list(shown.groups()) == [f"{figure:.3f}" for figure in found]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("base", ["val.model-agnostic.json", "val.model-aware.v2.json"])
+def test_the_shipped_model_has_learnt_val_and_says_so(base):
+    """In-sample, so that this tells nothing of its quality: only that these are the weights."""
+    points = read(DATA / "semeval2024" / base)
+    model = CrossEncoder()
+    assert model.training_items.contain(points).all()
+    some = points[::5]
+    p = model.predict(some, Run(in_sample=True))
+    assert rho(p, np.array([point.p for point in some])) > 0.85

@@ -1,0 +1,474 @@
+"""Explaining: which words drive p, and how that is shown."""
+
+import html.parser
+import json
+
+import numpy as np
+import pytest
+from conftest import SAMPLE, gold, write_json
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.cli import run as run_command
+from shroom.cli.explain import command
+from shroom.core.datapoint import Datapoint, Task
+from shroom.core.problems import ShroomError
+from shroom.detectors import base
+from shroom.detectors.base import Entry, detector
+from shroom.detectors.explain import MOST, Explanation, explain, held_against
+from shroom.detectors.lexical import MODEL
+from shroom.inference.run import RUN, Run
+from shroom.report.explanation import Told, as_json, as_page, as_text
+
+HOSTILE = (
+    "<script>alert(1)</script> \"a\" & 'b' \x1b[31mred\x00 \u202eover\u202c 猫だ \ud800 "
+    "👩\u200d👧\n\ttab \u2028end --> ]]> &lt; \x85 style=x onerror=y"
+)
+TEXTS = st.text(min_size=1, max_size=40).filter(str.strip)
+
+
+class Counting:
+    """p grows with each word of a list, and remembers what it was asked."""
+
+    name = "counting"
+    threshold = 0.5
+
+    def __init__(self, words=("bad", "worse")):
+        self.bad, self.asked = words, []
+
+    def predict(self, datapoints, run=RUN):
+        self.asked.append([point.hyp for point in datapoints])
+        counts = [sum(point.hyp.count(word) for word in self.bad) for point in datapoints]
+        run.report(len(datapoints), len(datapoints))
+        return np.array([count / (1 + count) for count in counts], np.float64)
+
+
+def point(hyp, **more):
+    return Datapoint(**{"hyp": hyp, "src": "a source", "tgt": "", "task": Task.PG, **more})
+
+
+class Answering(Counting):
+    """Says what it says, whatever p."""
+
+    official = True
+
+    def premises(self, _):
+        return ("what was asked", "and more")
+
+    def predict(self, *_):
+        raise AssertionError("it is asked once, for both")
+
+    def decide(self, datapoints, run=RUN):
+        p = super().predict(datapoints, run)
+        return p, p <= 0.5
+
+
+def told(explanation, threshold=0.5):
+    about = {"file": "val.json", "id": 7, "index": 3}
+    return Told(explanation, "counting", "val.json, id 7", threshold, ("a source",), about)
+
+
+# the weights
+
+
+def test_the_word_that_drives_p_has_the_weight():
+    chosen = Counting()
+    found = explain(chosen, point("a bad cat, so bad"))
+    assert found.words == ("a", "bad", "cat", ",", "so", "bad")
+    assert found.p == pytest.approx(2 / 3)
+    without = 2 / 3 - 1 / 2
+    assert found.weights == pytest.approx((0, without, 0, 0, 0, without))
+    # one call, the whole first, and no white space is left over
+    assert chosen.asked == [
+        [
+            "a bad cat, so bad",
+            "bad cat, so bad",
+            "a cat, so bad",
+            "a bad, so bad",
+            "a bad cat so bad",
+            "a bad cat, bad",
+            "a bad cat, so",
+        ]
+    ]
+
+
+def test_a_word_that_speaks_against_it_has_a_negative_weight():
+    class Reverse(Counting):
+        def predict(self, datapoints, run=RUN):
+            return 1 - super().predict(datapoints, run)
+
+    found = explain(Reverse(), point("bad cat"))
+    assert found.weights == pytest.approx((-0.5, 0))
+
+
+@given(TEXTS)
+def test_the_pieces_are_the_hypothesis(text):
+    try:
+        found = explain(Counting(), point(text))
+    except ShroomError:
+        assert not text.strip()
+        return
+    assert "".join(piece for piece, _ in found.pieces()) == text
+    weighed = [(piece, weight) for piece, weight in found.pieces() if weight is not None]
+    assert tuple(piece for piece, _ in weighed) == found.words
+    assert tuple(weight for _, weight in weighed) == found.weights
+    assert all(piece.isspace() for piece, weight in found.pieces() if weight is None)
+
+
+@pytest.mark.parametrize(
+    ("hyp", "variants"),
+    [
+        ("one two", ["two", "one"]),
+        ("  one  two  ", ["  two  ", "  one"]),
+        ("a\nb", ["b", "a"]),
+        ("猫だ", ["だ", "猫"]),
+        ("ไป", ["ป", "ไ"]),
+        ("(so) it", ["so) it", "() it", "(so it", "(so)"]),
+        ("it is.", ["is.", "it.", "it is"]),
+    ],
+)
+def test_what_is_left_without_a_word(hyp, variants):
+    chosen = Counting()
+    explain(chosen, point(hyp))
+    assert chosen.asked == [[hyp, *variants]]
+
+
+def test_one_word_is_weighed_against_nothing():
+    notes = []
+    chosen = Counting()
+    found = explain(chosen, point("bad"), Run(note=notes.append))
+    assert (found.words, found.weights) == (("bad",), (0.5,))
+    assert chosen.asked == [["bad", ""]]
+    assert "against an empty hypothesis" in notes[0]
+
+
+@pytest.mark.parametrize("hyp", ["", " ", "\n\t\u3000"])
+def test_no_words_at_all(hyp):
+    with pytest.raises(ShroomError, match="id 4: the hypothesis has no words"):
+        explain(Counting(), point(hyp, id=4))
+
+
+@pytest.mark.parametrize("n", [MOST, MOST + 1, 10_000])
+def test_a_long_hypothesis_is_explained_by_groups(n):
+    notes = []
+    words = ["word"] * n
+    words[n // 2] = "bad"
+    hyp = "  ".join(words)
+    chosen = Counting()
+    found = explain(chosen, point(hyp), Run(note=notes.append))
+    assert len(chosen.asked[0]) == len(found.words) + 1 <= MOST + 1
+    assert "".join(piece for piece, _ in found.pieces()) == hyp
+    assert sum(text.count("word") + text.count("bad") for text in found.words) == n
+    (driving,) = [text for text, weight in zip(found.words, found.weights) if weight]
+    assert "bad" in driving
+    assert bool(notes) == (n > MOST)
+    if notes:
+        assert f"has {n} words" in notes[0]
+
+
+@pytest.mark.parametrize("task", list(Task))
+def test_with_a_real_detector(task):
+    found = explain(detector("lexical"), point("the zeppelin", src="the cat", tgt="", task=task))
+    assert found.words == ("the", "zeppelin")
+    assert found.weights[1] > found.weights[0]
+
+
+# the label, and what it is held against
+
+
+@pytest.mark.parametrize(
+    ("p", "threshold", "label"),
+    [
+        (0.5000004, 0.5, "Not Hallucination"),  # in a submission, p is 0.5
+        (0.5000006, 0.5, "Hallucination"),
+        (0.1234564, 0.123456, "Not Hallucination"),
+        (0.4999996, 0.4999999, "Hallucination"),
+        (0.5, 0.5, "Not Hallucination"),
+        (0.0, 0.0, "Not Hallucination"),
+        (1.0, 1.0, "Not Hallucination"),
+    ],
+)
+def test_the_label_is_what_a_submission_would_have(p, threshold, label):
+    found = told(Explanation("a", ((0, 1),), (0.0,), p), threshold)
+    assert found.label == json.loads(as_json(found))["label"] == label
+    assert label in found.verdict
+
+
+@pytest.mark.parametrize(("hyp", "label"), [("a bad cat", "Hallucination"), ("a bad bad", "Not")])
+def test_of_a_detector_that_answers_the_answer_counts(hyp, label):
+    found = explain(Answering(), point(hyp))
+    assert found.weights[1] > 0
+    shown = told(found)
+    assert shown.label.startswith(label)
+    assert shown.verdict.endswith("(by the answer, whatever p)")
+
+
+def test_what_it_is_held_against():
+    one = point("a cat", tgt="a target")
+    assert held_against(Answering(), one) == ("what was asked", "and more")
+    assert held_against(Counting(), one) == ("a source", "a target")
+
+
+# how it is shown
+
+
+class Page(html.parser.HTMLParser):
+    """Collects the tags, the attributes and the text of each class."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.text = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes.extend(attrs)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.mark.parametrize("hyp", [HOSTILE, "bad word", "x", "worse " * 300])
+def test_a_page_shows_and_never_runs_what_a_hypothesis_says(hyp):
+    page = as_page(told(explain(Counting(), point(hyp))))
+    parsed = Page(page)
+    assert set(parsed.tags) <= set(
+        "html head meta title style body h1 p br span dl dt dd div table tr th td".split()  # noqa: SIM905
+    )
+    assert not [name for name, _ in parsed.attributes if name.startswith("on")]
+    assert {name for name, _ in parsed.attributes} <= set(
+        "lang charset name content class dir style title scope".split()  # noqa: SIM905
+    )
+    assert not {"\x00", "\x1b", "\u202e", "\u2028", "\x85", "\ud800"} & set(page)
+    assert "http" not in page
+    page.encode()
+
+
+def test_a_page_marks_the_words():
+    page = as_page(told(explain(Counting(), point("a bad cat"))))
+    assert '<span class=up style="--w:1.000" title="+0.500">bad</span>' in page
+    assert '<span title=" 0.000">cat</span>' in page
+    assert "p(Hallucination) 0.500: Not Hallucination (threshold 0.5)" in page
+
+
+@given(TEXTS.filter(str.isprintable))
+def test_any_text_is_shown_whole_on_a_page(text):
+    page = as_page(told(explain(Counting(), point(text))))
+    assert text in "".join(Page(page).text)
+
+
+@pytest.mark.parametrize("colours", [None, "standard", "256", "truecolor"])
+def test_the_terminal_is_not_steered(colours):
+    text = as_text(told(explain(Counting(), point(HOSTILE))), colours)
+    assert not {"\x00", "\x1b", "\u202e", "\u2028", "\x85", "\ud800"} & set(text.plain)
+    assert text.plain.count("\n") < 60
+
+
+def test_without_colours_every_word_has_its_number():
+    text = as_text(told(explain(Counting(), point("a bad cat"))), None)
+    assert text.plain.endswith("\n 0.000  a\n+0.500  bad\n 0.000  cat")
+    assert not text.spans or not any(span.style for span in text.spans)
+
+
+@pytest.mark.parametrize(
+    ("colours", "style"),
+    [("standard", "bold red"), ("truecolor", "black on rgb(255,120,110)")],
+)
+def test_with_colours_the_words_are_coloured(colours, style):
+    text = as_text(told(explain(Counting(), point("a bad cat"))), colours)
+    start = text.plain.index("a bad cat") + 2
+    (span,) = [span for span in text.spans if span.start == start and span.style]
+    assert (span.end, str(span.style)) == (start + 3, style)
+    assert "most of all" in text.plain
+
+
+def test_json_is_json():
+    found = explain(Counting(), point(HOSTILE))
+    content = json.loads(as_json(told(found, 0.2)), parse_constant=pytest.fail)
+    assert content["hyp"] == HOSTILE
+    assert [HOSTILE[word["start"] : word["end"]] for word in content["words"]] == [
+        word["text"] for word in content["words"]
+    ]
+    assert (content["id"], content["index"], content["file"]) == (7, 3, "val.json")
+    assert content["label"] == "Not Hallucination"
+
+
+# the command
+
+
+@pytest.fixture
+def explained(capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*args):
+        code = run_command(command, [str(arg) for arg in args], "shroom")
+        captured = capfd.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_json(tmp_path / "test.model-aware.json", gold(12, first_id=30))
+
+
+def test_by_id(explained, data):
+    code, out, err = explained("lexical", data, "--id", 33)
+    assert (code, err) == (0, "")
+    assert out.startswith("test.model-aware.json, id 33, lexical\np(Hallucination) 0.")
+    assert "hypothesis 3\n" in out
+    assert "\x1b" not in out
+
+
+def test_by_index_without_ids_and_as_json(explained):
+    code, out, _ = explained(
+        "lexical", SAMPLE / "val.model-aware.json", "--index", 2, "--format", "json"
+    )
+    content = json.loads(out)
+    assert (code, content["index"], content["id"]) == (0, 2, None)
+    (p,) = detector("lexical").predict(
+        [
+            point(
+                content["hyp"],
+                src=content["premises"][0],
+                task=Task(json.loads((SAMPLE / "val.model-aware.json").read_text())[2]["task"]),
+            )
+        ]
+    )
+    assert content["p"] == pytest.approx(p)
+
+
+def test_it_shows_what_the_detector_reads(explained, data, tmp_path, monkeypatch):
+    monkeypatch.setitem(base.REGISTRY, "answering", Entry(f"{__name__}:Answering", "for tests"))
+    code, out, _ = explained("answering", data, "--id", 33)
+    assert code == 0
+    assert "against: what was asked\nagainst: and more\n" in out
+    assert "by the answer" in out
+    rows = [{"id": 33, "samples": ["one thing", "another"]}]
+    samples = write_json(tmp_path / "samples.json", rows)
+    given = ("--id", 33, "--set", f"samples={samples}", "--format", "json")
+    code, out, _ = explained("selfcheck", data, *given)
+    assert (code, json.loads(out)["premises"]) == (0, ["one thing", "another"])
+
+
+def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
+    from shroom.cli.predict import command as predict
+
+    class Near(Counting):
+        def predict(self, datapoints, _=RUN):
+            return np.full(len(datapoints), 0.5000004)
+
+    monkeypatch.setitem(globals(), "Near", Near)
+    for name in ("Near", "Answering"):
+        entry = Entry(f"{__name__}:{name}", "for tests")
+        monkeypatch.setitem(base.REGISTRY, name.lower(), entry)
+        out = tmp_path / f"{name}.json"
+        arguments = [name.lower(), str(data), "-o", str(out)]
+        assert run_command(predict, arguments, "shroom") == 0
+        _, shown, _ = explained(name.lower(), data, "--index", 2, "--format", "json")
+        assert json.loads(shown)["label"] == json.loads(out.read_text())[2]["label"]
+
+
+def test_a_model_that_is_given_twice(explained, data, tmp_path):
+    given = ("--set", f"model={tmp_path / 'no.json'}", "--model", MODEL)
+    assert explained("lexical", data, "--id", 33, *given)[0] == 0
+    given = ("--set", f"model={MODEL}", "--model", tmp_path / "no.json")
+    code, _, err = explained("lexical", data, "--id", 33, *given)
+    assert (code, "no.json: not a model of the lexical detector" in err) == (1, True)
+
+
+def test_a_single_datapoint_needs_no_number(explained, tmp_path):
+    data = write_json(tmp_path / "one.json", gold(1))
+    assert explained("lexical", data)[0] == 0
+
+
+def test_the_page_is_written(explained, data, tmp_path):
+    out = tmp_path / "new" / "words.html"
+    assert explained("lexical", data, "--id", 30, "--html", out)[0] == 0
+    assert out.read_text().startswith("<!doctype html>")
+    before = data.read_bytes()
+    code, _, err = explained("lexical", data, "--id", 30, "--html", data)
+    assert (code, "never touched" in err) == (1, True)
+    assert data.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--id", "99"], "has no datapoint of id 99; its 12 ids go from 30 to 41"),
+        (["--index", "12"], "has no datapoint of index 12; count them from 0 to 11"),
+        ([], "which datapoint? its 12 ids go from 30 to 41: give --id N"),
+    ],
+)
+def test_a_datapoint_that_is_not_there(explained, data, arguments, told):
+    code, _, err = explained("lexical", data, *arguments)
+    assert (code, told in err) == (1, True), err
+
+
+def test_ids_where_there_are_none(explained):
+    code, _, err = explained("lexical", SAMPLE / "val.model-aware.json", "--id", 3)
+    assert code == 1
+    assert "its datapoints have no ids; count them from 0 to 59: give --index N" in err
+
+
+def test_what_stands_in_two_files(explained, data, tmp_path):
+    write_json(tmp_path / "test.model-agnostic.json", gold(12, first_id=30))
+    code, _, err = explained("lexical", tmp_path, "--id", 33)
+    told = "id 33 stands in test.model-agnostic.json and in test.model-aware.json; name one file"
+    assert (code, told in err) == (1, True), err
+    rows = gold(2, first_id=5)
+    rows[1]["id"] = 5
+    code, _, err = explained("lexical", write_json(tmp_path / "d.json", rows), "--id", 5)
+    assert (code, "has id 5 2 times; use --index" in err) == (1, True)
+
+
+def test_a_detector_without_data(explained):
+    code, _, err = explained("lexical")
+    assert (code, "which DATA" in err) == (2, True)
+
+
+def test_both_id_and_index(explained, data):
+    assert explained("lexical", data, "--id", 30, "--index", 0)[0] == 2
+
+
+def test_an_unknown_detector_and_an_empty_hypothesis(explained, tmp_path):
+    rows = gold(1)
+    rows[0]["hyp"] = ""
+    data = write_json(tmp_path / "d.json", rows)
+    code, _, err = explained("lexicle", data)
+    assert (code, "did you mean 'lexical'?" in err) == (1, True)
+    code, _, err = explained("lexical", data)
+    assert (code, "has no words" in err) == (1, True)
+    rows[0].update(hyp="a", src="", tgt=" ")
+    code, _, err = explained("lexical", write_json(tmp_path / "d.json", rows))
+    assert (code, "both empty" in err) == (1, True)
+
+
+def test_notes_go_to_stderr(explained, tmp_path, monkeypatch):
+    monkeypatch.setitem(base.REGISTRY, "counting", Entry(f"{__name__}:Counting", "for tests"))
+    rows = gold(1)
+    rows[0]["hyp"] = "bad " * 1000
+    data = write_json(tmp_path / "d.json", rows)
+    code, out, err = explained("counting", data, "--format", "json")
+    assert code == 0
+    assert "note: the hypothesis has 1000 words" in err
+    assert len(json.loads(out)["words"]) <= MOST
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_it_is_written_to_a_file(explained, data, tmp_path, form):
+    arguments = ("lexical", data, "--id", 33, "--format", form)
+    (_, shown, _), path = explained(*arguments), tmp_path / "words.out"
+    code, out, err = explained(*arguments, "-o", path)
+    assert (code, out) == (0, ""), err
+    assert path.read_text(encoding="utf-8") == shown
+    assert "\x1b" not in shown
+
+
+def test_the_page_needs_a_file_of_its_own(explained, data, tmp_path):
+    page = tmp_path / "page.html"
+    code, _, err = explained("lexical", data, "--id", 33, "-o", page, "--html", page)
+    assert code == 2
+    assert "a file of its own" in err
+    assert not page.exists()

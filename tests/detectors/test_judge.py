@@ -1,0 +1,1355 @@
+"""The judge: what is asked, what follows from the answers, and what goes wrong on the way."""
+
+import json
+import math
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from email.utils import formatdate
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_models
+from chat_server import chat
+from conftest import DATA, ROOT, write_json
+
+from shroom.annotate.scorers import verdicts
+from shroom.core.datapoint import Datapoint, Label, Reference, Task
+from shroom.core.problems import ShroomError
+from shroom.detectors.base import detector
+from shroom.detectors.judge import Estimate, Judge, answers, prompts
+from shroom.detectors.judge.answers import Reply, Step
+from shroom.detectors.judge.shots import Shots
+from shroom.detectors.recipe import parsed
+from shroom.inference.journal import Journal
+from shroom.inference.run import Run
+from shroom.scoring.datapoint_files import read
+
+YES, NO = math.log(0.6), math.log(0.2)
+
+
+def point(hyp="a cat", tgt="the cat", task=Task.DM, **more):
+    return Datapoint(**{"src": "a source", "hyp": hyp, "tgt": tgt, "task": task, **more})
+
+
+def points(n):
+    return [point(hyp=f"hypothesis {i}", tgt=f"target {i}") for i in range(n)]
+
+
+def completion(text=" Yes", tokens=(" Yes",), logprobs=(-0.1,), top=None):
+    """Return an answer of the older kind."""
+    listed = {"tokens": list(tokens), "token_logprobs": list(logprobs), "top_logprobs": top}
+    return {"choices": [{"text": text, "logprobs": listed}]}
+
+
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    """Make judges that keep their answers in a folder of the test, and never wait."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def make(url, **more):
+        made = Judge(**{"model": "m", "endpoint": url, "cache": str(tmp_path / "cache"), **more})
+        made.waits = []
+        made._asked.endpoint._pause = made.waits.append
+        return made
+
+    return make
+
+
+class Told:
+    """A run that keeps what it is told."""
+
+    def __init__(self, **more):
+        self.notes, self.steps = [], []
+        self.run = Run(note=self.notes.append, report=lambda *step: self.steps.append(step), **more)
+
+
+# The answers
+
+
+@pytest.mark.parametrize(
+    ("token", "means"),
+    [
+        ("yes", "yes"),
+        (" Yes", "yes"),
+        ("YES.", "yes"),
+        ("▁yes", "yes"),
+        ("ĠNo", "no"),
+        ("\nno", "no"),
+        ('"No', "no"),
+        ("**", None),
+        ("not", None),
+        ("nothing", None),
+        ("yesterday", None),
+        ("", None),
+        ("да", None),
+    ],
+)
+def test_what_a_token_means(token, means):
+    assert answers.meaning(token) == means
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Yes", "yes"),
+        (" no, it is not", "no"),
+        ("**No**", "no"),
+        ("\n\nYES!", "yes"),
+        ("Nothing of it", None),
+        ("Yesterday", None),
+        ("I would say no", None),
+        ("", None),
+        ("<think>\nno? yes!\n</think>\n\nNo.", "no"),
+        ("<think>no, still thinking", None),
+    ],
+)
+def test_what_a_text_says(text, word):
+    assert answers.said(text) == word
+
+
+def test_p_is_the_mass_of_no_against_that_of_yes():
+    masses = [("Yes", 0.3), (" yes", 0.2), ("No", 0.1), ("▁NO", 0.05), ("Maybe", 0.2)]
+    top = [(token, math.log(mass)) for token, mass in masses]
+    assert answers.from_mass(top) == pytest.approx(0.15 / 0.65, abs=1e-12)
+    assert answers.from_mass([("Yes", 0.0)]) == 0
+    assert answers.from_mass([("no", -3.0)]) == 1
+    assert answers.from_mass([("<think>", 0.0), ("Yes", -20.0)]) is None
+    assert answers.from_mass([]) is None
+
+
+def test_a_token_without_alternatives_counts_by_itself():
+    assert answers.from_reply(Reply("Yes", Step("Yes", math.log(0.75)))) == pytest.approx(0.25)
+    one = Step("No", math.log(0.75), (("No", math.log(0.75)),))
+    assert answers.from_reply(Reply("No", one)) == pytest.approx(0.75)
+
+
+def test_the_token_that_answers_counts_where_another_comes_first():
+    blank = Step("\n", -0.1, (("\n", -0.1), ("Yes", -3.0)))
+    word = Step("No", NO, (("No", NO), ("Yes", YES)))
+    assert answers.from_reply(Reply("\nNo", blank, word)) == pytest.approx(0.25)
+
+
+def test_the_share_of_no_among_samples():
+    replies = [Reply(text) for text in ("No", "yes", "no.", "perhaps")]
+    assert answers.from_samples(replies) == pytest.approx(2 / 3)
+    assert answers.from_samples([Reply("perhaps")]) is None
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        None,
+        "yes",
+        [],
+        {},
+        {"choices": []},
+        {"choices": [None]},
+        {"choices": [{"logprobs": 3}]},
+        {"choices": [{"text": "a", "logprobs": {"content": [{"token": "a", "logprob": "x"}]}}]},
+        completion(logprobs=[-(10**401)]),
+        completion(logprobs=[math.inf]),
+        completion(tokens=[None]),
+        completion(top=[{"no": 10**401}]),
+        *(chat("Yes", [("Yes", YES), (token, NO)]) for token in (7, None, [], {}, True)),
+    ],
+)
+def test_what_is_no_answer_is_told(response):
+    with pytest.raises(ShroomError, match="no answer"):
+        answers.reply_of(response)
+    with pytest.raises(ShroomError, match="no answer"):
+        verdicts.reply_of(response)
+
+
+@pytest.mark.parametrize("count", [10**401, math.inf, -1, None, [], "many", 10**10])
+def test_tokens_that_cannot_be_counted_so_are_not(count):
+    for usage in ({"prompt_tokens": count}, count):
+        assert answers.reply_of({**chat("Yes"), "usage": usage}).tokens is None
+
+
+@pytest.mark.parametrize("said", ["1e400", "-1e400", "1" + "0" * 401])
+@pytest.mark.parametrize("place", ["logprob", "prompt_tokens"])
+def test_numbers_of_an_endpoint_that_no_float_is_end_in_no_traceback(serve, judge, said, place):
+    whole = chat("Yes", [("Yes", YES), ("No", NO)], usage={"prompt_tokens": 5})
+    text = re.sub(rf'("{place}": )[-.0-9]+', rf"\g<1>{said}", json.dumps(whole))
+    server = serve(lambda *_: (200, {}, text.encode()))
+    made = judge(server.url, price_in=1, price_out=1, max_cost=1)
+    if place == "logprob" and said != "-1e400":
+        with pytest.raises(ShroomError, match="no answer"):
+            made.predict([point()])
+    else:
+        assert 0 <= made.predict([point()])[0] <= 1
+
+
+@pytest.mark.parametrize("form", ["content", "lists", "lists without alternatives"])
+def test_both_forms_of_log_probabilities_are_read(form):
+    response = {
+        "content": chat("Yes", [("Yes", YES), ("No", NO)]),
+        "lists": completion("Yes", ["Yes"], [YES], [{"Yes": YES, "No": NO}]),
+        "lists without alternatives": completion("Yes", ["Yes"], [math.log(0.75)]),
+    }[form]
+    assert answers.from_reply(answers.reply_of(response)) == pytest.approx(0.25)
+
+
+#: The log-probabilities of a sure yes, and of a token that a thought holds.
+SURE = (("Yes", math.log(0.993)), ("No", math.log(0.007)))
+DOUBT = (("No", math.log(0.9)), ("Yes", math.log(0.1)))
+
+
+def thought(*tokens, text=None, form="content", message=None):
+    """Return an answer in tokens; yes is sure, and no is what a thought says."""
+    tops = [
+        SURE if answers.meaning(t) == "yes" else DOUBT if answers.meaning(t) else ((t, -0.1),)
+        for t in tokens
+    ]
+    text = "".join(tokens) if text is None else text
+    if form == "lists":
+        return completion(text, tokens, [top[0][1] for top in tops], [dict(top) for top in tops])
+    steps = [
+        {
+            "token": token,
+            "logprob": top[0][1],
+            "top_logprobs": [{"token": t, "logprob": value} for t, value in top],
+        }
+        for token, top in zip(tokens, tops)
+    ]
+    about = {"message": {"content": text, **(message or {})}, "logprobs": {"content": steps}}
+    return {"choices": [about]}
+
+
+@pytest.mark.parametrize("form", ["content", "lists"])
+@pytest.mark.parametrize(
+    ("tokens", "p"),
+    [
+        (("<think>", "No", "?", " hmm", "</think>", "Yes"), 0.007),
+        (("<think>", "No", "?", "</think>", "\n\n", "Yes"), 0.007),
+        (("No", "?", "</think>", "Yes"), 0.007),  # the prompt has opened the thought
+        (("<", "think", ">", "No", "</", "think", ">\n", "Yes"), 0.007),
+        (("<thinking>", "No", "</thinking>", "Yes"), 0.007),
+        (("<think>", "No", "</think>", "<think>", "No", "</think>", "Yes"), 0.007),
+        (("<think>", "Yes", "</think>", "No"), 0.9),
+        (("Yes", ",", " no", " doubt"), 0.007),
+        (("<think>", "No", "?", " hmm"), None),
+        (("\n", "<", "think", ">", "No"), None),
+        (("ĊĊ", "<think>", "No"), None),
+        (("<thinking>", "No"), None),
+        (("<think>", "No", "</think>"), None),
+        (("<think>", "No", "</think>", "<think>", "No"), None),
+        (("<think>", "No", "</think>", "Perhaps"), None),
+        (("<think>",), None),
+    ],
+    ids=str,
+)
+def test_a_thought_is_not_the_answer(tokens, p, form):
+    reply = answers.reply_of(thought(*tokens, form=form))
+    assert answers.from_reply(reply) == (None if p is None else pytest.approx(p))
+
+
+def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_thought():
+    response = thought("<think>", "No", "</think>", "Perhaps", "!")
+    steps = response["choices"][0]["logprobs"]["content"]
+    steps[0]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in DOUBT]
+    assert answers.from_reply(answers.reply_of(response)) is None
+    steps[3]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in SURE]
+    assert answers.from_reply(answers.reply_of(response)) == pytest.approx(0.007)
+
+
+def test_a_thought_that_the_server_sends_apart_is_no_answer():
+    """Its tokens are listed all the same, and those of an open one without a mark."""
+    apart = {"reasoning_content": "No?"}
+    done = thought("<think>", "No", "?", "</think>", "Yes", text="Yes", message=apart)
+    assert answers.from_reply(answers.reply_of(done)) == pytest.approx(0.007)
+    assert answers.official(answers.reply_of(done)) == pytest.approx(0.007)
+    for text in ("", None):
+        response = thought("No", "?", message=apart)
+        response["choices"][0]["message"]["content"] = text
+        assert answers.from_reply(answers.reply_of(response)) is None
+
+
+def test_unfinished_thoughts_do_not_count_as_a_lack_of_log_probabilities(serve, judge):
+    server = serve(lambda *_: thought("<think>", "No", "?"))
+    told = Told()
+    assert judge(server.url).predict(points(2), told.run).tolist() == [0.5, 0.5]
+    assert told.notes == ["2 of 2 answers are neither yes nor no; p is 0.5 there"]
+
+
+def test_answers_that_were_read_by_other_rules_are_asked_for_again(serve, judge, monkeypatch):
+    from shroom.detectors.judge import remote
+
+    server = serve(lambda *_: chat("no"))
+    judge(server.url).predict([point()])
+    monkeypatch.setattr(remote, "READING", remote.READING - 1)
+    judge(server.url).predict([point()])
+    assert len(server.bodies) == 2
+
+
+def test_minus_infinity_and_positive_dust_are_endured():
+    top = [{"token": "Yes", "logprob": 1e-9}, {"token": "No", "logprob": -math.inf}]
+    step = {**top[0], "top_logprobs": top}
+    response = {"choices": [{"message": {"content": "Yes"}, "logprobs": {"content": [step]}}]}
+    assert answers.from_reply(answers.reply_of(response)) == 0
+
+
+# The templates
+
+
+@pytest.mark.parametrize("name", prompts.BUILT_IN)
+@pytest.mark.parametrize("task", Task)
+def test_the_kits_templates_ask_about_context_and_sentence(name, task):
+    template = prompts.templates(name)[task]
+    text = template.fill(context="CONTEXT", sentence="SENTENCE", task=task.value, examples="E\n")
+    assert text.count("CONTEXT") == text.count("SENTENCE") == 1
+    assert text.index("CONTEXT") < text.index("SENTENCE")
+    assert text == text.strip()
+    assert "yes or no" in text
+    assert "{" not in text
+
+
+def test_each_task_has_its_own_question():
+    assert len({t.parts for t in prompts.templates("support").values()}) == len(Task)
+
+
+def test_what_is_filled_in_is_no_template():
+    template = prompts.Template.parse("{context}|{sentence}", "t")
+    filled = template.fill(context="{sentence} {0} {{", sentence="\ud800}", task="", examples="")
+    assert filled == "{sentence} {0} {{|?}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{context} {sentence} {contxt}", r"\{contxt\} is no place .* did you mean 'context'\?"),
+        ("{context} {sentence} {}", "is no place"),
+        ("{context} {sentence!r}", "is no place"),
+        ("{context.__class__} {sentence}", "is no place"),
+        ("{context:>20} {sentence}", "is no place"),
+        ("{context} {sentence} {", "writes a brace itself twice"),
+        ("{context}", r"has no \{sentence\}"),
+        ("", r"has no \{context\}"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_is_told(tmp_path, text, message):
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    with pytest.raises(ShroomError, match=message) as told:
+        Judge(model="m", template=str(path))
+    assert "mine.txt" in str(told.value)
+
+
+def test_ones_own_templates(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("{task}: {context} > {sentence}? {{}}\n")
+    assert (
+        Judge(model="m", template=str(path)).dry_run([point()]).prompt == "DM: the cat > a cat? {}"
+    )
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for task in Task:
+        (folder / f"{task.value}.txt").write_text(f"{task.value} {{context}} {{sentence}}")
+    own = Judge(model="m", template=str(folder))
+    assert own.dry_run([point(task=Task.MT)]).prompt == "MT the cat a cat"
+    (folder / "TS.txt").unlink()
+    with pytest.raises(ShroomError, match=r"TS\.txt: is missing"):
+        Judge(model="m", template=str(folder))
+    (folder / "TS.txt").write_bytes(b"\xff\xfe{context}{sentence}")
+    with pytest.raises(ShroomError, match="cannot be read as text"):
+        Judge(model="m", template=str(folder))
+    with pytest.raises(ShroomError, match="did you mean 'support'"):
+        Judge(model="m", template="suport")
+
+
+# The settings
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"model": None}, "the detector judge needs --model"),
+        ({"model": " "}, "model: expected a text"),
+        ({"model": 7}, "model: expected a text"),
+        ({"endpoint": "localhost:8080"}, "is no URL"),
+        ({"endpoint": "file:///etc/passwd"}, "is no URL"),
+        ({"endpoint": "http://"}, "is no URL"),
+        ({"endpoint": "http://a:99999999/v1"}, "is no URL"),
+        ({"endpoint": "http://a/v1\r\nX: y"}, "is no URL"),
+        ({"endpoint": "http://hôte/v1"}, "is no URL"),
+        ({"endpoint": 8080}, "endpoint: expected a text"),
+        ({"endpoint": "http://user:secret@host/v1"}, "no place for keys"),
+        ({"endpoint": "http://host/v1?key=secret"}, "no place for keys"),
+        ({"scoring": "offical"}, "did you mean 'official'"),
+        ({"mode": "chats"}, "mode: expected one of chat, completion, got"),
+        ({"reference": "ref"}, "reference: expected one of given, src, tgt, both"),
+        ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
+        ({"threshold": float("nan")}, "threshold: expected a number"),
+        ({"threshold": True}, "threshold: expected a number"),
+        ({"seed": "x"}, "seed: expected a whole number of at least 0"),
+        ({"shots": 1.5}, "shots: expected a whole number of at least 0, got 1.5"),
+        ({"shots": 2}, "shots wants labelled data"),
+        ({"shots": 2, "examples": "x", "template": "official"}, "no place for {examples}"),
+        ({"samples": -1}, "samples: expected a whole number from 0 to 100"),
+        ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
+        ({"samples": 3, "temperature": 0}, "all alike"),
+        ({"samples": 3, "endpoint": None}, "samples is for endpoints"),
+        ({"samples": 3, "scoring": "official"}, "does not sample"),
+        ({"scoring": "official", "reference": "both"}, 'one context; reference = "both" gives two'),
+        ({"model": None}, "the endpoint serves (--set endpoint=URL), or a causal model"),
+        ({"temperature": 3}, "temperature: expected a number from 0 to 2"),
+        ({"max_tokens": 0}, "max_tokens: expected"),
+        ({"top_logprobs": [1]}, "top_logprobs: expected"),
+        ({"concurrency": 0}, "concurrency: expected"),
+        ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
+        ({"seed": 10**400}, "seed: expected a whole number of at least 0"),
+        ({"retries": -1}, "retries: expected"),
+        ({"timeout": 0}, "timeout: expected"),
+        ({"context_chars": 0}, "context_chars: expected"),
+        ({"max_cost": 1.0}, "max_cost wants prices"),
+        ({"price_in": -1}, "price_in: expected"),
+        ({"multilingual": "perhaps"}, "multilingual: expected true or false"),
+        ({"api_key_env": ""}, "api_key_env: expected a text"),
+        ({"cache": ""}, "cache: expected a text"),
+        ({"cache": ["x"]}, "cache: expected a text"),
+        ({"template": 3}, "template: expected a text"),
+        ({"timeout": 1e300}, "timeout: expected a number from 0.001 to 86400"),
+    ],
+)
+def test_a_wrong_setting_is_told(wrong, message):
+    with pytest.raises(ShroomError) as told:
+        Judge(**{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
+    assert message in str(told.value)
+    assert "secret" not in str(told.value)
+
+
+def test_settings_may_come_as_texts(serve, judge):
+    server = serve(lambda *_: chat("no"))
+    made = judge(server.url, samples="3", temperature="0.5", concurrency="2", seed="4")
+    assert made.predict([point()]).tolist() == [1]
+    assert sorted(body["seed"] for body in server.bodies) == [4, 5, 6]
+    assert {body["temperature"] for body in server.bodies} == {0.5}
+
+
+def test_the_registry_makes_it_and_importing_is_light():
+    assert detector("judge", model="m", endpoint="http://localhost:1/v1").name == "judge"
+    code = (
+        "import sys; from shroom.detectors.judge import Judge; Judge(model='m');"
+        "print([m for m in ('torch', 'transformers', 'sklearn') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+# An endpoint
+
+
+def test_p_from_the_first_tokens_log_probabilities(serve, judge):
+    server = serve(lambda *_: chat("Yes", [("Yes", YES), (" no", NO)]))
+    told = Told()
+    made = judge(server.url)
+    p = made.predict([point(), point(hyp="other"), point()], told.run)
+    np.testing.assert_allclose(p, 0.25)
+    assert p.dtype == np.float64
+    assert len(server.bodies) == 2  # the same question is asked once
+    assert told.notes == []
+    assert told.steps[-1] == (2, 2)
+    body = server.bodies[0]
+    assert (body["logprobs"], body["top_logprobs"], body["temperature"]) == (True, 20, 0.0)
+    assert (body["model"], body["max_tokens"]) == ("m", 8)
+    assert [message["role"] for message in body["messages"]] == ["user"]
+    assert server.paths == ["/v1/chat/completions"] * 2
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/completions"])
+def test_completions_and_any_form_of_the_url(serve, judge, ending):
+    server = serve(lambda *_: completion(" No", [" No"], [NO], [{" No": NO, " Yes": YES}]))
+    made = judge(server.url + ending, mode="completion")
+    assert made.predict([point()]) == pytest.approx([0.25])
+    assert server.paths == ["/v1/completions"]
+    assert server.bodies[0]["logprobs"] == 5
+    assert server.bodies[0]["prompt"] == made.dry_run([point()]).prompt
+    assert "top_logprobs" not in server.bodies[0]
+
+
+def test_without_log_probabilities_the_answer_counts(serve, judge):
+    said = {"one": "Yes.", "two": "No", "three": "Who knows?", "four": None}
+    server = serve(lambda body, _: chat(said[body["messages"][0]["content"].split()[-1]]))
+    told = Told()
+    path = Path(judge(server.url)._asked.folder).parent / "t.txt"
+    path.write_text("{context} {sentence}")
+    p = judge(server.url, template=str(path)).predict([point(hyp=hyp) for hyp in said], told.run)
+    assert p.tolist() == [0, 1, 0.5, 0.5]
+    assert any("gives no log-probabilities" in note for note in told.notes)
+    assert any("2 of 4 answers are neither yes nor no" in note for note in told.notes)
+
+
+def test_samples_are_shares_of_no(serve, judge):
+    server = serve(lambda body, _: chat(["no", "yes", "no", "no", "hm"][body["seed"]]))
+    made = judge(server.url, samples=5)
+    assert made.predict([point()]) == pytest.approx([0.75])
+    assert {body["temperature"] for body in server.bodies} == {0.7}
+    assert not any("logprobs" in body for body in server.bodies)
+
+
+def test_the_better_supported_side_counts(serve, judge):
+    def answer(body, _):
+        near = "Context: near" in body["messages"][0]["content"]
+        return chat("x", [("Yes", math.log(0.9 if near else 0.1)), ("No", math.log(0.1))])
+
+    server = serve(answer)
+    either = point(task=Task.PG, src="far", tgt="near", ref=Reference.EITHER)
+    assert judge(server.url).predict([either]) == pytest.approx([0.1])
+    assert len(server.bodies) == 2
+    assert judge(server.url, reference="src").predict([either]) == pytest.approx([0.5])
+
+
+def test_the_source_of_a_translation_is_asked_about_only_if_wanted(serve, judge):
+    server = serve(lambda *_: chat("yes"))
+    translated = point(task=Task.MT, ref=Reference.EITHER)
+    judge(server.url).predict([translated])
+    assert len(server.bodies) == 1
+    judge(server.url, multilingual=True).predict([translated])
+    assert len(server.bodies) == 2
+
+
+def test_no_datapoints_ask_nothing(serve, judge):
+    server = serve(lambda *_: chat())
+    assert judge(server.url).predict([]).shape == (0,)
+    assert judge(server.url).dry_run([]).requests == 0
+    assert server.bodies == []
+
+
+@pytest.mark.parametrize("hyp", ["", " ", "\ud800", "\x00", "文字 \u202e", "{context}", "x" * 9000])
+def test_odd_hypotheses_are_asked_about(serve, judge, hyp):
+    server = serve(lambda *_: chat("no"))
+    assert judge(server.url).predict([point(hyp=hyp)]).tolist() == [1]
+    asked = server.bodies[0]["messages"][0]["content"]
+    assert f"Sentence: {hyp}\n".replace("\ud800", "?") in asked
+
+
+def test_a_long_context_is_cut_and_told(serve, judge):
+    server = serve(lambda *_: chat("no"))
+    told = Told()
+    long = point(tgt="y" * 50_000, hyp="z" * 300)
+    judge(server.url, context_chars=1000).predict([long, point()], told.run)
+    asked = max((body["messages"][0]["content"] for body in server.bodies), key=len)
+    assert asked.count("z" * 300) == 1
+    assert "y" * 1000 in asked
+    assert "y" * 1001 not in asked
+    assert "1 contexts are longer than 1000 characters and were cut to that" in told.notes
+
+
+def test_nothing_to_hold_against_is_told(judge):
+    with pytest.raises(ShroomError, match="src and tgt are both empty"):
+        judge("http://127.0.0.1:9/v1").predict([point(src="", tgt=" ")])
+
+
+# The official baseline
+
+
+def official_answer(text, logprob):
+    return completion(text, [text.split()[0] if text.split() else "", "x"], [logprob, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "logprob", "p", "label"),
+    [
+        (" Yes", -0.01, 1 - math.exp(-0.01), False),
+        ("yes, it is.", -0.9, 1 - math.exp(-0.9), False),  # p > .5, and still the label of yes
+        (" No", -0.02, math.exp(-0.02), True),
+        ("NO. The context", -1.5, math.exp(-1.5), True),  # p < .5, and still the label of no
+        ("Nothing says so", -0.3, math.exp(-0.3), True),  # it begins with no
+        ("Maybe", -0.1, 0.5, None),
+        ("", -0.1, 0.5, None),
+        ("The sentence: no", -0.1, 0.5, None),
+    ],
+)
+def test_the_official_arithmetic(serve, judge, text, logprob, p, label):
+    server = serve(lambda *_: official_answer(text, logprob))
+    made = judge(server.url, scoring="official", seed=442)
+    found, labels = made.decide([point()])
+    assert found.tolist() == [p]  # to the last digit
+    if label is not None:
+        assert labels.tolist() == [label]
+    assert made.predict([point()]).tolist() == [p]
+
+
+def test_the_official_request(serve, judge):
+    server = serve(lambda *_: official_answer("yes", -0.1))
+    judge(server.url, scoring="official").predict(
+        [point(hyp="H", src="S", tgt="T", task=Task.DM, ref=Reference.SRC)]
+    )
+    question = "Is the Sentence supported by the Context above? Answer using ONLY yes or no:"
+    assert server.bodies == [
+        {
+            "model": "m",
+            "prompt": f"<s>[INST] Context: T\nSentence: H\n{question} [/INST]",
+            "temperature": 0.0,
+            "max_tokens": 16,
+            "logprobs": 1,
+        }
+    ]
+    assert server.paths == ["/v1/completions"]
+
+
+@pytest.mark.parametrize(
+    ("task", "ref", "context"),
+    [
+        (Task.PG, Reference.EITHER, "S"),
+        (Task.PG, Reference.TGT, "S"),
+        (Task.MT, Reference.EITHER, "T"),
+        (Task.DM, None, "T"),
+        (Task.TS, Reference.SRC, "T"),
+    ],
+)
+def test_the_official_context_goes_by_the_task_alone(task, ref, context):
+    made = Judge(model="m", endpoint="http://localhost:1/v1", scoring="official")
+    estimate = made.dry_run([point(hyp="H", src="S", tgt="T", task=task, ref=ref)])
+    assert estimate.requests == 1
+    assert f"Context: {context}\n" in estimate.prompt
+
+
+@pytest.mark.parametrize("more", [{}, {"reference": "src"}, {"multilingual": True}])
+@pytest.mark.parametrize("task", Task)
+@pytest.mark.parametrize("sides", [("S", "T"), ("", "T"), ("S", "")])
+def test_the_official_baseline_has_one_context_and_so_one_label(more, task, sides):
+    made = Judge(model="m", scoring="official", **more)
+    src, tgt = sides
+    given = [point(src=src, tgt=tgt, task=task, ref=ref) for ref in (None, *Reference)]
+    assert [len(made.premises(one)) for one in given] == [1] * len(given)
+
+
+@pytest.mark.parametrize(
+    ("more", "held"),
+    [
+        ({}, ("S", "T")),
+        ({"reference": "tgt"}, ("T",)),
+        ({"reference": "both"}, ("S", "T")),
+        ({"scoring": "official"}, ("S",)),
+        ({"scoring": "official", "reference": "tgt"}, ("T",)),
+    ],
+)
+def test_what_a_hypothesis_is_held_against(more, held):
+    made = Judge(model="m", **more)
+    assert made.premises(point(src="S", tgt="T", task=Task.PG, ref=Reference.EITHER)) == held
+    asked = [
+        prompt.context for prompt in made._prompts([point(src="S", tgt="T", task=Task.PG)]).made
+    ]
+    assert tuple(asked) == held
+
+
+def test_a_judge_of_languages_is_held_against_the_source_too():
+    translated = point(src="S", tgt="T", task=Task.MT)
+    assert Judge(model="m").premises(translated) == ("T",)
+    assert Judge(model="m", multilingual=True).premises(translated) == ("S", "T")
+
+
+def test_what_tells_the_weights(tmp_path):
+    url = "http://localhost:1/v1"
+    assert Judge(model="m", endpoint=url).identity == "m"
+    assert Judge(model="m", endpoint=url, revision="v2").identity == "m@v2"
+    assert Judge(model="a/model").identity == "a/model@main"
+    assert Judge(model="a/model", revision="v2").identity == "a/model@v2"
+    made = Judge(model=str(tmp_path))
+    before = made.identity
+    assert before.startswith(f"{tmp_path.name}@")
+    (tmp_path / "config.json").write_text("{}")
+    assert made.identity != before
+
+
+def test_the_official_labels_by_chance_are_drawn_in_order(serve, judge):
+    import random
+
+    random_labels = random.Random(442)  # noqa: S311
+    server = serve(lambda *_: official_answer("Maybe", -0.1))
+    told = Told()
+    made = judge(server.url, scoring="official", seed=442)
+    p, labels = made.decide(points(20), told.run)
+    assert p.tolist() == [0.5] * 20
+    assert labels.tolist() == [random_labels.randint(0, 1) == 1 for _ in range(20)]
+    assert any("20 of 20 answers are neither" in note for note in told.notes)
+
+
+def test_the_official_baseline_in_a_chat_has_no_marks_of_mistral(serve, judge):
+    server = serve(lambda *_: chat("No", [("No", -0.5)]))
+    made = judge(server.url, scoring="official", mode="chat")
+    assert made.predict([point()]).tolist() == [math.exp(-0.5)]
+    assert server.bodies[0]["messages"][0]["content"].startswith("Context: the cat\nSentence: a")
+    assert server.bodies[0]["top_logprobs"] == 1
+
+
+def test_the_official_baseline_needs_log_probabilities(serve, judge):
+    server = serve(lambda *_: {"choices": [{"text": "yes"}]})
+    with pytest.raises(ShroomError, match="needs the first token's log-probability"):
+        judge(server.url, scoring="official").predict([point()])
+
+
+# What may pass, and what does not
+
+
+@pytest.mark.parametrize(
+    ("failure", "waits"),
+    [
+        ((429, {"Retry-After": "7"}, {"error": {"message": "slow down"}}), [7.0, 7.0]),
+        ((429, {}, b"slow down"), [0.5, 1.0]),
+        ((429, {"Retry-After": "soon"}, b""), [0.5, 1.0]),
+        ((429, {"Retry-After": "-5"}, b""), [0.5, 1.0]),
+        ((429, {"Retry-After": "Mon, 01 Jan 99999 00:00:00 GMT"}, b""), [0.5, 1.0]),
+        ((429, {"Retry-After": "Mon, 01 Jan 2024 00:00:00 +99999999999999"}, b""), [0.5, 1.0]),
+        ((503, {"Retry-After": formatdate(0, usegmt=True)}, b""), [0.5, 1.0]),
+        ((500, {}, {"error": "loading"}), [0.5, 1.0]),
+        ((502, {}, b"<html>"), [0.5, 1.0]),
+        (b"{not json", [0.5, 1.0]),
+        (b"", [0.5, 1.0]),
+        (b"[" * 100_000, [0.5, 1.0]),
+        (ConnectionAbortedError(), [0.5, 1.0]),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_what_may_pass_is_tried_again(serve, judge, failure, waits):
+    def answer(_, number):
+        if number >= 2:
+            return chat("no")
+        if isinstance(failure, Exception):
+            raise failure
+        return failure if isinstance(failure, tuple) else (200, {}, failure)
+
+    server = serve(answer)
+    made = judge(server.url)
+    assert made.predict([point()]).tolist() == [1]
+    assert made.waits == waits
+    assert len(server.bodies) == 3
+
+
+def test_waits_grow_to_a_bound_and_end_in_a_sentence(serve, judge):
+    server = serve(lambda *_: (503, {}, {"error": {"message": "Loading\nmodel \x1b[31m"}}))
+    made = judge(server.url, retries=9)
+    with pytest.raises(ShroomError) as told:
+        made.predict([point()])
+    assert made.waits == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
+    assert "HTTP 503: Loading model \\u001b[31m; tried 10 times" in str(told.value)
+    assert len(server.bodies) == 10
+
+
+def test_a_server_that_wants_hours_is_not_waited_for(serve, judge):
+    server = serve(lambda *_: (429, {"Retry-After": "86400"}, {"error": {"message": "quota"}}))
+    made = judge(server.url)
+    with pytest.raises(ShroomError, match="asks to wait for 86400 seconds"):
+        made.predict([point()])
+    assert made.waits == []
+
+
+def test_a_silent_server_is_given_up(serve, judge):
+    silence = threading.Event()
+    server = serve(lambda *_: silence.wait(30) and chat())
+    made = judge(server.url, timeout=0.05, retries=1)
+    with pytest.raises(ShroomError, match=r"no answer within 0.05 seconds; tried 2 times"):
+        made.predict([point()])
+    silence.set()
+
+
+def test_nobody_there_is_told_at_once(judge):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses
+        made = judge(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        with pytest.raises(ShroomError, match="is the server started") as told:
+            made.predict(points(20))
+    assert made.waits == []
+    assert "/v1/chat/completions: cannot be reached" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (400, {"error": {"message": "context too long"}}, "HTTP 400: context too long"),
+        (401, {"error": {"message": "no"}}, "environment variable OPENAI_API_KEY"),
+        (403, {"detail": "forbidden"}, "HTTP 403: forbidden; put the key"),
+        (404, {"message": "no model m"}, "HTTP 404: no model m; check the model's name"),
+        (413, b"too large", "lower context_chars"),
+        (418, {"error": {"code": 3}}, 'HTTP 418: {"code": 3}'),
+        (422, b"\xff" * 1000, "…"),
+        (302, b"", "HTTP 302"),
+    ],
+)
+def test_a_refusal_is_told_and_not_tried_again(serve, judge, status, body, message):
+    server = serve(lambda *_: (status, {"Location": "http://127.0.0.1:9/"}, body))
+    with pytest.raises(ShroomError) as told:
+        judge(server.url, concurrency=1).predict(points(3))
+    assert message in str(told.value)
+    assert len(server.bodies) == 1
+
+
+def test_an_error_with_status_200_is_told(serve, judge):
+    server = serve(lambda *_: {"error": {"message": "out of memory"}})
+    with pytest.raises(ShroomError, match=r"no answer: .*out of memory"):
+        judge(server.url).predict([point()])
+
+
+@pytest.mark.parametrize(
+    ("refused", "notes"),
+    [
+        ({"top_logprobs": 5}, ["more than 5 log-probabilities"]),
+        (
+            {"logprobs": None},
+            ["gives no log-probabilities"],
+        ),
+        ({"max_tokens": None}, ["max_tokens"]),
+        ({"temperature": None}, ["temperature"]),
+    ],
+)
+def test_what_a_server_does_not_know_is_left_out(serve, judge, refused, notes):
+    def answer(body, _):
+        for key, most in refused.items():
+            if key in body and (most is None or body[key] > most):
+                name = "max_completion_tokens" if key == "max_tokens" else key
+                return 400, {}, {"error": {"message": f"use {name} otherwise"}}
+        known = "logprobs" in body
+        return chat("No", [("No", YES), ("Yes", NO)] if known else None)
+
+    server = serve(answer)
+    told = Told()
+    made = judge(server.url)
+    p = made.predict(points(20), told.run)
+    assert p == pytest.approx([1 if "logprobs" in refused else 0.75] * 20)
+    assert [next(n for n in notes if n in note) for note in told.notes] == notes
+    before = len(server.bodies)
+    again = Told()
+    made.predict([point()], again.run)
+    assert len(server.bodies) == before + 1  # it is known now
+    if "max_tokens" in refused:
+        assert server.bodies[-1]["max_completion_tokens"] == 8
+
+
+# The key
+
+
+def test_the_key_is_sent_and_never_told(serve, judge, monkeypatch, tmp_path):
+    monkeypatch.setenv("MY_KEY", " sk-verysecret\n")
+
+    def answer(body, number):
+        return chat("no") if number == 0 else (401, {}, {"error": "bad key sk-verysecret!"})
+
+    server = serve(answer)
+    made = judge(server.url, api_key_env="MY_KEY")
+    made.predict([point()])
+    assert server.headers[0]["Authorization"] == "Bearer sk-verysecret"
+    with pytest.raises(ShroomError) as told:
+        made.predict([point(hyp="other")])
+    assert "bad key ***!; put the key into the environment variable MY_KEY" in str(told.value)
+    kept = "".join(path.read_text() for path in tmp_path.rglob("*.jsonl"))
+    assert "verysecret" not in kept
+
+
+def test_without_a_key_none_is_sent(serve, judge):
+    server = serve(lambda *_: chat("no"))
+    judge(server.url).predict([point()])
+    assert "Authorization" not in server.headers[0]
+
+
+def test_a_key_that_no_header_takes_is_not_shown(serve, judge, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very\nsecret")
+    server = serve(lambda *_: chat("no"))
+    with pytest.raises(ShroomError, match="OPENAI_API_KEY holds something that is no key") as told:
+        judge(server.url).predict([point()])
+    assert "secret" not in str(told.value)
+    assert server.bodies == []
+
+
+def test_a_redirect_is_not_followed(serve, judge, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    thief = serve(lambda *_: chat("no"))
+    server = serve(lambda *_: (307, {"Location": f"{thief.url}/chat/completions"}, b""))
+    with pytest.raises(ShroomError, match="HTTP 307"):
+        judge(server.url).predict([point()])
+    assert thief.bodies == []
+
+
+# Many at once, the cache, the budget
+
+
+def test_requests_go_out_together(serve, judge):
+    together = threading.Barrier(4)
+
+    def answer(body, _):
+        together.wait(30)  # nobody is answered before four are there
+        return chat("no")
+
+    server = serve(answer)
+    assert judge(server.url, concurrency=4).predict(points(8)).tolist() == [1] * 8
+    assert len(server.bodies) == 8
+
+
+def test_replies_belong_to_their_questions(serve, judge):
+    another = threading.Event()
+
+    def answer(body, number):
+        if number == 0:
+            another.wait(30)  # the first to come is not the first to be answered
+        else:
+            another.set()
+        value = int(body["messages"][0]["content"].split("Context: target ")[1].split("\n")[0])
+        mass = (value + 1) / 20
+        return chat("x", [("No", math.log(mass)), ("Yes", math.log(1 - mass))])
+
+    p = judge(serve(answer).url).predict(points(16))
+    np.testing.assert_allclose(p, (np.arange(16) + 1) / 20)
+
+
+def test_what_was_answered_is_not_asked_again(serve, judge):
+    server = serve(lambda *_: chat("Yes", [("Yes", YES), ("No", NO)], usage={"prompt_tokens": 9}))
+    told = Told()
+    p = judge(server.url).predict(points(5))
+    again = judge(server.url).predict(points(5), told.run)
+    assert again.tolist() == p.tolist()
+    assert len(server.bodies) == 5
+    assert told.notes == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model": "n"},
+        {"revision": "v2"},
+        {"temperature": 0.1},
+        {"max_tokens": 9},
+        {"top_logprobs": 3},
+        {"mode": "completion"},
+        {"samples": 1},
+        {"template": "official-chat"},
+        {"scoring": "official"},
+    ],
+)
+def test_an_answer_to_another_question_does_not_count(serve, judge, other):
+    server = serve(lambda *_: completion("no", ["no"], [-0.1]))
+    judge(server.url).predict([point()])
+    judge(server.url, **other).predict([point()])
+    assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize("other", [{"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}])
+def test_what_does_not_matter_leaves_the_cache(serve, judge, other):
+    server = serve(lambda *_: chat("no"))
+    judge(server.url).predict([point()])
+    judge(server.url, **other).predict([point()])
+    assert len(server.bodies) == 1
+
+
+def test_an_interrupted_run_is_taken_up_again(serve, judge):
+    server = serve(lambda *_: chat("no"))
+
+    def interrupt(done, total):
+        if done >= 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        judge(server.url, concurrency=2).predict(points(10), Run(report=interrupt))
+    before = len(server.bodies)
+    assert 3 <= before <= 5
+    told = Told()
+    assert judge(server.url, concurrency=2).predict(points(10), told.run).tolist() == [1] * 10
+    assert len(server.bodies) == 10  # none twice: what was under way was kept as well
+    assert told.steps[0] == (before + 1, 10)
+
+
+def test_an_interrupted_run_does_not_go_on_retrying(serve, judge):
+    retried = threading.Event()
+
+    def answer(body, number):
+        if number == 0:
+            return 500, {}, b""
+        retried.wait(30)
+        return chat("no")
+
+    server = serve(answer)
+    made = judge(server.url, concurrency=2)
+
+    def pause(seconds):
+        retried.set()  # the other request ends, its report interrupts, and then this one goes on
+        made._asked.endpoint.stopped.wait(30)
+
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    made._asked.endpoint._pause = pause
+    with pytest.raises(KeyboardInterrupt):
+        made.predict(points(2), Run(report=interrupt))
+    assert len(server.bodies) == 2
+    assert judge(server.url).predict(points(2)).tolist() == [1, 1]
+    assert len(server.bodies) == 3
+
+
+def test_a_half_written_line_is_asked_again(serve, judge, tmp_path):
+    server = serve(lambda *_: chat("no"))
+    judge(server.url).predict(points(4))
+    (file,) = tmp_path.rglob("*.jsonl")
+    file.write_bytes(file.read_bytes()[:-20])
+    judge(server.url).predict(points(4))
+    assert len(server.bodies) == 5
+    judge(server.url).predict(points(4))
+    assert len(server.bodies) == 5
+    file.write_bytes(file.read_bytes() + b'\n["x"]\n[1, 2]\n["k", {"text": "a"}]\n\xff\n')
+    judge(server.url).predict(points(4))
+    assert len(server.bodies) == 5
+
+
+def test_the_cache_lies_where_caches_lie(serve, monkeypatch, tmp_path):
+    server = serve(lambda *_: chat("no"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    Judge(model="m", endpoint=server.url).predict([point()])
+    assert len(list((tmp_path / "xdg" / "shroom" / "judge").iterdir())) == 1
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    Judge(model="m", endpoint=server.url, cache="true").predict([point()])
+    assert len(list((tmp_path / "home" / ".cache" / "shroom" / "judge").iterdir())) == 1
+    Judge(model="m", endpoint=server.url, cache="~/mine").predict([point()])
+    assert len(list((tmp_path / "home" / "mine").iterdir())) == 1
+    assert not Path("relative").exists()
+
+
+def test_no_cache(serve, monkeypatch, tmp_path):
+    server = serve(lambda *_: chat("no"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for _ in range(2):
+        Judge(model="m", endpoint=server.url, cache=False).predict([point()])
+    assert len(server.bodies) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_is_told_before_anything_is_asked(serve, judge, tmp_path):
+    (tmp_path / "file").write_text("")
+    server = serve(lambda *_: chat("no"))
+    with pytest.raises(ShroomError, match="answers cannot be kept there"):
+        judge(server.url, cache=str(tmp_path / "file")).predict([point()])
+    assert server.bodies == []
+
+
+def tokens(into, out=1):
+    return {"prompt_tokens": into, "completion_tokens": out}
+
+
+def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
+    server = serve(lambda *_: chat("no", usage=tokens(100, 1)))
+    prices = {"price_in": 1000.0, "price_out": 0.0}  # a request costs 0.1
+    made = judge(server.url, max_cost=0.55, **prices)
+    with pytest.raises(ShroomError) as told:
+        made.predict(points(20))
+    asked = len(server.bodies)
+    assert 1 <= asked <= 5
+    assert made.budget.spent == pytest.approx(0.1 * asked)
+    assert f"max_cost 0.55: the next request might exceed it; {asked} of 20" in str(told.value)
+    assert "kept in " in str(told.value)
+    made = judge(server.url, max_cost=10, **prices)
+    made.predict(points(20))
+    assert len(server.bodies) == 20
+    assert made.budget.spent == pytest.approx(0.1 * (20 - asked))
+
+
+def test_max_cost_holds_for_all_files_together_and_cached_answers_are_free(serve, judge):
+    server = serve(lambda *_: chat("no", usage=tokens(100)))
+    made = judge(server.url, price_in=1000, price_out=0, max_cost=1.05, concurrency=1)
+    made.predict(points(5))
+    made.predict(points(5))
+    with pytest.raises(ShroomError, match="max_cost"):
+        made.predict(points(100))
+    assert made.budget.spent <= 1.05
+    assert len(server.bodies) <= 10
+
+
+def test_without_usage_the_estimate_counts(serve, judge):
+    server = serve(lambda *_: chat("no"))
+    made = judge(server.url, price_in=4_000_000, price_out=0, max_cost=1e9)
+    made.predict([point()])
+    assert made.budget.spent == pytest.approx(
+        4 * math.ceil(len(made.dry_run([point()]).prompt) / 4)
+    )
+
+
+def test_a_server_that_counts_more_than_was_estimated_makes_the_next_dearer(serve, judge):
+    server = serve(lambda *_: chat("no", usage=tokens(10_000)))
+    made = judge(server.url, price_in=100, price_out=0, max_cost=3.5, concurrency=1)
+    with pytest.raises(ShroomError):
+        made.predict(points(50))
+    assert len(server.bodies) == 3  # at 1 each; estimated at some hundredths
+    assert made.budget.spent <= 3.5
+
+
+def test_nothing_is_asked_that_costs_too_much_alone(serve, judge):
+    server = serve(lambda *_: chat("no"))
+    with pytest.raises(ShroomError, match="0 of 1 requests are answered"):
+        judge(server.url, price_in=1, price_out=1, max_cost=0).predict([point()])
+    assert server.bodies == []
+
+
+def test_a_dry_run_asks_nothing(serve, judge):
+    server = serve(lambda *_: chat("no"))
+    made = judge(server.url, price_in=2, price_out=8, max_tokens=10)
+    judge(server.url, max_tokens=10).predict(points(1))
+    estimate = made.dry_run([*points(3), points(3)[1]])
+    assert (estimate.requests, estimate.cached, estimate.tokens_out) == (2, 1, 20)
+    assert estimate.tokens_in == pytest.approx(2 * len(estimate.prompt) / 4, abs=2)
+    assert estimate.cost == pytest.approx((2 * estimate.tokens_in + 8 * 20) / 1e6)
+    assert estimate.prompt.endswith("yes or no:")
+    assert "2 requests (1 more is cached)" in str(estimate)
+    assert judge(server.url).dry_run(points(3)).cost is None
+    assert len(server.bodies) == 1
+
+
+def test_a_dry_run_touches_nothing(tmp_path):
+    made = Judge(model="m", endpoint="http://127.0.0.1:9/v1", cache=str(tmp_path / "c"), samples=4)
+    assert made.dry_run(points(3)).requests == 12
+    assert list(tmp_path.iterdir()) == []
+    assert isinstance(made.dry_run([]), Estimate)
+
+
+# Few-shot examples
+
+
+def labelled(n=12, task="DM"):
+    rows = []
+    for i in range(n):
+        label = Label.HALLUCINATION if i % 3 == 0 else Label.NOT_HALLUCINATION
+        rows.append(
+            {"hyp": f"{task} hyp {i}", "src": f"src {i}", "tgt": f"tgt {i}", "task": task}
+            | {"label": label.value, "p(Hallucination)": float(label is Label.HALLUCINATION)}
+        )
+    return rows
+
+
+def drawn(n=12, shots=4, seed=0, hyp="new", task=Task.DM):
+    datapoints = [
+        Datapoint(row["hyp"], row["src"], row["tgt"], Task(row["task"]), label=Label(row["label"]))
+        for kind in ("DM", "PG")
+        for row in labelled(n, kind)
+    ]
+    return Shots(datapoints, shots, seed, "file").of(point(hyp=hyp, task=task))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_examples_are_of_the_task_and_balanced(seed):
+    found = drawn(seed=seed)
+    assert {example.task for example in found} == {Task.DM}
+    assert sorted(example.label.value for example in found) == (
+        ["Hallucination"] * 2 + ["Not Hallucination"] * 2
+    )
+    assert len({example.hyp for example in found}) == 4
+    assert found == drawn(seed=seed, hyp="another")
+    assert [e.label for e in drawn(seed=seed, shots=2)] == [e.label for e in found[:2]]
+
+
+def test_examples_depend_on_the_seed():
+    assert len({tuple(example.hyp for example in drawn(seed=seed)) for seed in range(9)}) > 4
+
+
+def test_a_datapoint_is_never_its_own_example():
+    for row in labelled():
+        found = drawn(shots=11, hyp=f" {row['hyp']} ")
+        assert len(found) == 11
+        assert row["hyp"] not in [example.hyp for example in found]
+
+
+def test_examples_run_out_politely():
+    assert len(drawn(shots=50)) == 12
+    assert drawn(task=Task.TS) == []
+
+
+def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
+    file = write_json(tmp_path / "val.json", labelled())
+    server = serve(lambda *_: chat("no"))
+    told = Told()
+    made = judge(server.url, shots=4, examples=str(file))
+    made.predict([point(), point(task=Task.TS)], told.run)
+    dm = next(b for b in server.bodies if "Context: tgt" in b["messages"][0]["content"])
+    asked = dm["messages"][0]["content"]
+    assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
+    assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
+    assert told.notes[0].endswith("give 4 examples to each (TS: 1); those get fewer")
+    other = judge(server.url, shots=4, examples=str(file), seed=1).dry_run([point()])
+    assert other.prompt != asked
+
+
+def test_examples_that_cannot_be_had_are_told(judge, tmp_path):
+    unlabelled = write_json(tmp_path / "test.json", [{"hyp": "a", "src": "b", "task": "MT"}])
+    with pytest.raises(ShroomError, match="has no labelled datapoints"):
+        judge("http://localhost:1/v1", shots=2, examples=str(unlabelled)).predict([point()])
+    with pytest.raises(ShroomError, match="there is no such file"):
+        judge("http://localhost:1/v1", shots=2, examples="nowhere.json").predict([point()])
+
+
+@pytest.mark.real
+def test_val_can_be_judged_with_examples_from_val():
+    file = DATA / "semeval2024" / "val.model-agnostic.json"
+    made = Judge(model="m", endpoint="http://localhost:1/v1", shots=6, examples=str(file))
+    datapoints = read(file)
+    assert len(datapoints) == 499
+    for prompt in made._prompts(datapoints).made:
+        assert prompt.examples.count("\nAnswer: ") == 6
+        assert f"Sentence: {prompt.hyp}\nAnswer" not in prompt.examples
+
+
+# A model on this machine
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_models.causal_model(tmp_path_factory.mktemp("llama"))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return tiny_models.causal_model(tmp_path_factory.mktemp("plain"), chat=False)
+
+
+def by_hand(folder, prompt, *, marks):
+    """Return the log-probabilities of the first token, one prompt at a time."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = tokenizer(prompt, add_special_tokens=marks, return_tensors="pt")
+    with torch.no_grad():
+        logits = model(**ids).logits[0, -1]
+    return tokenizer, logits.log_softmax(-1).numpy()
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 100_000])
+def test_a_local_model_by_hand(folder, batch_tokens):
+    made = Judge(model=str(folder), template="official-chat")
+    datapoints = [point(hyp="he " * i, tgt="the cat") for i in range(4)]
+    p = made.predict(datapoints, Run(batch_tokens=batch_tokens))
+    for datapoint, found in zip(datapoints, p):
+        asked = made.dry_run([datapoint]).prompt
+        text = f"<|user|>\n{asked}</s>\n<|assistant|>\n"
+        tokenizer, logprobs = by_hand(folder, text, marks=False)
+        yes, no = (
+            tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in ("yes", "no")
+        )
+        expected = 1 / (1 + math.exp(logprobs[yes] - logprobs[no]))
+        assert found == pytest.approx(expected, abs=1e-4)
+    assert len(set(p.tolist())) == 4
+
+
+def test_a_local_model_without_a_chat_template(plain):
+    made = Judge(model=str(plain), template="official-chat")
+    (p,) = made.predict([point()])
+    tokenizer, logprobs = by_hand(plain, made.dry_run([point()]).prompt, marks=True)
+    yes, no = (tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in ("yes", "no"))
+    assert p == pytest.approx(1 / (1 + math.exp(logprobs[yes] - logprobs[no])), abs=1e-4)
+    with pytest.raises(ShroomError, match="has no chat template"):
+        Judge(model=str(plain), mode="chat").predict([point()])
+
+
+@pytest.mark.parametrize(
+    "template", ["{{ raise_exception('no\nway') }}", "{% if %}", "{{ 1 / 0 }}"]
+)
+def test_a_chat_template_that_fails_is_told(folder, tmp_path, template):
+    broken = shutil.copytree(folder, tmp_path / "broken")
+    (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
+    with pytest.raises(ShroomError, match=r"its chat template fails \(.+\); give mode = "):
+        Judge(model=str(broken)).predict([point()])
+
+
+def test_all_tokens_that_mean_yes_count(plain, tmp_path):
+    from shutil import copytree
+
+    from transformers import AutoTokenizer
+
+    folder = copytree(plain, tmp_path / "words")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    # Rows of the vocabulary that the model has, under names that mean something.
+    file = folder / "tokenizer.json"
+    content = json.loads(file.read_text())
+    names = dict(zip(("Yes", "Ġyes", "NO"), (300, 301, 302)))
+    vocabulary = {i: token for token, i in content["model"]["vocab"].items()}
+    vocabulary.update({i: name for name, i in names.items()})
+    content["model"]["vocab"] = {token: i for i, token in vocabulary.items()}
+    content["model"]["merges"] = []
+    file.write_text(json.dumps(content))
+    del tokenizer
+    made = Judge(model=str(folder), template="official-chat")
+    (p,) = made.predict([point()])
+    _, logprobs = by_hand(folder, made.dry_run([point()]).prompt, marks=True)
+    mass = np.exp(logprobs[[300, 301, 302]].astype(float))
+    assert p == pytest.approx(mass[2] / mass.sum(), abs=1e-4)
+
+
+def test_the_official_baseline_with_a_local_model(plain):
+    made = Judge(model=str(plain), scoring="official")
+    told = Told()
+    p, labels = made.decide(points(3), told.run)
+    assert p.tolist() == [0.5] * 3  # random weights say neither
+    assert labels.dtype == bool
+    assert any("neither yes nor no" in note for note in told.notes)
+    assert made.dry_run(points(1)).prompt.startswith("<s>[INST] Context: target 0\n")
+
+
+def test_a_long_context_is_cut_to_what_the_model_reads(folder):
+    told = Told()
+    long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
+    made = Judge(model=str(folder), context_chars=60_000)
+    (p,) = made.predict([long], told.run)
+    assert 0 <= p <= 1
+    assert "1 contexts were cut, so that the prompt fits into the 512 tokens" in "".join(told.notes)
+    local = made._asked
+    (prompt,) = made._prompts([long]).made
+    text, shorter = local._shortened(prompt)
+    assert shorter
+    assert "he did not want to go there" in text
+    assert 512 - 30 < len(local._ids(text)) <= 512
+
+
+@pytest.mark.parametrize("hyp", ["", "\ud800", "x " * 5000, "文字\u202e", "<|user|></s>"])
+def test_odd_hypotheses_for_a_local_model(folder, hyp):
+    (p,) = Judge(model=str(folder)).predict([point(hyp=hyp)])
+    assert 0 <= p <= 1
+
+
+def test_a_local_run_is_taken_up_again(folder, tmp_path):
+    path = tmp_path / "journal"
+    made = Judge(model=str(folder))
+    p = made.predict(points(3), Run(journal=Journal(path)))
+    told = Told(journal=Journal(path, resume=True))
+    again = Judge(model=str(folder)).predict(points(3), told.run)
+    assert again.tolist() == p.tolist()
+    assert told.steps == []
+
+
+def test_a_local_dry_run_loads_nothing():
+    estimate = Judge(model="an/unknown-model").dry_run(points(3))
+    assert (estimate.requests, estimate.cost) == (3, 0)
+
+
+def test_no_datapoints_load_nothing():
+    assert Judge(model="an/unknown-model").predict([]).shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["/nowhere/at/all", "nobody/nothing"])
+def test_a_model_that_cannot_be_had_is_told(name, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ShroomError, match=r"there is no such folder|cannot be had"):
+        Judge(model=name).predict([point()])
+
+
+# The recipes
+
+
+@pytest.mark.parametrize("name", ["official-mistral-7b", "judge-llama", "judge-openai"])
+def test_a_recipe_is_of_settings_that_there_are(name):
+    recipe = parsed((ROOT / "baselines" / f"{name}.toml").read_text())
+    assert recipe.pop("detector") == "judge"
+    assert recipe.pop("data") in (["val", "test"], ["test"])
+    made = Judge(**recipe)
+    if name == "official-mistral-7b":
+        assert made.official
+        assert made.seed == 442
+        assert recipe["endpoint"] == "http://localhost:8080/v1"
+        assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
+
+
+def test_the_documentation_names_every_setting():
+    import inspect
+
+    page = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
+    for setting in inspect.signature(Judge).parameters:
+        assert f"`{setting}" in page, setting

@@ -1,0 +1,225 @@
+"""The lexical baseline: predicting, fitting, and what `make baseline` relies on."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from conftest import DATA, SAMPLE, gold, write_json
+from sacrebleu.metrics import CHRF
+
+from shroom.core.datapoint import Datapoint, Reference, Task
+from shroom.core.extras import install_hint
+from shroom.core.problems import ShroomError
+from shroom.detectors.base import detector, limits
+from shroom.detectors.cross_validation import out_of_fold
+from shroom.detectors.lexical import FEATURES, MODEL, Lexical, features
+from shroom.detectors.training_items import TrainingItems
+from shroom.inference.run import Run
+from shroom.scoring.datapoint_files import read
+
+REAL = DATA / "semeval2024"
+
+
+def point(**more):
+    return Datapoint(**{"hyp": "a cat", "src": "", "tgt": "the cat", "task": Task.DM, **more})
+
+
+def test_features_are_what_they_say():
+    ((chrf, overlap, coverage, ratio),) = features(
+        [point(hyp="A small cat.", tgt="the small, small dog")]
+    )
+    score = CHRF(lowercase=True).sentence_score("A small cat.", ["the small, small dog"]).score
+    assert chrf == pytest.approx(score / 100)
+    assert overlap == pytest.approx(1 / 3)
+    assert coverage == pytest.approx(1 / 3)
+    assert ratio == pytest.approx(np.log(13 / 21))
+
+
+def test_with_two_premises_the_closer_one_counts():
+    both = point(task=Task.PG, src="a dog barks", tgt="the cat", ref=Reference.EITHER)
+    near = point(task=Task.PG, src="", tgt="the cat")
+    np.testing.assert_array_equal(features([both]), features([near]))
+
+
+@pytest.mark.parametrize("task", list(Task))
+@pytest.mark.parametrize("hyp", ["", " ", "a cat", "\ud800", "x" * 50_000, "文字"])
+def test_p_is_finite_and_in_range(task, hyp):
+    (p,) = Lexical().predict([point(hyp=hyp, task=task, src="a source")])
+    assert 0 <= p <= 1
+
+
+def test_no_datapoints():
+    assert Lexical().predict([]).shape == (0,)
+
+
+def test_more_overlap_means_less_p():
+    points = [point(hyp=hyp) for hyp in ("the cat", "the cats", "some dog")]
+    p = Lexical().predict(points)
+    assert (np.diff(p) > 0).all()
+
+
+def test_the_shipped_model_says_where_it_comes_from():
+    model = json.loads(MODEL.read_text())
+    assert tuple(model["features"]) == FEATURES
+    assert model["command"].startswith("shroom fit lexical ")
+    assert set(model["weights"]) == {task.value for task in Task}
+
+
+@pytest.mark.real
+def test_fitting_again_gives_the_shipped_model(tmp_path, shroom):
+    names = ("trial-v1.json", "val.model-agnostic.json", "val.model-aware.v2.json")
+    out = tmp_path / "model.json"
+    code, table, _ = shroom("fit", "lexical", *[REAL / name for name in names], "-o", out)
+    assert code == 0
+    made, shipped = json.loads(out.read_text()), json.loads(MODEL.read_text())
+    assert made["command"] == shipped["command"]
+    assert made["training_items"] == shipped["training_items"]
+    assert made["out_of_fold"] == shipped["out_of_fold"]
+    for task, weights in made["weights"].items():
+        assert weights == pytest.approx(shipped["weights"][task], abs=1e-4)
+    figures = shipped["out_of_fold"]
+    assert "0.691" in table
+    # the published figures of the official baseline's rho on val: .380 and .461
+    assert figures["val.model-agnostic.json"]["rho"] > 0.380
+    assert figures["val.model-aware.v2.json"]["rho"] > 0.461
+
+
+def test_predict_writes_what_passes_the_check(tmp_path, shroom):
+    out = tmp_path / "sub"
+    code, _, err = shroom("predict", "lexical", SAMPLE, "-o", out)
+    assert code == 0
+    assert "wrote 120 predictions" in err
+    assert shroom("check", out, "--gold", SAMPLE)[0] == 0
+    assert shroom("predict", "lexical", SAMPLE, "-o", tmp_path / "s.zip")[0] == 0
+    assert shroom("check", tmp_path / "s.zip", "--gold", SAMPLE)[0] == 0
+    code, _, err = shroom(
+        "predict", "lexical", SAMPLE / "val.model-aware.json", "-o", tmp_path / "p.json"
+    )
+    assert code == 0
+    assert json.loads((tmp_path / "p.json").read_text()) == json.loads(
+        (out / "val.model-aware.json").read_text()
+    )
+
+
+def test_predict_keeps_ids_and_takes_a_threshold(tmp_path, shroom):
+    data = write_json(tmp_path / "test.model-aware.json", gold(12, first_id=30))
+    assert shroom("predict", "lexical", data, "-o", tmp_path / "p.json", "--threshold", 0)[0] == 0
+    rows = json.loads((tmp_path / "p.json").read_text())
+    assert [row["id"] for row in rows] == list(range(30, 42))
+    assert {row["label"] for row in rows} == {"Hallucination"}
+
+
+@pytest.mark.real
+def test_predict_takes_the_latest_val_and_test_of_a_folder(tmp_path, shroom):
+    code, _, err = shroom("predict", "lexical", REAL, "-o", tmp_path)
+    assert code == 0
+    names = [f"{s}.model-{t}.json" for s in ("test", "val") for t in ("agnostic", "aware")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", *names]
+    # all of both val files, and four items of test that have the texts of training items
+    assert err.count("fitted on 1004 of these 4000 items") == 1
+    assert shroom("check", tmp_path, "--data", REAL)[0] == 0
+
+
+def test_fitting_and_predicting_with_ones_own_model(tmp_path, shroom):
+    model = tmp_path / "model.json"
+    code, out, _ = shroom("fit", "lexical", SAMPLE, "-o", model, "--folds", 3)
+    assert code == 0
+    assert "out of fold" in out
+    files = ("predict", "lexical", SAMPLE, "-o", tmp_path / "sub")
+    code, _, err = shroom(*files, "--model", model)
+    assert code == 0
+    assert err.count("fitted on 120 of these 120 items") == 1
+
+
+def test_a_threshold_that_was_set_is_written(tmp_path, shroom):
+    model = tmp_path / "model.json"
+    given = ("--folds", 0, "--set", "threshold=0.9")
+    assert shroom("fit", "lexical", SAMPLE, "-o", model, *given)[0] == 0
+    assert json.loads(model.read_text())["threshold"] == 0.9
+    assert Lexical(model).threshold == 0.9
+    assert Lexical(model, threshold=0.2).threshold == 0.2
+
+
+def test_its_identity_is_that_of_its_file(tmp_path):
+    name, digest = Lexical().identity.split()
+    assert (name, len(digest), int(digest, 16) >= 0) == ("lexical", 16, True)
+    content = json.loads(MODEL.read_text())
+    other = Lexical(write_json(tmp_path / "m.json", {**content, "threshold": 0.4}))
+    assert other.identity != Lexical().identity
+    points = read(SAMPLE)[:40]
+    fitted = Lexical().fit(points, np.array([point.p for point in points]))
+    # the items and the digest of the file that was there before are not those of this model
+    assert (fitted.identity, fitted.training_items.answers) == ("lexical as fitted", {})
+
+
+def test_what_was_fitted_is_known_again(tmp_path):
+    points = read(SAMPLE)[:40]
+    fitted = Lexical().fit(points, np.array([point.p for point in points]))
+    unseen = np.linspace(0, 1, 30).round(6)
+    fitted.remember(TrainingItems.of(points[:30], unseen, np.full(30, 0.25)))
+    fitted.save(tmp_path / "m.json")
+    again = Lexical(tmp_path / "m.json")
+    known = {point.hyp for point in points[:30]}
+    assert again.out_of_fold_items(points).tolist() == [point.hyp in known for point in points]
+    np.testing.assert_array_equal(again.predict(points)[:30], unseen)
+    assert limits(again, points[:30]) == [0.25] * 30
+    seen = Run(in_sample=True)
+    np.testing.assert_allclose(again.predict(points, seen), fitted.predict(points, seen))
+    assert limits(again, points, seen) == [0.5] * 40
+    assert limits(Lexical(tmp_path / "m.json", threshold=0.9), points) == [0.9] * 40
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "{", "[" * 100_000, "\ud800"])
+def test_files_that_are_no_model(tmp_path, text):
+    (tmp_path / "m.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ShroomError, match="not a model of the lexical detector"):
+        Lexical(tmp_path / "m.json").predict([point()])
+
+
+@pytest.mark.parametrize("items", [None, 3, ["many"], {"00": 0.5}, {"00": [float("inf"), 0.5]}])
+def test_training_items_that_are_malformed(tmp_path, items):
+    content = {**json.loads(MODEL.read_text()), "training_items": items}
+    with pytest.raises(ShroomError, match="not a model of the lexical detector"):
+        Lexical(write_json(tmp_path / "m.json", content)).predict([point()])
+
+
+@pytest.mark.parametrize("model", [3, 0, True, 1.5, "", " ", ["a.json"], {}])
+def test_a_model_that_is_no_path(model):
+    with pytest.raises(ShroomError, match="model: expected a path, got "):
+        detector("lexical", model=model)
+
+
+def test_cross_validation_keeps_duplicates_together():
+    points = read(SAMPLE)[:40] * 2
+    p = out_of_fold(Lexical, points, folds=4)
+    np.testing.assert_allclose(p[:40], p[40:])
+
+
+def test_what_cannot_be_used_is_told(tmp_path, shroom, monkeypatch):
+    no_model = write_json(tmp_path / "m.json", {"features": []})
+    code, _, err = shroom("predict", "lexical", SAMPLE, "-o", tmp_path / "x", "--model", no_model)
+    assert code == 1
+    assert "not a model of the lexical detector" in err
+    code, _, err = shroom("predict", "lexicle", SAMPLE, "-o", tmp_path / "x")
+    assert code == 1
+    assert "did you mean 'lexical'?" in err
+    unlabelled = write_json(tmp_path / "u.json", [{"hyp": "a", "src": "b", "task": "MT"}])
+    code, _, err = shroom("fit", "lexical", unlabelled, "-o", tmp_path / "x")
+    assert code == 1
+    assert "without label" in err
+    empty = write_json(tmp_path / "e.json", [{"hyp": "a", "src": "", "tgt": "", "task": "MT"}])
+    code, _, err = shroom("predict", "lexical", empty, "-o", tmp_path / "x")
+    assert code == 1
+    assert "e.json: item 0: expected src or tgt, got both empty" in err
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    code, _, err = shroom("predict", "lexical", SAMPLE, "-o", tmp_path / "x")
+    assert code == 1
+    assert install_hint("lexical") in err
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_registry():
+    assert detector("lexical").name == "lexical"
+    with pytest.raises(ShroomError, match="there are: cross-encoder"):
+        detector("nonsense")

@@ -1,0 +1,586 @@
+"""The NLI detector: whose classes are which, what p follows, and what is cut."""
+
+import csv
+import functools
+import itertools
+import json
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from conftest import DATA, write_json
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, change, nli_model
+from tokenizers import Tokenizer, processors
+from tokenizers.models import WordLevel
+from transformers import PreTrainedTokenizerFast
+
+from shroom.core.datapoint import Datapoint, Reference, Task
+from shroom.core.problems import ShroomError
+from shroom.detectors import settings
+from shroom.detectors.base import detector
+from shroom.detectors.nli import FORMULAS, NLI, p_from
+from shroom.detectors.nli_classifier import columns
+from shroom.inference import hub
+from shroom.inference.journal import Journal
+from shroom.inference.run import Run
+from shroom.inference.tokenization import PairReader, counts, longest, padded, plain
+
+THREE = ["entailment", "neutral", "contradiction"]
+TWO = ["entailment", "not_entailment"]
+ORDERS = [list(order) for order in itertools.permutations(THREE)]
+#: Hypotheses and premises of different lengths, one of them empty and one in no script of English.
+PAIRS = [
+    *itertools.product(TEXT, ["A cat.", "It rained all day long."]),
+    (TEXT[0], ""),
+    ("猫だ", "𝔘ñ"),
+]
+
+
+def point(**more):
+    return Datapoint(**{"hyp": "A cat.", "src": "", "tgt": TEXT[0], "task": Task.DM, **more})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Make each model once."""
+    known = {}
+
+    def make(architecture="roberta", labels=None, **more):
+        key = (architecture, *(labels or []), *sorted(more.items()))
+        if key not in known:
+            folder = tmp_path_factory.mktemp("nli")
+            known[key] = str(nli_model(folder, architecture, labels, **more))
+        return known[key]
+
+    return make
+
+
+def directly(folder, pairs):
+    """Return the probabilities of each class by its label, from transformers, pair by pair."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    rows = []
+    for premise, hyp in pairs:
+        batch = tokenizer([premise], [hyp], return_tensors="pt")
+        with torch.no_grad():
+            rows.append(model(**batch).logits[0].double().softmax(dim=0).tolist())
+    found = np.array(rows)
+    return {label.lower(): found[:, place] for place, label in model.config.id2label.items()}
+
+
+# --- which class is which
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+def test_every_order_of_the_labels(architecture, order, made):
+    folder = made(architecture, order)
+    found = NLI(folder).probabilities(PAIRS)
+    by_label = directly(folder, PAIRS)
+    np.testing.assert_allclose(
+        found, np.column_stack([by_label[name] for name in THREE]), atol=1e-5
+    )
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert np.ptp(found, axis=0).min() > 0.05  # else nothing would be shown
+
+
+@pytest.mark.parametrize("order", [TWO, TWO[::-1]])
+@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+def test_two_classes(architecture, order, made):
+    folder = made(architecture, order)
+    found = NLI(folder).probabilities(PAIRS)
+    by_label = directly(folder, PAIRS)
+    np.testing.assert_allclose(found[:, 0], by_label["entailment"], atol=1e-5)
+    np.testing.assert_array_equal(found[:, 1], 0)
+    np.testing.assert_allclose(found[:, 2], by_label["not_entailment"], atol=1e-5)
+    p = NLI(folder).predict([point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS])
+    np.testing.assert_allclose(p, by_label["not_entailment"], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["CONTRADICTION", "NEUTRAL", "ENTAILMENT"], (2, 1, 0)),
+        (["Entailment", "Neutral", "Contradiction"], (0, 1, 2)),
+        (["entail", "neutral", "contradict"], (0, 1, 2)),
+        (["contradicts", "entails"], (1, None, 0)),
+        (["entailment", "not-entailment"], (0, None, 1)),
+        (["NOT ENTAILMENT", "ENTAILMENT"], (1, None, 0)),
+        (["non_entailment", "entailment"], (1, None, 0)),
+        ([" Contradiction ", "entailment"], (1, None, 0)),
+    ],
+)
+def test_names_of_classes(labels, expected):
+    assert columns("a model", dict(enumerate(labels))) == expected
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["LABEL_0", "LABEL_1", "LABEL_2"],
+        ["LABEL_0"],
+        ["positive", "negative"],
+        ["entailment", "neutral"],
+        ["contradiction", "neutral"],
+        ["entailment"],
+        ["entailment", "entails"],
+        ["entailment", "Entailment", "contradiction"],
+        ["entailment", "neutral", "contradiction", "other"],
+        ["entailment", "neutral", "not_entailment"],
+        ["not_entailment", "non_entailment"],
+        [],
+    ],
+)
+def test_names_that_do_not_tell_are_refused(labels):
+    with pytest.raises(ShroomError, match=r"the names of its classes .* do not tell") as told:
+        columns("a/model", dict(enumerate(labels)))
+    message = str(told.value)
+    assert message.startswith("a/model: ")
+    assert all(f'"{label}"' in message for label in labels)
+    assert "id2label of config.json" in message
+
+
+def test_an_unknown_label_map_is_refused_before_the_weights_are_read(made, tmp_path):
+    config = json.loads((hub.file(made(), "config.json")).read_text())
+    config["id2label"] = {str(n): f"LABEL_{n}" for n in range(3)}
+    write_json(tmp_path / "config.json", config)
+    with pytest.raises(ShroomError, match=r'"LABEL_0", "LABEL_1", "LABEL_2"'):
+        NLI(str(tmp_path)).predict([point()])
+
+
+# --- from probabilities to p
+
+
+def test_formulas():
+    e, c = np.array([0.25, 0, 0.5, 0, 1]), np.array([0.5, 0, 0, 0.5, 0])
+    np.testing.assert_allclose(p_from(e, c), [2 / 3, 0.5, 0, 1, 0])
+    np.testing.assert_allclose(p_from(e, c, "c/(c+e)"), [2 / 3, 0.5, 0, 1, 0])
+    np.testing.assert_allclose(p_from(e, c, "1-e"), [0.75, 1, 0.5, 1, 0])
+    np.testing.assert_allclose(p_from(e, c, "c"), c)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1), st.sampled_from(FORMULAS))
+def test_p_is_in_range(rows, formula):
+    e, c = np.array(rows).T
+    p = p_from(e, c, formula)
+    assert ((p >= 0) & (p <= 1)).all()
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_predict_follows_the_formula(formula, made):
+    points = [point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS]
+    e, _, c = NLI(made()).probabilities(PAIRS).T
+    np.testing.assert_array_equal(
+        NLI(made(), formula=formula).predict(points), p_from(e, c, formula)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "sides"),
+    [("given", ("src", "tgt")), ("src", ("src",)), ("tgt", ("tgt",)), ("both", ("src", "tgt"))],
+)
+def test_the_better_supported_side_counts(rule, sides, made):
+    points = [
+        point(src=src, tgt=tgt, task=Task.PG, ref=Reference.EITHER)
+        for src, tgt in itertools.permutations(TEXT, 2)
+    ]
+    by_side = {
+        side: NLI(made()).predict([point(tgt=getattr(one, side)) for one in points])
+        for side in ("src", "tgt")
+    }
+    expected = np.min([by_side[side] for side in sides], axis=0)
+    p = NLI(made(), reference=rule).predict(points)
+    np.testing.assert_allclose(p, expected, atol=1e-5)
+    assert len(set(p.round(3))) > 3
+
+
+def test_a_multilingual_model_reads_the_source_too(made):
+    one = point(src=TEXT[4], tgt=TEXT[1], task=Task.MT)
+    src, tgt = (NLI(made()).predict([point(tgt=text)]) for text in (TEXT[4], TEXT[1]))
+    assert NLI(made()).predict([one]) == pytest.approx(tgt, abs=1e-5)
+    both = NLI(made(), multilingual=True).predict([one])
+    assert both == pytest.approx(min(src, tgt), abs=1e-5)
+
+
+def test_what_a_hypothesis_is_held_against():
+    paraphrase, translation = (point(src="S", tgt="T", task=task) for task in (Task.PG, Task.MT))
+    for more, held, translated in (
+        ({}, ("S", "T"), ("T",)),
+        ({"reference": "src"}, ("S",), ("S",)),
+        ({"reference": "both"}, ("S", "T"), ("S", "T")),
+        ({"multilingual": True}, ("S", "T"), ("S", "T")),
+    ):
+        assert NLI("a/model", **more).premises(paraphrase) == held
+        assert NLI("a/model", **more).premises(translation) == translated
+
+
+def test_what_tells_the_weights(made, tmp_path):
+    assert NLI("a/model").identity == "a/model@main"
+    assert NLI(["a/model", "b/model"], ["v1", "v2"]).identity == "a/model@v1+b/model@v2"
+    assert NLI(["a/model", made()]).identity == f"a/model@main+{hub.identity(made())}"
+    nli = NLI(str(tmp_path))
+    before = nli.identity
+    (tmp_path / "config.json").write_text("{}")
+    assert nli.identity != before
+
+
+def test_several_models_are_averaged(made):
+    models = [made(), made("bert", ORDERS[3]), made("deberta-v2", TWO, seed=1)]
+    points = [point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS]
+    apart = [NLI(model) for model in models]
+    together = NLI(models, revision=["main"] * 3)
+    expected = np.mean([one.predict(points) for one in apart], axis=0)
+    np.testing.assert_allclose(together.predict(points), expected, atol=1e-5)
+    expected = np.mean([one.probabilities(PAIRS) for one in apart], axis=0)
+    np.testing.assert_allclose(together.probabilities(PAIRS), expected, atol=1e-5)
+
+
+# --- how it is run
+
+
+@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+def test_neither_batches_nor_order_matter(architecture, made):
+    nli = NLI(made(architecture))
+    expected = nli.probabilities(PAIRS)
+    for batch_tokens in (1, 40, 100, 10_000):
+        found = nli.probabilities(PAIRS, Run(batch_tokens=batch_tokens))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    order = np.random.default_rng(0).permutation(len(PAIRS))
+    shuffled = nli.probabilities([PAIRS[place] for place in order], Run(batch_tokens=64))
+    np.testing.assert_allclose(shuffled, expected[order], atol=1e-5)
+    for pair, row in zip(PAIRS, expected):
+        np.testing.assert_allclose(nli.probabilities([pair]), [row], atol=1e-5)
+
+
+def test_no_datapoints(made):
+    assert NLI("not looked for").predict([]).shape == (0,)
+    assert NLI("not looked for").probabilities([]).shape == (0, 3)
+
+
+def test_making_one_loads_nothing():
+    assert NLI("no/such-model").threshold == 0.5
+    assert detector("nli", model="no/such-model", threshold=0.1).threshold == 0.1
+
+
+def test_a_run_is_taken_up_again(made, tmp_path):
+    points = [point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS]
+    models = [made(), made("bert")]
+
+    def interrupt(done, total):
+        if done == 5:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "journal"
+    with pytest.raises(KeyboardInterrupt):
+        NLI(models).predict(points, Run(batch_tokens=1, journal=Journal(path), report=interrupt))
+    assert len(path.read_text().splitlines()) == 5
+    told = []
+    run = Run(1, journal=Journal(path, resume=True), report=lambda *at: told.append(at[0]))
+    p = NLI(models).predict(points, run)
+    assert told == [*range(6, len(PAIRS) + 1), *range(1, len(PAIRS) + 1)]
+    np.testing.assert_allclose(p, NLI(models).predict(points), atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+@pytest.mark.parametrize(
+    "hyp", ["", " ", "\ud800", "\x00", "</s>", "[SEP] <s> <pad>", "a\u2028b", "文" * 20, "\ufeff"]
+)
+def test_hostile_hypotheses(architecture, hyp, made):
+    (p,) = NLI(made(architecture)).predict([point(hyp=hyp)])
+    assert 0 <= p <= 1
+
+
+def test_a_text_is_only_ever_text(made):
+    """A hypothesis that spells the end of a text must not end it."""
+    reader = PairReader(hub.tokenizer(made()), LENGTH)
+    reader.lengths([("a", "b </s> c")])
+    ids = reader.batch([("a", "b </s> c")])["input_ids"][0].tolist()
+    assert ids.count(2) == 3  # the three ends of a pair
+
+
+TEXTS = st.text(max_size=20).map(plain)
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6), st.sampled_from(NLI_ARCHITECTURES)
+)
+def test_a_pair_is_put_together_as_the_tokenizer_itself_does_it(pairs, architecture):
+    tokenizer, reader = readers(architecture)
+    lengths, found = reader.lengths(pairs), reader.batch(pairs)
+    expected = tokenizer(*map(list, zip(*pairs)), padding=True, verbose=False)
+    assert set(found) == set(expected)
+    for key, rows in expected.items():
+        np.testing.assert_array_equal(found[key], rows)
+    assert lengths == found["attention_mask"].sum(axis=1).tolist()
+
+
+@functools.lru_cache
+def readers(architecture):
+    folder = Path(tempfile.mkdtemp())
+    nli_model(folder, architecture)
+    tokenizer = hub.tokenizer(str(folder))
+    tokenizer.split_special_tokens = True
+    return tokenizer, PairReader(hub.tokenizer(str(folder)), 10**6)
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"), [({}, "no tokens for the letters"), ({"a": [1], "b": [2]}, "otherwise in a")]
+)
+def test_a_tokenizer_that_no_pair_can_be_made_with(ids, said):
+    def tokenizer(one, other=None, **_):
+        return {"input_ids": ids.get(one, []) if other is None else [0, 3, 0]}
+
+    tokenizer.pad_token = "x"  # noqa: S105 - no password
+    with pytest.raises(ShroomError, match=said):
+        PairReader(tokenizer, 8)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_is_where_the_tokenizer_has_it(side, made):
+    tokenizer = hub.tokenizer(made("bert"))
+    tokenizer.padding_side = side
+    reader = PairReader(tokenizer, LENGTH)
+    pairs = [("A cat sat.", "A dog."), ("A", "b")]
+    reader.lengths(pairs)
+    expected = tokenizer(*map(list, zip(*pairs)), padding=True)
+    for key, rows in reader.batch(pairs).items():
+        np.testing.assert_array_equal(rows, expected[key])
+
+
+@pytest.mark.parametrize("marked", [False, True], ids=["plain", "ends in eos"])
+@pytest.mark.parametrize("named", [3, 0, None, -1])
+def test_a_causal_classifier_reads_no_padding(named, marked, tmp_path):
+    folder = str(nli_model(tmp_path, "llama", THREE))
+    if marked:
+        tokenizer = hub.tokenizer(folder)
+        tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>",
+            pair="<s> $A </s> $B </s>",
+            special_tokens=[("<s>", 1), ("</s>", 2)],
+        )
+        tokenizer.save_pretrained(folder)
+    change(tmp_path, "config.json", pad_token_id=named)
+    change(tmp_path, "tokenizer_config.json", pad_token=None)
+    by_label = directly(folder, PAIRS)
+    expected = np.column_stack([by_label[name] for name in THREE])
+    for tokens in (1, 10**6):  # alone and together
+        found = NLI(folder).probabilities(PAIRS, Run(batch_tokens=tokens))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.ptp(expected, axis=0).min() > 0.05
+
+
+def test_padding_that_is_a_gap_in_the_vocabulary():
+    backend = Tokenizer(WordLevel({"a": 0, "[UNK]": 1, "c": 5, "d": 7}, "[UNK]"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="c")  # noqa: S106
+    assert padded(tokenizer, SimpleNamespace(pad_token_id=3)).pad_token_id == 5
+
+
+# --- what is too long
+
+
+@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+def test_a_long_premise_is_cut_and_said_so(architecture, made):
+    notes = []
+    long = point(tgt="The cat sat on the mat. " * 2000)
+    assert len(long.tgt) == 48_000
+    nli = NLI(made(architecture), windows="first")
+    p = nli.predict([point(), long, point()], Run(note=notes.append))
+    assert np.isfinite(p).all()
+    assert p[0] == p[2] != p[1]
+    (note,) = notes
+    assert note.startswith("1 of 3 premises were cut: ")
+    assert note.endswith(f"reads at most {LENGTH} tokens of both together")
+
+
+def test_the_premise_is_cut_at_its_end_and_the_hypothesis_is_whole(made):
+    tokenizer = hub.tokenizer(made())
+    reader = PairReader(tokenizer, LENGTH)
+    hyp, premise = "It rained all day.", " ".join(map(str, range(1000)))
+    one, other = tokenizer(hyp, add_special_tokens=False)["input_ids"], counts(tokenizer, [premise])
+    pairs = [(premise, hyp), ("A cat.", hyp)]
+    assert reader.lengths(pairs)[0] == len(one) + other[premise] + 4
+    ids, short = reader.batch(pairs)["input_ids"].tolist()
+    assert len(ids) == LENGTH
+    assert ids[-len(one) - 1 : -1] == one
+    kept = tokenizer.decode(ids[1 : ids.index(2)])
+    assert premise.startswith(kept)
+    assert short[-1] == tokenizer.pad_token_id
+
+
+@pytest.mark.parametrize("premise", ["", "A", "A cat sat.", "word " * 500])
+@pytest.mark.parametrize("size", [30, 55, 58, 59, 60, 61, 70])
+def test_a_long_hypothesis_is_cut_only_where_nothing_else_helps(premise, size, made):
+    tokenizer = hub.tokenizer(made())
+    reader = PairReader(tokenizer, LENGTH)
+    pair = (premise, "9" * size)
+    (length,) = reader.lengths([pair])
+    ids = reader.batch([pair])["input_ids"][0].tolist()
+    assert len(ids) == min(length, LENGTH)
+    nine = tokenizer("9", add_special_tokens=False)["input_ids"][0]
+    hypothesis_fits = size + min(counts(tokenizer, [premise])[premise], 1) + 4 <= LENGTH
+    assert (ids.count(nine) == size) == hypothesis_fits
+    assert reader.cuts_second(pair) != hypothesis_fits
+
+
+def test_a_tokenizer_that_is_not_fast():
+    from transformers import ByT5Tokenizer
+
+    reader = PairReader(ByT5Tokenizer(), 20)
+    pairs = [("a cat", "a dog"), ("a cat " * 20, "a dog")]
+    assert reader.lengths(pairs) == [12, 127]
+    assert reader.batch(pairs)["input_ids"].shape == (2, 20)
+
+
+def test_a_hypothesis_of_many_characters(made):
+    notes = []
+    points = [point(hyp="word " * 10_000), point(hyp="word " * 10_000, tgt="word " * 10_000)]
+    p = NLI(made(), windows="first").predict(points, Run(note=notes.append))
+    assert ((p >= 0) & (p <= 1)).all()
+    assert notes[0].startswith("2 of 2 premises were cut, 2 of them with the hypothesis: ")
+
+
+@pytest.mark.parametrize(
+    ("model_max_length", "family", "positions", "padding", "expected"),
+    [
+        (512, "bert", 512, 0, 512),
+        (512, "roberta", 514, 1, 512),
+        (10**30, "roberta", 514, 1, 512),
+        (10**30, "mpnet", 514, 1, 512),
+        (10**30, "xlm-roberta", 514, 1, 512),
+        (10**30, "deberta-v2", 512, 0, 512),
+        (10**30, "bart", 1024, 1, 1024),
+        (128, "bert", 512, 0, 128),
+        (1024, "bert", 512, 0, 512),
+        (512, "t5", None, 0, 512),
+        (10**30, "t5", None, 0, 512),
+        (10**30, "deberta-v2", -1, 0, 512),
+        (0, "bert", 256, None, 256),
+    ],
+)
+def test_how_much_a_model_reads(model_max_length, family, positions, padding, expected):
+    tokenizer = SimpleNamespace(model_max_length=model_max_length)
+    config = SimpleNamespace(
+        model_type=family, max_position_embeddings=positions, pad_token_id=padding
+    )
+    assert longest(tokenizer, config) == expected
+
+
+@given(st.text(alphabet=st.characters()))
+def test_plain_text_can_be_written(text):
+    found = plain(text)
+    found.encode()
+    assert len(found) == len(text)
+    if not any("\ud800" <= char <= "\udfff" for char in text):
+        assert found == text
+
+
+def test_weights_that_give_no_numbers_are_told(made, tmp_path):
+    import torch
+
+    model = hub.model("nli", made(), device="cpu")
+    with torch.no_grad():
+        model.classifier.out_proj.weight.fill_(torch.nan)
+    model.save_pretrained(tmp_path)
+    hub.tokenizer(made()).save_pretrained(tmp_path)
+    with pytest.raises(ShroomError, match="its weights may be damaged"):
+        NLI(str(tmp_path)).predict([point()])
+
+
+# --- settings
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"model": None}, "the detector nli needs --model"),
+        ({"model": ""}, "model: expected a name or a list of names"),
+        ({"model": []}, "model: expected a name or a list of names"),
+        ({"model": ["a", 5]}, "model: expected a name or a list of names"),
+        ({"model": 5}, "model: expected a name or a list of names"),
+        ({"revision": 5}, "revision: expected a name"),
+        ({"revision": ["v1", "v2"]}, "revision: 2 for 1 models"),
+        ({"model": ["a", "b"], "revision": "v1"}, "revision: 1 for 2 models"),
+        ({"formula": "c/(c+n)"}, r"formula: expected one of .*did you mean 'c/\(c\+e\)'\?"),
+        ({"formula": 1}, "formula: expected one of"),
+        ({"reference": "source"}, "reference: expected one of given, src, tgt, both"),
+        ({"reference": None}, "reference: expected one of"),
+        ({"multilingual": "perhaps"}, "multilingual: expected true or false"),
+        ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
+        ({"threshold": "nan"}, "threshold: expected a number from 0 to 1"),
+        ({"threshold": True}, "threshold: expected a number from 0 to 1"),
+        ({"threshold": "half"}, "threshold: expected a number from 0 to 1"),
+        ({"threshold": [0.5]}, "threshold: expected a number from 0 to 1"),
+    ],
+)
+def test_settings_that_cannot_be_used(given, sentence):
+    with pytest.raises(ShroomError, match=sentence):
+        NLI(**{"model": "a/model", **given})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(True, True), ("true", True), ("False", False), (False, False)]
+)
+def test_flags(value, expected):
+    assert settings.flag("multilingual", value) is expected
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.5, "0", "0.5", "1e-3"])
+def test_shares(value):
+    assert settings.share("threshold", value) == float(value)
+
+
+def test_importing_the_detector_imports_no_torch():
+    import subprocess
+
+    code = "import sys, shroom.detectors.nli, shroom.detectors.similarity; print([n for n in "
+    code += (
+        "('torch', 'transformers', 'sklearn', 'tokenizers', 'safetensors') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+# --- real outputs
+
+
+def outputs():
+    folder = DATA / "nli_outputs"
+    return sorted(path.name[: -len(".val.score.txt")] for path in folder.glob("*.val.score.txt"))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("model", outputs())
+def test_recorded_probabilities_give_the_recorded_scores(model, tmp_path, shroom):
+    for track in ("agnostic", "aware"):
+        path = DATA / "nli_outputs" / f"{model}.val.model-{track}.csv"
+        with path.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        c = np.array([row["p(Contr)"] for row in rows], float)
+        if "p(Entl)" in rows[0]:
+            p = p_from(np.array([row["p(Entl)"] for row in rows], float), c)
+        else:
+            p = p_from(np.zeros(len(c)), c, "c")
+        labels = np.where(p > 0.5, "Hallucination", "Not Hallucination")
+        items = [
+            {"label": label, "p(Hallucination)": value}
+            for label, value in zip(labels.tolist(), p.tolist())
+        ]
+        write_json(tmp_path / "sub" / f"val.model-{track}.json", items)
+    code, out, _ = shroom("score", tmp_path / "sub", DATA / "semeval2024", "--format", "codalab")
+    recorded = (DATA / "nli_outputs" / f"{model}.val.score.txt").read_text().split()
+    assert code == 0
+    assert sorted(out.replace(": ", ":").split()) == sorted(recorded)
+    assert len(recorded) == 4
+
+
+@pytest.mark.real
+def test_both_kinds_of_recorded_outputs_are_there():
+    assert len(outputs()) == 6

@@ -1,0 +1,395 @@
+"""Self-consistency: the three variants, and the files of samples."""
+
+import gzip
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core.datapoint import Datapoint, Task
+from shroom.core.problems import ShroomError
+from shroom.core.word_spans import spans
+from shroom.detectors.base import detector
+from shroom.detectors.nli import p_from
+from shroom.detectors.selfcheck import MIDDLE, SelfCheck, sentences, surprise
+from shroom.inference.run import Run
+
+HYP = "the small cat sleeps on the mat"
+NEAR = ["the small cat sleeps on a mat", "a small cat sleeps on the mat", "the cat sleeps"]
+FAR = ["parliament passed another budget", "rain fell over northern hills", "nobody knows why"]
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", "dd", "e"]), min_size=1, max_size=8).map(" ".join)
+
+
+def point(hyp=HYP, number=None):
+    return Datapoint(hyp=hyp, src="a source", tgt="", task=Task.MT, id=number)
+
+
+def write(path, rows):
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
+def p_of(tmp_path, hyp, samples, **settings):
+    path = write(tmp_path / "samples.json", [{"samples": samples}])
+    (p,) = SelfCheck(samples=path, **settings).predict([point(hyp)])
+    assert 0 <= p <= 1
+    return p
+
+
+# words
+
+
+@given(st.text())
+def test_words_leave_nothing_but_white_space_between(text):
+    at = 0
+    for start, end in spans(text):
+        assert text[at:start].strip() == ""
+        assert start < end
+        at = end
+    assert text[at:].strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", []),
+        (" \n\t", []),
+        ("one", ["one"]),
+        ("It's 3.5 km!", ["It's", "3.5", "km", "!"]),
+        ("well-known -- and so", ["well-known", "--", "and", "so"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("猫だ。", ["猫", "だ", "。"]),
+        ("e\u0301te\u0301 fini", ["e\u0301te\u0301", "fini"]),
+        ("👩\u200d👧 ok", ["👩\u200d👧", "ok"]),
+        ("\ud800 x", ["\ud800", "x"]),
+        ("ที่นี่", ["ที่", "นี่"]),
+    ],
+)
+def test_words_in_any_script(text, words):
+    assert [text[start:end] for start, end in spans(text)] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", [""]),
+        ("  ", [""]),
+        ("One only", ["One only"]),
+        ("It rains. Does it? No!", ["It rains.", "Does it?", "No!"]),
+        ("3.5 km", ["3.5 km"]),
+        ("雨だ。はい。", ["雨だ。", "はい。"]),
+    ],
+)
+def test_sentences(text, parts):
+    assert sentences(text) == parts
+
+
+# n-grams
+
+
+def test_the_formula_by_hand():
+    # 3 + 4 words, of which "a" stands 3 times and "b" once
+    average = -(math.log(3 / 7) + math.log(1 / 7) + math.log(3 / 7)) / 3
+    assert surprise("a b a", ["a c d e"]) == pytest.approx(average)
+    assert surprise("a b a", ["a c d e"], aggregate="max") == pytest.approx(math.log(7))
+    # bigrams: _a ab ba | _a ac: "_a" twice of five
+    assert surprise("a b a", ["a c"], n=2) == pytest.approx((math.log(5 / 2) + 2 * math.log(5)) / 3)
+
+
+def test_p_keeps_the_order_of_the_surprise(tmp_path):
+    for samples in (NEAR, FAR):
+        x = surprise(HYP, samples)
+        assert p_of(tmp_path, HYP, samples) == pytest.approx(x / (x + MIDDLE))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("aggregate", ["average", "max"])
+def test_agreement_means_less_p(tmp_path, n, aggregate):
+    def p(samples):
+        return p_of(tmp_path, HYP, samples, n=n, aggregate=aggregate)
+
+    assert p([HYP] * 3) < p(FAR)
+    assert p(NEAR) <= p(FAR)
+    assert p([HYP] * 3) <= p(NEAR)
+
+
+def test_what_a_sample_never_says_weighs_most(tmp_path):
+    assert p_of(tmp_path, "the small dog sleeps", NEAR) > p_of(
+        tmp_path, "the small cat sleeps", NEAR
+    )
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=5), st.integers(1, 3))
+def test_ngrams_do_not_care_for_the_order_or_case_of_samples(hyp, samples, n):
+    mixed = [text.upper() for text in reversed(samples)]
+    assert surprise(hyp, samples, n) == surprise(hyp, mixed, n)
+    assert surprise(hyp, samples, n) <= surprise(hyp, samples, n, "max") + 1e-12
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=4), st.integers(1, 3))
+def test_one_more_sample_that_shares_no_word_never_lowers_the_surprise(hyp, samples, n):
+    for aggregate in ("average", "max"):
+        before = surprise(hyp, samples, n, aggregate)
+        assert surprise(hyp, [*samples, "z zz"], n, aggregate) >= before
+
+
+@pytest.mark.parametrize("copies", [2, 5, 20])
+def test_doubled_samples_do_not_change_the_ranking(copies):
+    hyps = [HYP, "the small dog sleeps", "parliament fell", "the cat sleeps on the mat again"]
+    once = [surprise(hyp, NEAR) for hyp in hyps]
+    often = [surprise(hyp, NEAR * copies) for hyp in hyps]
+    assert np.argsort(once).tolist() == np.argsort(often).tolist()
+
+
+@pytest.mark.parametrize("hyp", ["", " ", "\n"])
+@pytest.mark.parametrize("variant", ["ngram", "nli", "bertscore"])
+def test_a_blank_hypothesis_tells_nothing(tmp_path, hyp, variant):
+    assert p_of(tmp_path, hyp, NEAR, variant=variant, model="never/loaded") == 0.5
+
+
+@pytest.mark.parametrize(
+    "hyp", ["x", "x" * 50_000, "a " * 20_000, "\ud800", "猫だ", "\u200b", "!?", "\x00\x1b[31m"]
+)
+@pytest.mark.parametrize("samples", [[""], ["x"], ["\ud800"], ["y " * 25_000]])
+def test_odd_texts(tmp_path, hyp, samples):
+    assert np.isfinite(p_of(tmp_path, hyp, samples))
+
+
+# files of samples
+
+
+def test_by_id_in_any_order_and_by_order_without(tmp_path):
+    points = [point(HYP, 7), point("parliament passed", 9)]
+    rows = [{"id": 9, "samples": NEAR}, {"id": 7, "samples": FAR}, {"id": 8, "samples": ["x"]}]
+    by_id = SelfCheck(samples=write(tmp_path / "a.json", rows)).predict(points)
+    rows = [{"samples": FAR, "hyp": HYP}, {"samples": NEAR}]
+    by_order = SelfCheck(samples=write(tmp_path / "b.json", rows)).predict(points)
+    np.testing.assert_array_equal(by_id, by_order)
+    (single,) = SelfCheck(samples=tmp_path / "a.json").predict(points[1:])
+    assert single == by_id[1]
+
+
+def test_what_tells_the_samples_from_others(tmp_path):
+    rows = [{"id": 1, "samples": ["a", "b"]}]
+    one = SelfCheck(samples=write(tmp_path / "one.json", rows)).identity
+    assert one == SelfCheck(samples=write(tmp_path / "two.json", rows)).identity
+    rows[0]["samples"][1] = "c"
+    other = write(tmp_path / "one.json", rows)
+    assert one != SelfCheck(samples=other).identity
+    judged = SelfCheck(samples=other, variant="nli", model=["x/y", "x/z"]).identity
+    assert judged.endswith("x/y@main x/z@main")
+
+
+def test_it_is_held_against_its_samples(tmp_path):
+    rows = [{"id": 9, "samples": NEAR}, {"id": 7, "samples": ["", "x"]}]
+    chosen = SelfCheck(samples=write(tmp_path / "a.json", rows))
+    assert chosen.premises(point(number=9)) == tuple(NEAR)
+    assert chosen.premises(point(number=7)) == ("", "x")
+    with pytest.raises(ShroomError, match="no samples for datapoint id 8"):
+        chosen.premises(point(number=8))
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".json.gz", ".jsonl.gz"])
+def test_every_form_of_file(tmp_path, ending):
+    rows = [{"id": "7", "samples": NEAR}]
+    lines = "jsonl" in ending
+    text = "".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows)
+    data = text.encode()
+    path = tmp_path / f"s{ending}"
+    path.write_bytes(gzip.compress(data) if ending.endswith(".gz") else data)
+    assert SelfCheck(samples=path).predict([point(number=7)]).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([], "expected at least one item"),
+        ({}, "expected a list of items"),
+        ([3], 'item 0: expected an object with "samples", got 3'),
+        ([{"samples": NEAR}, {}], "item 1: samples: expected a list .* got no such key"),
+        ([{"samples": []}, {}], "item 0: samples: expected a list of at least one text"),
+        ([{"samples": "text"}], 'item 0: samples: expected a list .* got "text"'),
+        ([{"samples": ["a", None]}], "item 0: samples: 1: expected a text, got null"),
+        ([{"samples": NEAR, "id": 1.5}], "item 0: id: expected an integer, got 1.5"),
+        ([{"samples": NEAR, "hyp": 3}], "item 0: hyp: expected a text, got 3"),
+        ([{"samples": NEAR, "id": 1}, {"samples": NEAR}], "1 of 2 rows have an id"),
+        ([{"samples": NEAR, "id": 1}] * 2, "item 1: id 1 stands in item 0 already"),
+        ([{"samples": NEAR}] * 2, "has 2 rows without ids, for 1 datapoints"),
+        ([{"samples": NEAR, "hyp": "another"}], 'item 0: hyp: "another" is not that'),
+        ([{"samples": NEAR, "id": 8}], "has no samples for datapoint id 7"),
+    ],
+)
+def test_what_is_wrong_with_samples_is_told(tmp_path, rows, told):
+    path = write(tmp_path / "s.json", rows)
+    with pytest.raises(ShroomError, match=told) as error:
+        SelfCheck(samples=path).predict([point(number=7)])
+    assert "s.json" in str(error.value)
+
+
+def test_ids_in_samples_want_ids_in_data(tmp_path):
+    path = write(tmp_path / "s.json", [{"samples": NEAR, "id": 1}])
+    with pytest.raises(ShroomError, match=r"has ids, and datapoint hyp .* has none"):
+        SelfCheck(samples=path).predict([point()])
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(ShroomError, match=r"no\.json"):
+        SelfCheck(samples=tmp_path / "no.json").predict([point()])
+    (tmp_path / "bad.json").write_text("[{")
+    with pytest.raises(ShroomError, match="not-json"):
+        SelfCheck(samples=tmp_path / "bad.json").predict([point()])
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ShroomError, match="name one file of samples"):
+        SelfCheck(samples=tmp_path / "folder").predict([point()])
+    with pytest.raises(ShroomError, match="give --set samples=FILE, a JSON list"):
+        SelfCheck().predict([point()])
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"variant": "n-gram"}, "did you mean 'ngram'?"),
+        ({"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
+        ({"n": 0}, "n: expected"),
+        ({"n": "12"}, "n: expected"),
+        ({"n": ""}, "n: expected"),
+        ({"n": 1.5}, "n: expected"),
+        ({"n": True}, "n: expected"),
+        ({"threshold": 2}, "threshold: expected"),
+        ({"threshold": "half"}, "threshold: expected"),
+        ({"threshold": float("nan")}, "threshold: expected"),
+        ({"variant": "nli"}, "needs an NLI model: give --model"),
+        ({"variant": "bertscore"}, "needs an encoder: give --model"),
+        ({"sample": "x"}, "did you mean 'samples'?"),
+        ({"samples": 3}, "samples: expected a path, got 3"),
+        ({"samples": True}, "samples: expected a path"),
+        ({"samples": ["a.json"]}, "samples: expected a path"),
+        ({"model": 3}, "model: expected a name"),
+        ({"variant": "bertscore", "model": 3}, "model: expected a name"),
+        ({"variant": "bertscore", "model": ["a", "b"]}, "reads one encoder"),
+        ({"variant": "nli", "model": "m", "revision": 3}, "revision: expected a name"),
+    ],
+)
+def test_settings_that_cannot_be(settings, told):
+    with pytest.raises(ShroomError, match=told.replace("?", r"\?")):
+        detector("selfcheck", **settings)
+
+
+def test_nothing_to_predict():
+    assert SelfCheck().predict([]).shape == (0,)
+
+
+# NLI and BERTScore
+
+
+class FakeNLI:
+    """Says "contradiction" of pairs that share no word, and nothing at all of an empty premise."""
+
+    def __init__(self, **_):
+        self.seen = []
+
+    def probabilities(self, pairs, _run):
+        def of(premise, hyp):
+            if not premise:
+                return (0, 1, 0)
+            return (0.8, 0.1, 0.1) if set(premise.split()) & set(hyp.split()) else (0, 0.2, 0.8)
+
+        self.seen.append(list(pairs))
+        return np.array([of(*pair) for pair in pairs], np.float64)
+
+
+def test_nli_is_the_mean_share_of_contradiction(tmp_path, monkeypatch):
+    fake = type("module", (), {"NLI": FakeNLI, "p_from": staticmethod(p_from)})
+    monkeypatch.setitem(__import__("sys").modules, "shroom.detectors.nli", fake)
+    rows = [{"samples": ["the cat", "rain", ""]}, {"samples": ["rain"]}]
+    path = write(tmp_path / "s.json", rows)
+    chosen = SelfCheck(samples=path, variant="nli", model="m")
+    p = chosen.predict([point("the mat"), point("a mat")])
+    np.testing.assert_allclose(p, [(0.1 / 0.9 + 1 + 0.5) / 3, 1])
+    assert chosen._judge.seen == [
+        [("the cat", "the mat"), ("rain", "the mat"), ("", "the mat"), ("rain", "a mat")]
+    ]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    from tiny_models import encoder
+
+    return str(encoder(tmp_path_factory.mktemp("encoder"), "bert"))
+
+
+def bert_p(tmp_path, encoder, hyp, samples, run=None):
+    path = write(tmp_path / "samples.json", [{"samples": samples}])
+    chosen = SelfCheck(samples=path, variant="bertscore", model=encoder)
+    (p,) = chosen.predict([point(hyp)], **({"run": run} if run else {}))
+    return p
+
+
+def test_bertscore_is_greedy_matching(tmp_path, encoder):
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    def vectors(text):
+        given = AutoTokenizer.from_pretrained(encoder)(text, return_tensors="pt")
+        with torch.no_grad():
+            rows = AutoModel.from_pretrained(encoder)(**given).last_hidden_state[0, 1:-1]
+        return torch.nn.functional.normalize(rows, dim=-1).numpy()
+
+    def f1(one, other):
+        cosines = vectors(one) @ vectors(other).T
+        precision, recall = cosines.max(1).mean(), cosines.max(0).mean()
+        return 2 * precision * recall / (precision + recall)
+
+    hyps = ["The cat sat.", "It rains."]
+    samples = ["A dog ran. The cat slept.", "Rain fell all day"]
+    expected = [
+        1 - np.mean([max(f1(hyp, part) for part in sentences(text)) for text in samples])
+        for hyp in hyps
+    ]
+    assert bert_p(tmp_path, encoder, " ".join(hyps), samples) == pytest.approx(
+        np.mean(expected), abs=1e-5
+    )
+
+
+def test_bertscore_of_agreement_and_its_opposite(tmp_path, encoder):
+    assert bert_p(tmp_path, encoder, HYP, [HYP] * 3) == pytest.approx(0, abs=1e-5)
+    assert bert_p(tmp_path, encoder, HYP, NEAR) < bert_p(tmp_path, encoder, HYP, FAR)
+    assert bert_p(tmp_path, encoder, HYP, NEAR) == bert_p(tmp_path, encoder, HYP, NEAR[::-1])
+    twice = bert_p(tmp_path, encoder, HYP, NEAR * 2)
+    assert twice == pytest.approx(bert_p(tmp_path, encoder, HYP, NEAR), abs=1e-6)
+    assert bert_p(tmp_path, encoder, HYP, ["", " \n"]) == 1
+
+
+def test_bertscore_without_a_name_for_padding(tmp_path, encoder):
+    from tiny_models import change
+
+    folder = Path(shutil.copytree(encoder, tmp_path / "padless"))
+    change(folder, "tokenizer_config.json", pad_token=None)
+    found = bert_p(tmp_path, str(folder), HYP, NEAR)
+    assert found == pytest.approx(bert_p(tmp_path, encoder, HYP, NEAR), abs=1e-6)
+
+
+def test_bertscore_does_not_depend_on_the_batches_and_says_what_it_cut(tmp_path, encoder):
+    notes = []
+    samples = [*NEAR, "rain " * 10_000, "\ud800 odd", "猫だ。"]
+    small = bert_p(tmp_path, encoder, HYP, samples, Run(batch_tokens=1, note=notes.append))
+    large = bert_p(tmp_path, encoder, HYP, samples, Run(batch_tokens=10**6))
+    assert small == pytest.approx(large, abs=1e-5)
+    assert notes == ["1 sentences were cut to the 64 tokens that the encoder reads"]
+
+
+def test_nli_with_a_real_architecture(tmp_path):
+    from tiny_models import nli_model
+
+    from shroom.detectors.nli import NLI
+
+    folder = str(nli_model(tmp_path / "nli"))
+    path = write(tmp_path / "s.json", [{"samples": NEAR}])
+    (p,) = SelfCheck(samples=path, variant="nli", model=folder).predict([point()])
+    shares = NLI(model=folder).probabilities([(text, HYP) for text in NEAR], Run())
+    assert p == pytest.approx(np.mean(shares[:, 2] / (shares[:, 0] + shares[:, 2])))

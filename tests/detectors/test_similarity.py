@@ -1,0 +1,630 @@
+"""The similarity detector: embeddings as the encoder's folder says, and their calibration."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SAMPLE, write_json
+from sklearn.linear_model import LogisticRegression
+from tiny_models import (
+    ENCODER_ARCHITECTURES,
+    HIDDEN,
+    TEXT,
+    change,
+    encoder,
+    write_modules,
+    write_pooling,
+)
+
+from shroom.core.datapoint import Datapoint, Reference, Task
+from shroom.core.problems import ShroomError
+from shroom.detectors.base import detector
+from shroom.detectors.cross_validation import out_of_fold
+from shroom.detectors.sentence_encoder import Layout, SentenceEncoder, layout
+from shroom.detectors.similarity import Similarity
+from shroom.detectors.training_items import TrainingItems, fingerprint
+from shroom.inference.journal import Journal
+from shroom.inference.run import RUN, Run
+from shroom.learners.logistic import Logistic
+from shroom.scoring.datapoint_files import read
+
+TEXTS = [*TEXT, "A cat.", "", "猫だ 𝔘ñ", "A cat."]
+POOLINGS = ("mean", "cls", "max")
+NEW = "sentence_transformers.sentence_transformer.modules.pooling.Pooling"
+
+
+def point(**more):
+    return Datapoint(**{"hyp": "A cat.", "src": "", "tgt": TEXT[0], "task": Task.DM, **more})
+
+
+POINTS = [
+    point(hyp=hyp, tgt=tgt, task=task)
+    for task, tgt in zip((*Task, Task.DM), TEXT)
+    for hyp in ("A cat.", "The dog sat on the mat.", "12 Grad.", "")
+]
+P = np.array([(n * 7 % 6) / 5 for n in range(len(POINTS))])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Make each encoder once."""
+    known = {}
+
+    def make(architecture="bert", pooling="mean", **more):
+        key = (architecture, pooling, *sorted(more.items()))
+        if key not in known:
+            folder = tmp_path_factory.mktemp("encoder")
+            known[key] = str(encoder(folder, architecture, pooling, **more))
+        return known[key]
+
+    return make
+
+
+def directly(folder, texts, pooling):
+    """Return unit vectors of texts, from transformers alone, text by text."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer, T5EncoderModel
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    kind = T5EncoderModel if "t5" in Path(folder, "config.json").read_text() else AutoModel
+    model = kind.from_pretrained(folder).eval()
+    rows = []
+    for text in texts:
+        with torch.no_grad():
+            states = model(**tokenizer([text], return_tensors="pt")).last_hidden_state[0].numpy()
+        row = {"mean": states.mean(axis=0), "cls": states[0], "max": states.max(axis=0)}[pooling]
+        rows.append(row / np.linalg.norm(row))
+    return np.array(rows)
+
+
+# --- embeddings
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("architecture", ENCODER_ARCHITECTURES)
+def test_embeddings_are_those_of_a_direct_forward_pass(architecture, pooling, made):
+    folder = made(architecture, pooling)
+    expected = directly(folder, TEXTS, pooling)
+    embedded = SentenceEncoder(folder)
+    for batch_tokens in (1, 30, 10_000):
+        found = embedded.embed(TEXTS, Run(batch_tokens=batch_tokens))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
+    assert np.abs(found[0] - found[1]).max() > 0.05
+
+
+def test_a_tokenizer_that_names_no_padding(tmp_path):
+    folder = str(encoder(tmp_path, "bert"))
+    expected = directly(folder, TEXTS, "mean")
+    change(tmp_path, "tokenizer_config.json", pad_token=None)
+    np.testing.assert_allclose(SentenceEncoder(folder).embed(TEXTS, Run()), expected, atol=1e-5)
+
+
+def test_each_distinct_text_is_embedded_once(made):
+    told = []
+    SentenceEncoder(made()).embed(TEXTS * 3, Run(report=lambda *at: told.append(at)))
+    assert told[-1] == (len(set(TEXTS)),) * 2
+
+
+def test_without_the_files_of_a_sentence_encoder_tokens_are_averaged(made):
+    folder = made(sentence_transformers=False)
+    assert layout(folder) == Layout()
+    notes = []
+    found = SentenceEncoder(folder).embed(TEXT, Run(note=notes.append))
+    np.testing.assert_allclose(found, directly(folder, TEXT, "mean"), atol=1e-5)
+    assert notes == [f"{folder}: no modules.json was found, so its tokens are averaged"]
+
+
+def test_a_sentence_encoder_that_tells_its_pooling_is_not_remarked_upon(made):
+    notes = []
+    SentenceEncoder(made(pooling="mean")).embed(TEXT, Run(note=notes.append))
+    assert notes == []
+    assert layout(made(pooling="mean")).listed
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_out_of_the_hubs_reach_nothing_is_guessed_in_silence(whole, tmp_path, monkeypatch):
+    """An encoder of CLS in the hub's cache, of which modules.json may never have been fetched."""
+    import shutil
+
+    from huggingface_hub import constants
+
+    snapshot = tmp_path / "models--an--encoder" / "snapshots" / ("0" * 40)
+    encoder(snapshot, pooling="cls")
+    (tmp_path / "models--an--encoder" / "refs").mkdir()
+    (tmp_path / "models--an--encoder" / "refs" / "main").write_text("0" * 40)
+    if not whole:
+        (snapshot / "modules.json").unlink()
+        shutil.rmtree(snapshot / "1_Pooling")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    notes = []
+    found = SentenceEncoder("an/encoder").embed(TEXT, Run(note=notes.append))
+    expected = directly(str(snapshot), TEXT, "cls" if whole else "mean")
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    sentence = "an/encoder: no modules.json was found, so its tokens are averaged"
+    assert notes == ([] if whole else [sentence])
+
+
+@pytest.mark.parametrize("kind", ["Pooling", "Dense"])
+def test_a_part_that_is_listed_and_not_there_is_told(kind, tmp_path):
+    folder = str(encoder(tmp_path))
+    write_modules(tmp_path, ("Transformer", ""), (kind, "7_Part"))
+    with pytest.raises(ShroomError, match=r"lists 7_Part, but 7_Part/config\.json is not there"):
+        SentenceEncoder(folder)
+
+
+@pytest.mark.parametrize(
+    ("about", "pooling"),
+    [
+        ({"pooling_mode": "cls"}, "cls"),
+        ({"pooling_mode": "mean", "embedding_dimension": 32, "include_prompt": True}, "mean"),
+        ({"pooling_mode": ["max"]}, "max"),
+        ({"pooling_mode": "mean_sqrt_len_tokens"}, "mean"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+        ({"pooling_mode_max_tokens": True}, "max"),
+        ({"pooling_mode_mean_sqrt_len_tokens": True}, "mean"),
+        ({"word_embedding_dimension": 32}, "mean"),
+        ({}, "mean"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Pooling", NEW])
+def test_older_and_newer_pooling(about, pooling, kind, tmp_path):
+    write_modules(tmp_path, ("Transformer", ""), (kind, "1_Pooling"))
+    write_json(tmp_path / "1_Pooling" / "config.json", about)
+    assert layout(str(tmp_path)).pooling == pooling
+
+
+@pytest.mark.parametrize(
+    ("about", "sentence"),
+    [
+        ({"pooling_mode": "lasttoken"}, "pools its tokens by lasttoken; known are mean, cls, max"),
+        ({"pooling_mode": ["mean", "max"]}, "pools its tokens by mean and max"),
+        ({"pooling_mode_weightedmean_tokens": True}, "by pooling_mode_weightedmean_tokens"),
+        (
+            {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+            "by pooling_mode_cls_token and pooling_mode_mean_tokens",
+        ),
+    ],
+)
+def test_pooling_that_is_not_known_is_refused(about, sentence, tmp_path):
+    write_modules(tmp_path, ("Transformer", ""), ("Pooling", "1_Pooling"))
+    write_json(tmp_path / "1_Pooling" / "config.json", about)
+    with pytest.raises(ShroomError, match=sentence):
+        layout(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [("Transformer", ""), ("CNN", "1_CNN")],
+        [("WordEmbeddings", "0_WordEmbeddings"), ("Pooling", "1_Pooling")],
+        [("Transformer", "0_Transformer"), ("Pooling", "1_Pooling")],
+    ],
+)
+def test_parts_that_are_not_known_are_refused(parts, tmp_path):
+    write_modules(tmp_path, *parts)
+    with pytest.raises(ShroomError, match=r"its modules.json has the part \w+ in \"\d_\w+\""):
+        layout(str(tmp_path))
+
+
+@pytest.mark.parametrize("content", ["{", "[5]", '[{"idx": 0}]', '"text"'])
+def test_a_broken_list_of_parts_is_told(content, tmp_path):
+    (tmp_path / "modules.json").write_text(content)
+    with pytest.raises(ShroomError, match=r"its modules\.json (cannot be read|lists no modules)"):
+        layout(str(tmp_path))
+
+
+@pytest.mark.parametrize("activation", ["activation.Tanh", "linear.Identity"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_dense_layer(activation, bias, tmp_path):
+    import torch
+    from safetensors.numpy import save_file
+
+    folder = str(encoder(tmp_path))
+    write_modules(tmp_path, ("Transformer", ""), ("Pooling", "1_Pooling"), ("Dense", "2_Dense"))
+    linear = torch.nn.Linear(HIDDEN, 8, bias=bias)
+    about = {"in_features": HIDDEN, "out_features": 8, "bias": bias}
+    about["activation_function"] = f"torch.nn.modules.{activation}"
+    write_json(tmp_path / "2_Dense" / "config.json", about)
+    weights = {f"linear.{name}": value.numpy() for name, value in linear.state_dict().items()}
+    with pytest.raises(ShroomError, match="its dense layer 2_Dense has no"):
+        SentenceEncoder(folder)
+    save_file(weights, tmp_path / "2_Dense" / "model.safetensors")
+    import torch.nn.functional as f
+    from transformers import AutoModel, AutoTokenizer
+
+    model, tokenizer = (
+        AutoModel.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
+    with torch.no_grad():
+        states = model(**tokenizer([TEXT[0]], return_tensors="pt")).last_hidden_state[0]
+        expected = linear(states.mean(dim=0))
+        expected = f.normalize(expected.tanh() if "Tanh" in activation else expected, dim=0)
+    found = SentenceEncoder(folder).embed([TEXT[0]], RUN)
+    np.testing.assert_allclose(found, [expected.numpy()], atol=1e-5)
+    about["activation_function"] = "os.system"
+    write_json(tmp_path / "2_Dense" / "config.json", about)
+    with pytest.raises(ShroomError, match="its dense layer 2_Dense has the activation system"):
+        SentenceEncoder(folder)
+
+
+def test_the_length_and_the_case_that_the_folder_tells(tmp_path):
+    folder = str(encoder(tmp_path))
+    write_json(tmp_path / "sentence_bert_config.json", {"max_seq_length": 8, "do_lower_case": True})
+    notes = []
+    found = SentenceEncoder(folder).embed(
+        ["THE CAT SAT ON THE MAT", "the cat sat on the dog", "a"], Run(note=notes.append)
+    )
+    np.testing.assert_array_equal(found[0], found[1])  # they differ where they are cut
+    (note,) = notes
+    assert note.startswith("2 of 3 texts were cut: ")
+    assert note.endswith("reads at most 8 tokens")
+
+
+# --- p without calibration
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_p_is_one_less_the_cosine(pooling, made):
+    folder = made("mpnet", pooling)
+    hyps = directly(folder, [one.hyp for one in POINTS], pooling)
+    premises = directly(folder, [one.tgt for one in POINTS], pooling)
+    expected = np.clip(1 - (hyps * premises).sum(axis=1), 0, 1)
+    np.testing.assert_allclose(Similarity(folder).predict(POINTS), expected, atol=1e-5)
+
+
+def test_the_same_text_is_no_hallucination(made):
+    points = [point(hyp=text, tgt=text) for text in TEXT]
+    p = Similarity(made()).predict(points)
+    assert ((p >= 0) & (p < 1e-5)).all()
+
+
+def test_the_more_similar_side_counts(made):
+    both = point(src=TEXT[1], task=Task.PG, ref=Reference.EITHER)
+    sides = Similarity(made()).predict([point(tgt=TEXT[1]), point(tgt=TEXT[0])])
+    for rule, expected in (
+        ("given", sides.min()),
+        ("both", sides.min()),
+        ("src", sides[0]),
+        ("tgt", sides[1]),
+    ):
+        assert Similarity(made(), reference=rule).predict([both]) == pytest.approx(expected)
+    translation = point(src=TEXT[1], task=Task.MT)
+    assert Similarity(made()).predict([translation]) == pytest.approx(sides[1])
+    many = Similarity(made(), multilingual=True).predict([translation])
+    assert many == pytest.approx(sides.min())
+
+
+@pytest.mark.parametrize("hyp", ["", " ", "\ud800", "\x00", "[SEP]", "word " * 10_000, "文" * 100])
+def test_hostile_hypotheses(hyp, made):
+    notes = []
+    (p,) = Similarity(made()).predict([point(hyp=hyp)], Run(note=notes.append))
+    assert 0 <= p <= 1
+    assert len(notes) == (len(hyp) > 64)
+
+
+def test_a_premise_of_50_000_characters(made):
+    notes = []
+    points = [point(), point(tgt="x" * 50_000), point()]
+    p = Similarity(made()).predict(points, Run(note=notes.append))
+    assert p[0] == p[2]
+    assert notes == [notes[0]]
+    assert notes[0].startswith("1 of 1 premises are too long for ")
+    assert notes[0].endswith("windows, and what supports it best counts")
+
+
+def test_no_datapoints_and_nothing_loaded():
+    similarity = detector("similarity", model="no/such-model")
+    assert similarity.predict([]).shape == (0,)
+    assert similarity.threshold == 0.5
+    assert detector("similarity", model="no/such-model", threshold="0.25").threshold == 0.25
+
+
+def test_a_run_is_taken_up_again(tmp_path):
+    folder = str(encoder(tmp_path / "encoder", seed=5))
+    path = tmp_path / "journal"
+
+    def interrupt(done, total):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Similarity(folder).predict(POINTS, Run(1, journal=Journal(path), report=interrupt))
+    told = []
+    run = Run(1, journal=Journal(path, resume=True), report=lambda *at: told.append(at[0]))
+    p = Similarity(folder).predict(POINTS, run)
+    assert told[0] == 5
+    np.testing.assert_allclose(p, Similarity(folder).predict(POINTS), atol=1e-6)
+
+
+# --- fitted
+
+
+def test_fitting_is_a_penalised_logistic_regression(made):
+    """Against scikit-learn's own p, from the same rows."""
+    distances = Similarity(made()).predict(POINTS)
+    assert (distances < 1).all()  # else they would be clipped here and not there
+    tasks = [one.task.value for one in POINTS]
+    curves = Logistic.fit(distances[:, None], tasks, P, 0.3)
+    standard = (distances - distances.mean()) / distances.std()
+    columns = [standard]
+    for task in Task:
+        own = np.array(tasks) == task.value
+        columns += [own, own * standard]
+    design = np.column_stack(columns)
+    oracle = LogisticRegression(C=0.3, max_iter=10_000, tol=1e-9).fit(
+        np.repeat(design, 5, axis=0),
+        np.concatenate([[True] * round(5 * p) + [False] * round(5 - 5 * p) for p in P]),
+        sample_weight=np.full(5 * len(P), 1 / 5),
+    )
+    expected = oracle.predict_proba(design)[:, 1]
+    np.testing.assert_allclose(curves.p(distances[:, None], tasks), expected, atol=1e-4)
+    fitted = Similarity(made()).fit(POINTS, P)
+    np.testing.assert_allclose(fitted.predict(POINTS), expected, atol=1e-4)
+
+
+def test_a_task_that_was_not_seen_has_the_common_curve(made):
+    points = [one for one in POINTS if one.task is not Task.TS]
+    p = P[[one.task is not Task.TS for one in POINTS]]
+    scores = np.linspace(0, 1, len(p))[:, None]
+    state = Logistic.fit(scores, [one.task.value for one in points], p, 0.3)
+    slopes = [state.weights[task.value][1] for task in Task]
+    assert min(slopes) < state.weights["TS"][1] < max(slopes)
+
+
+def test_saved_and_read_again(made, tmp_path):
+    fitted = Similarity(made("mpnet", "cls"), reference="tgt", multilingual=True).fit(POINTS, P)
+    fitted.remember(TrainingItems.of(POINTS[:8]))
+    path = tmp_path / "fitted.json"
+    fitted.save(path, command="a command")
+    content = json.loads(path.read_text())
+    assert content["detector"] == "similarity"
+    assert (content["model"], content["pooling"]) == (made("mpnet", "cls"), "cls")
+    assert (content["reference"], content["multilingual"]) == ("tgt", True)
+    assert content["command"] == "a command"
+    for again in (
+        Similarity(path),
+        Similarity(str(path), reference="tgt"),
+        Similarity(made("mpnet", "cls"), calibration=path),
+    ):
+        np.testing.assert_allclose(again.predict(POINTS), fitted.predict(POINTS), atol=1e-5)
+        seen = set(map(fingerprint, POINTS[:8]))
+        assert again.in_sample(POINTS).tolist() == [fingerprint(x) in seen for x in POINTS]
+        assert again.threshold == 0.5
+    assert Similarity(path, threshold=0.25).threshold == 0.25
+    for other in ({"reference": "src"}, {"reference": "both"}):
+        with pytest.raises(
+            ShroomError, match="was fitted with the reference tgt, multilingual true"
+        ):
+            Similarity(path, **other).predict(POINTS)
+
+
+@pytest.mark.parametrize("revision", [None, "v1", "main"])
+def test_a_setting_beside_a_fitted_file_that_would_be_dropped_is_refused(revision, made, tmp_path):
+    fitted = Similarity(made(), revision=revision).fit(POINTS, P)
+    path = tmp_path / "fitted.json"
+    fitted.save(path)
+    other = tmp_path / "other.json"
+    fitted.save(other)
+    expected = fitted.predict(POINTS)
+    same = [{"revision": revision}, {"calibration": path}]
+    same += [{"revision": "main"}] if revision is None else []
+    for more in same:
+        np.testing.assert_allclose(Similarity(path, **more).predict(POINTS), expected, atol=1e-5)
+    with pytest.raises(ShroomError, match=r"fitted\.json: was fitted with the revision \w+; leave"):
+        Similarity(path, revision="v2").predict(POINTS)
+    with pytest.raises(ShroomError, match=r"fitted\.json: holds a calibration itself; leave"):
+        Similarity(path, calibration=other).predict(POINTS)
+
+
+def test_what_is_fitted_needs_no_calibration(made, tmp_path):
+    path = tmp_path / "fitted.json"
+    Similarity(made()).fit(POINTS, P).save(path)
+    with pytest.raises(ShroomError, match="calibration: is what fitting makes; leave it out"):
+        Similarity(made(), calibration=path).fit(POINTS, P)
+    Similarity(path).fit(POINTS, P)
+
+
+def test_what_tells_the_weights(made, tmp_path):
+    from shroom.inference import hub
+
+    folder = made()
+    assert Similarity(folder).identity == hub.identity(folder)
+    assert Similarity("an/encoder", revision="v1").identity == "an/encoder@v1"
+    fitted = Similarity(folder).fit(POINTS, P)
+    whole, _, digest = fitted.identity.rpartition("+")
+    assert whole == hub.identity(folder)
+    assert len(digest) == 16
+    assert int(digest, 16)
+    path = tmp_path / "fitted.json"
+    fitted.save(path, command="a command")
+    assert Similarity(path).identity == fitted.identity
+    assert Similarity(folder, calibration=path).identity == fitted.identity
+    assert Similarity(folder).fit(POINTS, P[::-1]).identity != fitted.identity
+
+
+def test_fitted_again_it_forgets_the_items_of_before(made, tmp_path):
+    fitted = Similarity(made()).fit(POINTS, P)
+    fitted.remember(TrainingItems.of(POINTS, P, np.full(len(P), 0.5)))
+    fitted.save(tmp_path / "fitted.json")
+    again = Similarity(tmp_path / "fitted.json")
+    assert again.out_of_fold_items(POINTS).all()
+    assert not again.fit(POINTS, P).training_items.answers
+
+
+def test_what_a_hypothesis_is_held_against(made, tmp_path):
+    one = point(src="S", tgt="T", task=Task.PG)
+    translation = point(src="S", tgt="T", task=Task.MT)
+    for more, held, translated in (
+        ({}, ("S", "T"), ("T",)),
+        ({"reference": "src"}, ("S",), ("S",)),
+        ({"multilingual": True}, ("S", "T"), ("S", "T")),
+    ):
+        assert Similarity("an/encoder", **more).premises(one) == held
+        assert Similarity("an/encoder", **more).premises(translation) == translated
+    path = tmp_path / "fitted.json"
+    Similarity(made(), reference="tgt").fit(POINTS, P).save(path)
+    assert Similarity(path).premises(one) == ("T",)
+
+
+def test_the_encoder_may_lie_beside_the_json(tmp_path, monkeypatch):
+    encoder(tmp_path / "models" / "mine")
+    monkeypatch.chdir(tmp_path / "models")
+    fitted = Similarity("mine").fit(POINTS, P)
+    fitted.save("fitted.json")
+    expected = fitted.predict(POINTS)
+    assert json.loads(Path("fitted.json").read_text())["model"] == "mine"
+    monkeypatch.chdir(tmp_path)
+    p = Similarity("models/fitted.json").predict(POINTS)
+    np.testing.assert_allclose(p, expected, atol=1e-5)
+
+
+def test_cross_validation_loads_the_encoder_once(made, monkeypatch):
+    from shroom.inference import hub
+
+    folder, loaded = made("roberta", seed=3), []
+    load = hub.model
+    monkeypatch.setattr(hub, "model", lambda *given: loaded.append(given) or load(*given))
+    points = read(SAMPLE)[:40]
+    p = out_of_fold(lambda: Similarity(folder), points, folds=4)
+    assert len(loaded) == 1
+    assert ((p > 0) & (p < 1)).all()
+    doubled = out_of_fold(lambda: Similarity(folder), points * 2, folds=4)
+    np.testing.assert_allclose(doubled[:40], doubled[40:])
+
+
+def test_folds_of_two_encoders_load_each_once(made, monkeypatch):
+    from shroom.inference import hub
+
+    folders, loaded = [made("bert", seed=4), made("roberta", seed=4)], []
+    load = hub.model
+    monkeypatch.setattr(hub, "model", lambda *given: loaded.append(given) or load(*given))
+    first = [Similarity(folder).predict(POINTS) for folder in folders]
+    for _ in range(3):
+        again = [Similarity(folder).predict(POINTS) for folder in folders]
+        np.testing.assert_array_equal(again, first)
+    assert len(loaded) == 2
+
+
+def test_what_is_known_needs_no_encoder(made, monkeypatch):
+    from shroom.detectors import similarity
+    from shroom.inference import hub
+
+    folder = made("bert", seed=6)
+    first = Similarity(folder).predict(POINTS)
+    similarity._encoder.cache_clear()
+    monkeypatch.setattr(hub, "model", lambda *_: pytest.fail("nothing is new"))
+    np.testing.assert_array_equal(Similarity(folder).predict(POINTS[::-1]), first[::-1])
+
+
+def test_a_folder_that_has_changed_is_read_again(tmp_path):
+    folder = str(encoder(tmp_path, pooling="mean"))
+    before = Similarity(folder).predict(POINTS)
+    write_pooling(tmp_path, "cls")
+    (tmp_path / "note").write_text("so that it has changed, however coarse the clock")
+    after = Similarity(folder).predict(POINTS)
+    assert np.abs(before - after).max() > 0.01
+
+
+@pytest.mark.parametrize("p", [[], [0.0, 0.0], [1.0, 1.0]])
+def test_what_cannot_be_fitted_is_told(p, made):
+    with pytest.raises(ShroomError, match="fitting needs"):
+        Similarity(made()).fit(POINTS[: len(p)], np.array(p))
+
+
+def test_distances_that_are_all_alike_can_be_fitted(made):
+    same = [point()] * 4
+    fitted = Similarity(made()).fit(same, np.array([0.0, 0.5, 1.0, 0.5]))
+    assert fitted.predict(same) == pytest.approx([0.5] * 4)
+
+
+def test_fitting_needs_no_scikit_learn(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
+    assert len(set(Similarity(made()).fit(POINTS, P).predict(POINTS))) > 1
+
+
+def test_what_was_not_fitted_is_not_written(made, tmp_path):
+    with pytest.raises(ShroomError, match="has not been fitted"):
+        Similarity(made()).save(tmp_path / "x.json")
+    assert not (tmp_path / "x.json").exists()
+    assert not Similarity(made()).in_sample(POINTS).any()
+
+
+WEIGHTS = {task.value: [0.0, 1.0] for task in Task}
+SOUND = {
+    "model": "an/encoder", "revision": None, "reference": "given", "multilingual": False,
+    "mean": [0.5], "scale": [0.25], "weights": WEIGHTS, "threshold": 0.5, "training_items": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        {},
+        {**SOUND, "weights": {}},
+        {**SOUND, "weights": {**WEIGHTS, "DM": [1.0]}},
+        {**SOUND, "weights": {**WEIGHTS, "DM": [1.0, float("nan")]}},
+        {**SOUND, "weights": {**WEIGHTS, "DM": ["a", "b"]}},
+        {**SOUND, "weights": 5},
+        {**SOUND, "scale": [0]},
+        {**SOUND, "reference": "source"},
+        {**SOUND, "training_items": 5},
+        {key: value for key, value in SOUND.items() if key != "revision"},
+    ],
+)
+def test_a_json_file_that_is_no_model_is_told(content, tmp_path):
+    path = write_json(tmp_path / "m.json", content)
+    for similarity in (Similarity(path), Similarity("an/encoder", calibration=path)):
+        with pytest.raises(ShroomError, match=r"m\.json: not a model of the similarity detector"):
+            similarity.predict(POINTS)
+
+
+def test_no_such_json_file():
+    with pytest.raises(ShroomError, match=r"nowhere\.json: not a model of the similarity detector"):
+        Similarity("nowhere.json").predict(POINTS)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"model": None}, "the detector similarity needs --model"),
+        ({"model": ""}, "model: expected a name"),
+        ({"revision": 5}, "revision: expected a name"),
+        ({"reference": "source"}, "reference: expected one of given, src, tgt, both"),
+        ({"multilingual": "perhaps"}, "multilingual: expected true or false"),
+        ({"threshold": 2}, "threshold: expected a number from 0 to 1"),
+    ],
+)
+def test_settings_that_cannot_be_used(given, sentence):
+    with pytest.raises(ShroomError, match=sentence):
+        Similarity(**{"model": "an/encoder", **given})
+
+
+def test_predict_writes_what_passes_the_check(made, tmp_path, shroom):
+    fitted = tmp_path / "fitted.json"
+    Similarity(made()).fit(POINTS, P).save(fitted)
+    for model in (made(), fitted):
+        out = tmp_path / Path(model).stem
+        code, _, err = shroom("predict", "similarity", SAMPLE, "-o", out, "--model", model)
+        assert code == 0, err
+        assert shroom("check", out, "--gold", SAMPLE)[0] == 0
+
+
+def test_fitting_by_the_command_line(made, tmp_path, shroom):
+    out = tmp_path / "fitted.json"
+    fit = ("fit", "similarity", SAMPLE, "--model", made(), "--folds", 3, "-o", out)
+    code, table, err = shroom(*fit)
+    assert code == 0, err
+    assert "out of fold" in table
+    assert set(json.loads(out.read_text())["out_of_fold"]) == {
+        "val.model-agnostic.json",
+        "val.model-aware.json",
+    }
+    code, _, err = shroom("predict", "similarity", SAMPLE, "-o", tmp_path / "s", "--model", out)
+    assert code == 0, err
+    assert err.count("fitted on 120 of these 120 items") == 1

@@ -1,0 +1,155 @@
+"""What a fitted detector answers for the items that it was fitted on: their out-of-fold p."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from conftest import DATA, SAMPLE, write_json
+
+from shroom.core.datapoint import Datapoint, Task
+from shroom.detectors import lexical
+from shroom.detectors.base import detector
+from shroom.detectors.cross_encoder import detector as cross_encoder
+from shroom.detectors.training_items import TrainingItems, fingerprint
+from shroom.scoring.datapoint_files import read
+
+TRACK = "val.model-aware.json"
+ABOUT = {"cross-encoder": cross_encoder.MODEL / "about.json", "lexical": lexical.MODEL}
+
+
+def item(hyp="A cat.", src="Eine Katze.", tgt="One cat.", task=Task.MT):
+    return Datapoint(hyp=hyp, src=src, tgt=tgt, task=task)
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({"src": "Another wording of the source"}, True),
+        ({"hyp": " A cat.\n"}, True),
+        ({"hyp": "A dog."}, False),
+        ({"tgt": "Two cats."}, False),
+        ({"tgt": " "}, False),  # the source counts then
+    ],
+)
+def test_an_item_is_identified_by_hypothesis_and_target(change, same):
+    assert (fingerprint(item(**change)) == fingerprint(item())) is same
+
+
+def test_texts_that_run_together_are_told_apart():
+    assert fingerprint(item(hyp="ab", tgt="c")) != fingerprint(item(hyp="a", tgt="bc"))
+
+
+def test_an_item_without_cross_validation_has_no_answer():
+    items = TrainingItems.of([item()])
+    assert items.contain([item()]).all()
+    assert math.isnan(items.p([item()])[0])
+
+
+@pytest.fixture
+def fitted(tmp_path, shroom):
+    """Fit on a file of 40 rows; return the model, and a folder with these and 10 others."""
+    rows = json.loads((SAMPLE / TRACK).read_text())
+    train = write_json(tmp_path / "train.json", rows[:40])
+    (tmp_path / "data").mkdir()
+    write_json(tmp_path / "data" / TRACK, rows[10:60])
+
+    def fit(folds=5):
+        model = tmp_path / "model.json"
+        assert shroom("fit", "lexical", train, "-o", model, "--folds", folds)[0] == 0
+        return model, tmp_path / "data"
+
+    return fit
+
+
+def predicted(shroom, model, data, out, *more):
+    code, _, err = shroom("predict", "lexical", data, "--model", model, "-o", out, *more)
+    assert code == 0, err
+    rows = json.loads((out / TRACK).read_text())
+    return (
+        np.array([row["p(Hallucination)"] for row in rows]),
+        json.loads((out / "run.json").read_text()),
+        err,
+    )
+
+
+def test_training_items_get_the_p_of_the_fold_that_had_not_seen_them(fitted, shroom, tmp_path):
+    model, data = fitted()
+    p, record, err = predicted(shroom, model, data, tmp_path / "out")
+    kept = json.loads(model.read_text())["training_items"]
+    points = read(data / TRACK)
+    expected = [kept[fingerprint(point)][0] for point in points[:30]]
+    np.testing.assert_array_equal(p[:30], expected)
+    assert (record["out_of_fold"], record["in_sample"]) == ({TRACK: 30}, {})
+    assert err.count("fitted on 30 of these 50 items") == 1
+    in_sample, *_ = predicted(shroom, model, data, tmp_path / "seen", "--in-sample")
+    assert (in_sample[:30] != p[:30]).any()
+    np.testing.assert_array_equal(in_sample[30:], p[30:])
+
+
+def test_in_sample_p_are_counted_and_reported(fitted, shroom, tmp_path):
+    model, data = fitted()
+    _, record, err = predicted(shroom, model, data, tmp_path / "out", "--in-sample")
+    assert (record["out_of_fold"], record["in_sample"]) == ({}, {TRACK: 30})
+    assert "scores on them are too good" in err
+
+
+def test_without_folds_every_training_item_is_in_sample(fitted, shroom, tmp_path):
+    model, data = fitted(folds=0)
+    _, record, _ = predicted(shroom, model, data, tmp_path / "out")
+    assert (record["out_of_fold"], record["in_sample"]) == ({}, {TRACK: 30})
+
+
+@pytest.mark.parametrize("output", ["p.json", "p.zip", "-"])
+def test_in_sample_p_go_where_a_record_can_mark_them(output, fitted, shroom, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    monkeypatch.chdir(out)
+    model, data = fitted()
+    given = ("--model", model, "--in-sample")
+    code, text, err = shroom("predict", "lexical", data, *given, "-o", output)
+    assert (code, text, list(out.iterdir())) == (2, "", [])
+    assert "--in-sample wants a folder" in err
+
+
+def test_what_is_explained_is_the_fitted_model(fitted, shroom):
+    model, data = fitted()
+    given = ("--index", 0, "--model", model, "--format", "json")
+    code, text, _ = shroom("explain", "lexical", data / TRACK, *given)
+    points = read(data / TRACK)
+    unseen = detector("lexical", model=str(model)).predict(points[:1])[0]
+    assert code == 0
+    assert json.loads(text)["p"] != pytest.approx(unseen, abs=1e-9)
+
+
+@pytest.mark.parametrize("reference", ["src", "tgt", "both"])
+def test_another_reference_has_no_out_of_fold_p(reference):
+    shipped = detector("cross-encoder").training_items
+    other = detector("cross-encoder", reference=reference).training_items
+    assert other.answers.keys() == shipped.answers.keys()
+    assert not any(other.answers.values())
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["cross-encoder", "lexical"])
+@pytest.mark.parametrize(
+    "file", ["trial-v1.json", "val.model-agnostic.json", "val.model-aware.v2.json"]
+)
+def test_the_shipped_models_score_on_val_what_cross_validation_says(name, file):
+    from shroom.metrics.classification import accuracy
+    from shroom.metrics.correlation import rho
+
+    points = read(DATA / "semeval2024" / file)
+    chosen = detector(name)
+    p = chosen.predict(points)  # no model runs: all of them are training items
+    about = json.loads(ABOUT[name].read_text())["out_of_fold"][file]
+    gold_p = np.array([point.p for point in points])
+    labels = np.array([point.label.value == "Hallucination" for point in points])
+    assert round(accuracy(p > 0.5, labels), 4) == about["accuracy"]
+    assert round(rho(p, gold_p), 4) == about["rho"]
+
+
+def test_no_shipped_model_was_fitted_on_the_sample():
+    points = read(SAMPLE)
+    assert not detector("lexical").training_items.contain(points).any()
+    assert not detector("cross-encoder").training_items.contain(points).any()

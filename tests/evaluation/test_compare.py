@@ -1,0 +1,442 @@
+"""`shroom compare`: every pair of systems, and what can go wrong."""
+
+import json
+import os
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from conftest import DATA, gold, write_json
+from made_up import AGNOSTIC, AWARE, answers, contest
+
+from shroom.core.problems import InvalidInput, ShroomError
+from shroom.evaluation.comparison import compare
+from shroom.evaluation.systems import names
+from shroom.metrics.intervals import Intervals
+from shroom.metrics.paired_tests import holm, mcnemar
+from shroom.scoring.metric_registry import METRICS, metric
+from shroom.scoring.scores import score
+
+FEW = ("--resamples", "200", "--trials", "200")
+NOISES = {"good": 0.2, "fair": 0.6, "poor": 1.0}
+KEYS = {"a", "b", "track", "metric", "difference", "ci", "p", "p_adjusted", "test"}
+
+
+@pytest.fixture
+def systems(tmp_path):
+    folder, truth = contest(tmp_path, NOISES)
+    return [folder / name for name in NOISES], truth
+
+
+def compared(shroom, *args):
+    code, out, err = shroom("compare", *args, *FEW, "--format", "json")
+    assert code == 0, err
+    assert "NaN" not in out
+    assert "Infinity" not in out
+    return json.loads(out)
+
+
+def test_json_has_what_is_promised(systems, shroom):
+    found = compared(shroom, *systems[0], systems[1])
+    rows = found["comparisons"]
+    assert [(row["a"], row["b"], row["metric"]) for row in rows] == [
+        (a, b, kind)
+        for kind in ("accuracy", "rho")
+        for a, b in (("good", "fair"), ("good", "poor"), ("fair", "poor"))
+    ]
+    assert all(set(row) >= KEYS for row in rows)
+    assert {row["test"] for row in rows} == {"approximate randomisation"}
+    assert found["signature"].endswith("|bs:200|ar:200|seed:0")
+    assert found["intervals"]["resamples"] == 200
+    for row in rows:
+        assert row["ci"][0] <= row["difference"] <= row["ci"][1]
+        assert 1 / 201 <= row["p"] <= row["p_adjusted"] <= 1
+        assert row["difference"] == row["a_score"] - row["b_score"]
+        assert ("mcnemar" in row) == (row["metric"] == "accuracy")
+
+
+def test_no_p_is_shown_as_nothing(tmp_path, shroom):
+    truth = gold(80)
+    right = write_json(tmp_path / "right" / AWARE, answers(truth, 0.0))
+    turned = [{**row, "label": "Hallucination"} for row in answers(truth, 1.0)]
+    wrong = write_json(tmp_path / "wrong" / AWARE, turned)
+    _, out, _ = shroom("compare", right, wrong, write_json(tmp_path / "g.json", truth), *FEW)
+    assert "<0.0001" in out
+    assert " 0.0000" not in out
+
+
+def test_warnings_are_counted_and_have_their_mends(systems, shroom):
+    path = systems[0][0] / AWARE
+    rows = [{**row, "note": float(i)} for i, row in enumerate(json.loads(path.read_text()))]
+    for row in rows:
+        row["label"] = "Hallucination" if row["p(Hallucination)"] < 0.5 else "Not Hallucination"
+    write_json(path, rows)
+    _, _, err = shroom("compare", *systems[0], systems[1], *FEW)
+    assert "  to mend [key-unknown]: " in err
+    _, _, alone = shroom("score", path, systems[1], "--no-ci")
+    assert [line for line in err.splitlines() if "good" in line] == [
+        line for line in alone.splitlines() if "good" in line
+    ]
+
+
+def test_scores_are_those_of_shroom_score(systems, shroom):
+    rows = compared(shroom, *systems[0], systems[1])["comparisons"]
+    for place in systems[0]:
+        own = score(place, systems[1]).results[0]
+        said = {
+            (row["metric"], row[f"{side}_score"])
+            for row in rows
+            for side in "ab"
+            if row[side] == place.name
+        }
+        assert said == {("accuracy", own.accuracy), ("rho", own.rho)}
+
+
+def test_p_is_corrected_over_the_pairs_of_a_metric(systems):
+    found = compare(*systems, intervals=Intervals(0), trials=300).comparisons
+    for kind in ("accuracy", "rho"):
+        rows = [row for row in found if row.metric == kind]
+        assert [row.p_adjusted for row in rows] == holm([row.p for row in rows]).tolist()
+    exact = [row.mcnemar for row in found if row.mcnemar]
+    assert [test.p_adjusted for test in exact] == holm([test.p for test in exact]).tolist()
+
+
+def test_mcnemar_counts_the_items(systems):
+    places, truth = systems
+    rows = [json.loads((place / AWARE).read_text()) for place in places[:2]]
+    gold_rows = json.loads((truth / AWARE).read_text())
+    right = [
+        np.array([row["label"] == own["label"] for row, own in zip(part, gold_rows)])
+        for part in rows
+    ]
+    found = compare(places[:2], truth, intervals=Intervals(0), trials=10).comparisons[0].mcnemar
+    assert (found.p, found.only_a, found.only_b) == mcnemar(*right)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_swapping_turns_the_difference_and_leaves_p(systems, method):
+    (a, b, _), truth = systems
+    how = Intervals(300, method=method)
+    metrics = [metric(name) for name in METRICS]
+    there = compare([a, b], truth, metrics=metrics, intervals=how, trials=100).comparisons
+    back = compare([b, a], truth, metrics=metrics, intervals=how, trials=100).comparisons
+    for one, other in zip(there, back):
+        assert one.difference == -other.difference
+        assert one.ci == pytest.approx((-other.ci[1], -other.ci[0]), abs=1e-12)
+        assert (one.p, one.p_adjusted) == (other.p, other.p_adjusted)
+        assert one.detectable_difference == pytest.approx(other.detectable_difference)
+
+
+def test_identical_systems(systems, tmp_path, shroom):
+    (a, _, _), truth = systems
+    twin = shutil.copytree(a, tmp_path / "twin")
+    for row in compared(shroom, a, twin, truth, "--metrics", "all")["comparisons"]:
+        assert (row["difference"], row["ci"], row["p"], row["p_adjusted"]) == (0, [0, 0], 1, 1)
+        assert row["detectable_difference"] is None
+    code, out, _ = shroom("compare", a, twin, truth, *FEW)
+    assert code == 0
+    assert "*" not in out.partition("\n\n")[0]
+
+
+@pytest.mark.parametrize("transform", [lambda p: p**3, lambda p: (1 + 8 * p) / 10])
+def test_monotone_p_leaves_rho_as_it_is_to_the_digit(systems, tmp_path, transform):
+    (a, b, _), truth = systems
+    rows = json.loads((a / AWARE).read_text())
+    for row in rows:
+        row["p(Hallucination)"] = transform(row["p(Hallucination)"])
+    write_json(tmp_path / "moved" / a.name / AWARE, rows)
+    how = Intervals(200, method="bca")
+    before = compare([a, b], truth, intervals=how, trials=200).comparisons[1]
+    after = compare([tmp_path / "moved" / a.name, b], truth, intervals=how, trials=200)
+    assert before == after.comparisons[1]
+
+
+def test_the_order_of_items_with_ids_does_not_matter(tmp_path):
+    truth = gold(40, first_id=7)
+    write_json(tmp_path / "gold.json", truth)
+    for system, noise in (("a", 0.4), ("b", 0.8)):
+        rows = answers(truth, noise)
+        write_json(tmp_path / f"{system}.json", rows)
+        write_json(tmp_path / "moved" / f"{system}.json", rows[::-1] if system == "a" else rows)
+    one, other = (
+        compare(
+            [folder / "a.json", folder / "b.json"],
+            tmp_path / "gold.json",
+            trials=50,
+            intervals=Intervals(50),
+        )
+        for folder in (tmp_path, tmp_path / "moved")
+    )
+    assert one.comparisons == other.comparisons
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_two_runs_print_the_same_bytes(systems, shroom, form):
+    line = ("compare", *systems[0], systems[1], "--metrics", "all", *FEW, "--format", form)
+    first = shroom(*line)
+    assert first == shroom(*line)
+    assert first[1] != shroom(*line, "--seed", "1")[1]
+
+
+def test_no_ci(systems, shroom):
+    found = compared(shroom, *systems[0], systems[1], "--no-ci")
+    assert "intervals" not in found
+    assert "bs:" not in found["signature"]
+    assert {row["ci"] for row in found["comparisons"]} == {None}
+    code, out, _ = shroom("compare", *systems[0], systems[1], "--no-ci", "--trials", "50")
+    assert code == 0
+    assert "bootstrap" not in out
+    assert "interval" not in out
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_a_higher_confidence_widens(systems, shroom, method):
+    widths = []
+    for confidence in ("0.5", "0.9", "0.99"):
+        found = compared(
+            shroom, *systems[0][:2], systems[1], "--confidence", confidence, "--interval", method
+        )
+        widths.append(np.ptp(found["comparisons"][1]["ci"]))
+    assert widths == sorted(widths)
+    assert widths[0] < widths[2]
+
+
+# What is undefined, and small
+
+
+def write_track(folder, truth, systems):
+    write_json(folder / "gold.json", truth)
+    for name, rows in systems.items():
+        write_json(folder / f"{name}.json", rows)
+    return [folder / f"{name}.json" for name in systems], folder / "gold.json"
+
+
+def test_constant_p_has_no_rho_and_says_why(tmp_path, shroom):
+    truth = gold(20)
+    flat = [{**row, "p(Hallucination)": 0.5} for row in answers(truth, 0.5)]
+    places, target = write_track(tmp_path, truth, {"a": answers(truth, 0.3), "flat": flat})
+    found = compared(shroom, *places, target, "--metrics", "all")
+    row = next(row for row in found["comparisons"] if row["metric"] == "rho")
+    assert row["a_score"] is not None
+    undefined = ("b_score", "difference", "ci", "p", "p_adjusted", "detectable_difference")
+    assert {row[key] for key in undefined} == {None}
+    assert any("p-constant" in warning for warning in found["warnings"])
+    code, out, err = shroom("compare", *places, target, *FEW)
+    assert code == 0
+    assert "nan" not in out
+    assert "–: undefined, where p or the gold is the same on all items" in out
+    assert "p-constant" in err
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_items(tmp_path, shroom, n):
+    truth = gold(n)
+    places, target = write_track(
+        tmp_path, truth, {"a": answers(truth, 0.1), "b": answers(truth, 1.0, 5)}
+    )
+    found = compared(shroom, *places, target, "--metrics", "all", "--interval", "bca")
+    if n == 1:
+        assert {row["ci"] for row in found["comparisons"]} == {None}
+    code, out, _ = shroom("compare", *places, target, "--metrics", "all", *FEW)
+    assert code == 0
+    assert "nan" not in out
+
+
+def test_one_class_only(tmp_path, shroom):
+    truth = [{**row, "label": "Not Hallucination", "p(Hallucination)": 0.0} for row in gold(12)]
+    for row in truth:
+        row["labels"] = ["Not Hallucination"] * 5
+    places, target = write_track(
+        tmp_path, truth, {"a": answers(truth, 0.5), "b": answers(truth, 1.0, 1)}
+    )
+    rows = {
+        row["metric"]: row
+        for row in compared(shroom, *places, target, "--metrics", "all")["comparisons"]
+    }
+    assert rows["accuracy"]["p"] is not None
+    for name in ("rho", "auroc", "average_precision"):
+        assert rows[name]["difference"] is rows[name]["p"] is rows[name]["ci"] is None
+
+
+# Tracks, splits and containers
+
+
+def test_a_system_on_one_track_only_is_compared_there(tmp_path, shroom):
+    folder, truth = contest(tmp_path, NOISES, n=24, files=(AGNOSTIC, AWARE))
+    (folder / "poor" / AGNOSTIC).unlink()
+    rows = compared(shroom, *(folder / name for name in NOISES), truth)["comparisons"]
+    count = {
+        track: sum(row["track"] == track for row in rows)
+        for track in ("model-agnostic", "model-aware")
+    }
+    assert count == {"model-agnostic": 2, "model-aware": 6}
+
+
+def test_names_that_tell_no_split_are_of_the_golds_one(tmp_path, shroom):
+    truth = gold(24)
+    write_json(tmp_path / "gold.json", truth)
+    write_json(tmp_path / "b.json", answers(truth, 0.5))
+    write_json(tmp_path / "a" / AWARE, answers(truth, 0.3))
+    for order in (("b.json", f"a/{AWARE}"), (f"a/{AWARE}", "b.json")):
+        found = compared(shroom, *(tmp_path / name for name in order), tmp_path / "gold.json")
+        assert {(row["split"], row["track"]) for row in found["comparisons"]} == {
+            ("val", "model-aware")
+        }
+        assert [found["comparisons"][0][side] for side in "ab"] == [name[0] for name in order]
+
+
+def test_no_track_in_common(tmp_path, shroom):
+    folder, truth = contest(tmp_path, {"a": 0.2, "b": 0.4}, n=24, files=(AGNOSTIC, AWARE))
+    (folder / "a" / AGNOSTIC).unlink()
+    (folder / "b" / AWARE).unlink()
+    code, out, err = shroom("compare", folder / "a", folder / "b", truth)
+    assert (code, out) == (1, "")
+    assert "two of one track" in err
+
+
+def test_val_and_test_are_compared_each(tmp_path, shroom):
+    test = "test.model-aware.json"
+    folder, truth = contest(tmp_path, {"a": 0.2, "b": 0.4}, n=24)
+    rows = gold(20, first_id=100)
+    write_json(truth / test, rows)
+    for seed, name in enumerate("ab"):
+        write_json(folder / name / test, answers(rows, 0.5, seed)[::-1])
+    found = compared(shroom, folder / "a", folder / "b", truth)["comparisons"]
+    assert [(row["split"], row["n"]) for row in found] == [("val", 24)] * 2 + [("test", 20)] * 2
+
+
+def test_a_zip_is_as_its_folder(systems, tmp_path):
+    (a, b, _), truth = systems
+    with zipfile.ZipFile(tmp_path / "good.zip", "w") as archive:
+        archive.write(a / AWARE, AWARE)
+        archive.writestr(f"__MACOSX/._{AWARE}", b"\0")
+    how = {"intervals": Intervals(20), "trials": 20}
+    packed = compare([tmp_path / "good.zip", b], truth, **how)
+    assert packed.to_dict() == compare([a, b], truth, **how).to_dict()
+
+
+def test_one_submission_can_come_from_a_pipe(systems, shroom, monkeypatch):
+    (a, b, _), truth = systems
+    with (a / AWARE).open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        found = compared(shroom, "-", b / AWARE, truth / AWARE)["comparisons"]
+    assert found[0]["a"] == "pipe"
+    assert found[0]["a_score"] == score(a, truth).results[0].accuracy
+
+
+@pytest.mark.parametrize("kind", ["dash", "fifo"])
+def test_gold_from_a_pipe_is_refused(systems, tmp_path, shroom, kind):
+    target = "-"
+    if kind == "fifo":
+        target = tmp_path / "fifo"
+        os.mkfifo(target)
+    code, out, err = shroom("compare", *systems[0], target)
+    assert (code, out) == (1, "")
+    assert "write it to a file first" in err
+
+
+def test_two_pipes_and_one_submission_are_wrong_command_lines(systems, shroom):
+    places, truth = systems
+    assert shroom("compare", "-", "-", truth)[0] == 2
+    assert shroom("compare", places[0], truth)[0] == 2
+    assert shroom("compare", *places, truth, "--confidence", "1")[0] == 2
+    assert shroom("compare", *places, truth, "--trials", "0")[0] == 2
+    code, _, err = shroom("compare", *places, truth, "--metrics", "acuracy")
+    assert code == 2
+    assert "did you mean 'accuracy'" in err
+
+
+def test_all_problems_of_all_submissions_are_told(systems, shroom):
+    places, truth = systems
+    for place, bad in zip(places[:2], ("0.5", None)):
+        rows = json.loads((place / AWARE).read_text())
+        rows[3]["p(Hallucination)"] = bad
+        write_json(place / AWARE, rows)
+    code, out, err = shroom("compare", *places, truth)
+    assert (code, out) == (1, "")
+    assert all(str(place / AWARE) in err for place in places[:2])
+    with pytest.raises(InvalidInput):
+        compare(places, truth)
+
+
+def test_nan_in_the_gold_is_told(systems, shroom):
+    places, truth = systems
+    text = (truth / AWARE).read_text().replace('"p(Hallucination)": 0.2', '"p(Hallucination)": NaN')
+    (truth / AWARE).write_text(text)
+    code, out, err = shroom("compare", *places, truth)
+    assert (code, out) == (1, "")
+    assert str(truth / AWARE) in err
+
+
+def test_output_goes_to_a_file_and_never_over_an_input(systems, tmp_path, shroom):
+    places, truth = systems
+    target = tmp_path / "found.json"
+    line = ("compare", *places, truth, *FEW, "--format", "json", "-o")
+    assert shroom(*line, target)[:2] == (0, "")
+    assert shroom(*line, target)[0] == 0
+    assert len(json.loads(target.read_text())["comparisons"]) == 6
+    for read in (places[0] / AWARE, truth / AWARE):
+        before = read.read_bytes()
+        code, _, err = shroom(*line, read)
+        assert code == 1
+        assert "is an input" in err
+        assert read.read_bytes() == before
+
+
+# The systems' names
+
+
+def test_names_are_short_and_each_another_one():
+    assert names(["x/a", "y/a", "y/b"]) == ["x/a", "y/a", "b"]
+    assert names(["s/a", "s/a", "s/a"]) == ["a", "a (2)", "a (3)"]
+    assert names(["s/a", "s/a", "s/a (2)"]) == ["a", "a (2)", "a (2) (2)"]
+    assert names(["-", "a.json.gz"]) == ["pipe", "a"]
+    assert names([f"x/{AWARE}", f"x/{AGNOSTIC}"]) == ["x", "x (2)"]
+    assert names([f"x/team7.{AWARE}", f"x/team8.{AWARE}"]) == ["team7", "team8"]
+    every = names(["/a", "a", "b/a", "c/b/a", "a.json"])
+    assert len(set(every)) == 5
+
+
+def test_odd_names_steer_no_terminal(systems, tmp_path, shroom):
+    places, truth = systems
+    odd = shutil.copytree(places[0], tmp_path / "a\x1b[31m|<b>\n")
+    code, out, _ = shroom("compare", odd, places[1], truth, *FEW)
+    assert code == 0
+    assert "\x1b" not in out
+    assert compared(shroom, odd, places[1], truth)["comparisons"][0]["a"] == odd.name
+
+
+def test_the_same_submission_twice(systems, shroom):
+    places, truth = systems
+    found = compared(shroom, places[0], places[0], truth)["comparisons"]
+    assert [(row["a"], row["b"], row["p"]) for row in found] == [("good", "good (2)", 1.0)] * 2
+
+
+def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
+    from shroom.evaluation.systems import contests
+    from shroom.scoring.check import check
+
+    places, truth = systems
+    other = tmp_path / "other" / AWARE
+    rows = gold(60)
+    rows[0] = {**rows[0], "p(Hallucination)": 1.0, "label": "Hallucination"}
+    write_json(other, rows)
+    with pytest.raises(ShroomError, match="other gold"):
+        contests({"a": check(places[0], truth), "b": check(places[1], other.parent)})
+
+
+@pytest.mark.real
+def test_real_systems():
+    folder = DATA / "submissions"
+    good, fair = "gpt-4-1106-preview-v8-2024-01-20", "gpt-3.5-turbo-v8-2024-01-20"
+    found = compare(
+        [folder / good, folder / fair], DATA / "semeval2024", trials=2000, intervals=Intervals(2000)
+    ).comparisons
+    by = {(row.track, row.metric): row for row in found}
+    accuracy, rho = (by["model-aware", name] for name in ("accuracy", "rho"))
+    assert (accuracy.mcnemar.only_a, accuracy.mcnemar.only_b) == (47, 36)
+    assert accuracy.p == pytest.approx(accuracy.mcnemar.p, abs=0.04)
+    assert not accuracy.is_real
+    assert rho.is_real
+    assert rho.ci[0] > 0

@@ -1,0 +1,757 @@
+"""Faithful items turned into inconsistent ones."""
+
+import json
+import sys
+import types
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from conftest import DATA, write_json
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.cli import corrupt as verb
+from shroom.cli import run
+from shroom.core.datapoint import Datapoint, Label, Task
+from shroom.core.problems import InvalidInput, ShroomError
+from shroom.evaluation.corruption import spacy_pipeline
+from shroom.evaluation.corruption.corrupt import balanced, corruptions, is_faithful, pairs
+from shroom.evaluation.corruption.items import Edit, Item, normalised, tokens
+from shroom.evaluation.corruption.names import Rules
+from shroom.evaluation.corruption.pool import Pool, Ring
+from shroom.evaluation.corruption.quantities import in_words, quantities, spelt
+from shroom.evaluation.corruption.reading import read
+from shroom.evaluation.corruption.registry import METHODS, method
+from shroom.evaluation.corruption.wordlists import antonyms, names, phrases, units, with_article
+from shroom.scoring.datapoint_files import read as read_shroom
+
+P = "p(Hallucination)"
+
+
+def point(hyp, src="A premise that says other things.", tgt="", task=Task.PG, **more):
+    return Datapoint(hyp=hyp, src=src, tgt=tgt, task=task, **{"p": 0.0, **more})
+
+
+def edits(name, hyp, src="A premise that says other things.", tgt="", others=()):
+    """Return everything that a method could make of a hypothesis."""
+    item = Item(point(hyp, src, tgt))
+    pool = Pool([item, *map(Item, others)], Rules(), 0)
+    return [edit.apply(hyp) for edit in method(name).edits(item, pool)]
+
+
+POINTS = [
+    point("Tom saw two old ships in Paris.", "Two ships, both old, were seen by Tom in Paris."),
+    point("The bridge is open to cars.", "Cars may use the bridge."),
+    point("It was not cold in March 1990.", "March 1990 was a warm month."),
+    point("(rare) To sell 20 kg of wheat.", "", "To trade wheat, 20 kg of it.", Task.DM),
+    point("(informal) A big hat.", "", "A hat of great size.", Task.DM),
+    point("Anna has a cheap house near Rome.", "Das Haus bei Rom.", "Anna lives near Rome."),
+]
+
+
+@given(st.lists(st.sampled_from(POINTS), min_size=1), st.integers(0, 9))
+def test_every_edit_can_be_undone_and_changes_the_text(points, seed):
+    for one in corruptions(points, seed=seed, recogniser=Rules()):
+        old, new = points[one.of].hyp, one.datapoint.hyp
+        assert one.edit.apply(old) == new
+        assert one.edit.undo(new) == old
+        assert old[one.edit.start : one.edit.end] == one.edit.before
+        assert normalised(old) != normalised(new)
+        assert one.datapoint == replace(
+            points[one.of], hyp=new, label=Label.HALLUCINATION, p=1.0, id=None, labels=()
+        )
+
+
+WORDS = [
+    "Tom", "Paris", "is", "not", "two", "2", "hot", "a", "an", "old", "5km", "U.S.", "won't", "(",
+    ")", "To", "1,000", "the", "third", ".", "?", "hundred", "99999999999999999999", "١٢", "²", "½",
+    "猫", "ﬁ", "İ", "’s", "e\u0301", "a\u0308", "\ud800", "\u200b", "\x00",
+]  # fmt: skip
+
+
+@given(
+    st.lists(
+        st.builds(
+            point,
+            st.one_of(st.text(), st.lists(st.sampled_from(WORDS)).map(" ".join)),
+            st.one_of(st.text(), st.lists(st.sampled_from(WORDS)).map(" ".join)),
+            task=st.sampled_from(list(Task)),
+        ),
+        max_size=6,
+    ),
+    st.integers(0, 3),
+)
+def test_hostile_texts(points, seed):
+    for one in corruptions(points, seed=seed, recogniser=Rules()):
+        new = one.datapoint.hyp
+        assert one.edit.undo(new) == points[one.of].hyp
+        assert normalised(new) not in ("", normalised(points[one.of].hyp))
+        assert normalised(new) not in (normalised(points[one.of].src), "")
+
+
+@given(st.permutations(POINTS), st.integers(0, 5))
+def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
+    def made(given):
+        found = corruptions(given, seed=seed, recogniser=Rules())
+        return {(given[one.of].hyp, one.method): one.datapoint.hyp for one in found}
+
+    assert made(points) == made(POINTS) == made(POINTS + POINTS)
+
+
+def test_draws_of_a_text_alone_do_not_depend_on_other_items():
+    for one in corruptions(POINTS, ["number", "negation", "antonym"], 3, recogniser=Rules()):
+        alone = corruptions([POINTS[one.of]], [one.method], 3, recogniser=Rules())
+        assert [other.edit for other in alone] == [one.edit]
+
+
+def test_seeds_differ():
+    made = {
+        tuple(one.datapoint.hyp for one in corruptions(POINTS, seed=seed, recogniser=Rules()))
+        for seed in range(10)
+    }
+    assert len(made) > 5
+
+
+def test_a_ring_moves_only_what_lies_next():
+    things = [(str(n), n) for n in range(200)]
+    first, more = Ring(0, things), Ring(0, [*things, ("new", -1)])
+    moved = [next(first.around(n)) != next(more.around(n)) for n in range(500)]
+    assert sum(moved) < 25
+    assert all(next(more.around(n)) == -1 for n in range(500) if moved[n])
+
+
+NUMBERS = {
+    "5km": ("It is 5km long.", "5km"),
+    "comma": ("There are 1,200 cars.", "1,200"),
+    "decimals": ("It weighs 2.50 kg.", "2.50"),
+    "ordinal": ("He came 21st today.", "21st"),
+    "decade": ("In the 1990s he sang.", "1990"),
+    "words": ("We saw twenty-five cats.", "twenty-five"),
+    "long words": ("It has two hundred and five rooms.", "two hundred and five"),
+    "ordinal words": ("This is the third time.", "third"),
+    "capital": ("Seven cats came.", "Seven"),
+    "year": ("She left in 1987.", "1987"),
+    "million": ("It cost 3 million.", "3"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_keep_their_manner(name):
+    hyp, number = NUMBERS[name]
+    before, after = hyp.split(number, 1)
+    made = edits("number", hyp)
+    assert made
+    for text in made:
+        assert text.startswith(before.rstrip("a "))
+        assert text.endswith(after)
+        old, new = quantities(tokens(hyp)), quantities(tokens(text))
+        assert [one.style for one in old] == [one.style for one in new]
+        assert [one.value for one in old] != [one.value for one in new]
+
+
+@pytest.mark.parametrize(
+    "hyp",
+    [
+        "A COVID-19 test.",
+        "At 10:30 sharp.",
+        "From 5–10 cats.",
+        "In 2024-11-22 style.",
+        "One of them.",
+        "Half of it.",
+        "Version 3.5.2 is out.",
+        "http://a.b/12/x",
+        "agent 007",
+        "A thing.[3]",
+        "A thing [1, 2].",
+        "3. A thing",
+        "2.",
+        "a dozen",
+        "²",
+        "١٢",
+    ],
+)
+def test_what_is_no_plain_number_is_left_alone(hyp):
+    assert edits("number", hyp) == []
+
+
+@pytest.mark.parametrize(
+    ("hyp", "src"),
+    [
+        ("I saw 2 cats.", "two four 3 dogs five 6 7 8"),
+        ("I ran 4 km.", "He ran 4000 m and 5000 metres; 6,000 m; 2 km."),
+        ("I have six cats.", "A couple, a dozen, 10, and 11."),
+    ],
+)
+def test_no_number_of_the_texts_comes_in(hyp, src):
+    there = {worth for one in quantities(tokens(src)) for worth in one.worth(one.number)}
+    made = edits("number", hyp, src)
+    assert made
+    for text in made:
+        (one,) = quantities(tokens(text))
+        assert not there & one.worth(one.number)
+
+
+@pytest.mark.parametrize(
+    ("hyp", "side"),
+    [
+        ("More than 100 cats came.", 1),
+        ("At least 100 cats came.", 1),
+        ("Since 1990 it is so.", 1),
+        ("100 or more cats came.", 1),
+        ("Fewer than 100 cats came.", -1),
+        ("Up to 100 cats came.", -1),
+        ("No more than 100 cats came.", -1),
+        ("It won't take more than 100 cats.", -1),
+    ],
+)
+def test_bounds_move_only_to_where_the_statement_is_another(hyp, side):
+    (old,) = quantities(tokens(hyp))
+    made = [quantities(tokens(text))[0].value for text in edits("number", hyp)]
+    assert made
+    assert all((new - old.value) * side > 0 for new in made)
+
+
+@pytest.mark.parametrize(
+    ("hyp", "last"),
+    [("It was in the 19th century.", 21), ("In the twentieth century.", 21), ("In 2019.", 2025)],
+)
+def test_no_number_lies_in_the_future(hyp, last):
+    made = [quantities(tokens(text))[0].value for text in edits("number", hyp)]
+    assert made
+    assert max(made) <= last
+
+
+def test_about_wants_a_great_change():
+    made = [quantities(tokens(text))[0].value for text in edits("number", "About 100 cats came.")]
+    assert made
+    assert all(abs(new - 100) >= 50 for new in made)
+
+
+@given(st.integers(0, 10**12))
+def test_number_words_are_read_as_they_are_written(number):
+    found = quantities(tokens(spelt(number)))
+    assert sum(one.value for one in found[:1]) == number
+    assert quantities(tokens(in_words(number)))[0].value == number
+
+
+NEGATED = [
+    ("The door is open.", "The door is not open."),
+    ("The door isn't open.", "The door is open."),
+    ("The door is not open.", "The door is open."),
+    ("The door won’t open.", "The door will open."),
+    ("I cannot see.", "I can see."),
+    ("It's late.", "It's not late."),
+    ("He has a dog.", "He does not have a dog."),
+    ("He has gone.", "He has not gone."),
+    ("To sing loudly.", "Not to sing loudly."),
+    ("(rare) To sing.", "(rare) Not to sing."),
+    ("THE DOOR IS OPEN.", "THE DOOR IS NOT OPEN."),
+    ("It would have gone.", "It would not have gone."),
+    ("It rained, but the door is open.", "It rained, but the door is not open."),
+]
+
+
+@pytest.mark.parametrize(("hyp", "made"), NEGATED)
+def test_negation(hyp, made):
+    assert edits("negation", hyp) == [made]
+
+
+@pytest.mark.parametrize(
+    "hyp",
+    [
+        "Is it open?",
+        "Some doors are open.",
+        "It may be open.",
+        "Nobody is here.",
+        "It is not only open.",
+        "Tom's dog.",
+        "A can of beer.",
+        "He sings.",
+        "I don't have any.",
+        "If it is open, go.",
+        "",
+        "not",
+        "n't",
+        "I'm not sure, but it rains.",
+        "I don't know, but it rained.",
+        "It is red, but it rained.",
+        "I am sorry.",
+        "It can only rain.",
+        "To see it, go there.",
+        "They sang She Will Be There.",
+        "I can't praise it enough.",
+    ],
+)
+def test_what_negation_leaves_alone(hyp):
+    assert edits("negation", hyp) == []
+
+
+ANTONYMS = [
+    ("A hot day in June.", "A cold day in June."),
+    ("It was an old and brown house.", "It was a new and brown house."),
+    ("HOT!", "COLD!"),
+    ("Hot tea.", "Cold tea."),
+    ("He always sings.", "He never sings."),
+]
+
+
+@pytest.mark.parametrize(("hyp", "made"), ANTONYMS)
+def test_antonyms(hyp, made):
+    assert made in edits("antonym", hyp)
+
+
+@pytest.mark.parametrize(
+    ("hyp", "src"),
+    [
+        ("It is not hot.", ""),
+        ("Some are rich.", ""),
+        ("The Hot Club.", ""),
+        ("It is hot.", "It is not cold."),
+        ("How long is it?", ""),
+        ("It lasts as long as it lasts.", ""),
+        ("It is five years old.", ""),
+        ("He began to sing.", ""),
+        ("We failed to see it.", ""),
+        ("Hot and cold.", ""),
+        ("(informal) A thing.", ""),
+    ],
+)
+def test_what_antonyms_leave_alone(hyp, src):
+    assert edits("antonym", hyp, src or "Something.") == []
+
+
+def test_names_change_for_their_kind():
+    for text in edits("entity", "She left for Paris.", "She went to Rome from London."):
+        assert text.split()[-1][:-1] in {group[0] for group in names()["city"]}
+        assert not {"Paris.", "Rome.", "London."} & set(text.split())
+    assert edits("entity", "He was in England.", "He was there.")
+    others = [point("We met Zorbo there.", "There.")]
+    assert "I saw Zorbo." in edits("entity", "I saw Ulf.", "So.", others=others)
+
+
+def test_names_keep_what_they_need_of_an_article():
+    free = edits("entity", "She left the United States.")
+    assert free
+    taken = {text.removeprefix("She left ").rstrip(".") for text in free}
+    assert all(name.startswith("the ") == (name[4:] in with_article()) for name in taken)
+    assert not any(name in with_article() for name in taken)
+    started = edits("entity", "The Netherlands won.")
+    assert any(not text.startswith("The ") for text in started)
+    bare = edits("entity", "She left for France.")
+    assert not any(text[13:].rstrip(".") in with_article() for text in bare)
+    attributive = edits("entity", "She saw US ships.")
+    assert {text[8:-7] for text in attributive} <= with_article()
+
+
+OTHERS = [
+    point("We saw the Zorbo there.", "So they say."),
+    point("We met Quux there.", "So they say."),
+    point("We saw zibbel and Zibbel.", "So they say."),
+    point("We met Tom Frobb there.", "So they say."),
+    point("It is in Klomstad now.", "So they say."),
+    point("We chose the Grand Party.", "So they say."),
+    point("We chose the Klomps.", "So they say."),
+]
+
+
+@pytest.mark.parametrize(
+    ("hyp", "made"),
+    [
+        ("I like the Brax.", {"I like the Zorbo."}),
+        ("I like Brax.", {"I like Quux."}),
+        ("I like Ann Brax.", {"I like Tom Frobb."}),
+        ("I like the Brax Party.", {"I like the Grand Party."}),
+        ("I like the Brax Bank.", set()),
+        ("I like zibbel and Zibbel.", set()),
+    ],
+)
+def test_names_of_no_known_kind_give_way_to_like_ones(hyp, made):
+    found = edits("entity", hyp, "So.", others=OTHERS)
+    assert {text for text in found if "Ann" not in hyp or "Frobb" in text} == made
+
+
+def test_what_stands_after_in_is_a_place_and_after_a_title_a_surname():
+    made = edits("entity", "It is in Braxburg.", "So.", others=OTHERS)
+    assert "It is in Klomstad." in made
+    assert "It is in Quux." not in made
+    surnames = {group[0] for group in names()["surname"]}
+    made = edits("entity", "We saw Mrs. Braxel.", "So.", others=OTHERS)
+    assert {text.split()[-1][:-1] for text in made} <= surnames
+
+
+def test_a_line_begins_as_a_sentence_does():
+    assert edits("entity", "Somewhat sandy.", src="a kind of soil", tgt="Somewhat sandy.") == []
+    assert edits("entity", "sandy soil\nSomewhat wet", src="So.") == []
+
+
+ENGLISH = {
+    "Tom saw two ships.": True,
+    "Sandy soil.": True,
+    "We saw La Rambla and the Plaza del Sol in Spain.": True,
+    "2 + 2 = 4": True,
+    "To die.": True,
+    "The war is over.": True,
+    "": True,
+    "Die Katze ist nicht alt.": False,
+    "Er war fast ein Mann mit Hut.": False,
+    "Le chat n'est pas grand et il dort.": False,
+    "El gato no es muy grande.": False,
+    "Il gatto non è alto.": False,
+    "De kat is niet oud.": False,
+    "Katten är inte stor.": False,
+    "Kissa ei ole vanha.": False,
+    "Кошка не старая.": False,
+    "猫は 1990 年に生まれた。": False,
+    "बिल्ली 12 साल की है।": False,
+    "القط ليس كبيرا 1990": False,
+}
+
+
+@pytest.mark.parametrize("hyp", ENGLISH)
+def test_rules_of_english_are_for_english(hyp):
+    one = point(hyp, "Tom was in Paris in 1980 for 3 days.")
+    other = point("Grüne Äpfel schmecken sauer heute früh.", "Apfel.")
+    assert Item(one).is_english is ENGLISH[hyp]
+    made = {made.method for made in corruptions([one, other], recogniser=Rules()) if made.of == 0}
+    assert ENGLISH[hyp] or made <= {"pairing"}
+
+
+@pytest.mark.parametrize(
+    "hyp",
+    [
+        "Birds sing.",
+        "I am here, and I'm glad.",
+        "(UK) thing",
+        "(UK, dated) A thing.",
+        "May I come?",
+        "Paris is Paris.",
+        "all in small letters",
+        "A Title Of Many Words",
+    ],
+)
+def test_what_is_no_name_is_left_alone(hyp):
+    assert edits("entity", hyp) == []
+
+
+def test_no_other_name_of_the_same_comes_in():
+    for text in edits("entity", "It is in France.", "It is in Scotland, near the USA border."):
+        assert "United Kingdom" not in text
+        assert "United States" not in text
+
+
+def test_pairing_takes_a_like_and_unlike_one():
+    fitting = point("Green apples taste sour today.", "Apples!")
+    others = [
+        fitting,
+        point("Tom saw his big ships.", "Ships."),  # the same words
+        point("No.", "No."),  # too short
+        replace(fitting, hyp="Red pears taste sweet today.", task=Task.MT),  # another task
+    ]
+    hyp = "Tom saw two big ships."
+    assert edits("pairing", hyp, "Ships, two of them.", others=others) == [fitting.hyp]
+    assert edits("pairing", hyp, "Green apples taste sour today.", others=[fitting]) == []
+    assert edits("pairing", hyp) == []
+
+
+def test_what_is_said_faithfully_elsewhere_is_no_corruption():
+    both = [point("The door is open.", "A door."), point("The  door is NOT open.", "A door.")]
+    made = corruptions(both, ["negation"], recogniser=Rules())
+    assert made == []
+
+
+@pytest.mark.parametrize(
+    ("more", "assumed", "faithful"),
+    [
+        ({"p": 0.2}, False, True),
+        ({"p": 0.4}, False, False),
+        ({"p": 0.0, "label": Label.HALLUCINATION}, False, False),
+        ({"p": None, "label": Label.NOT_HALLUCINATION}, False, True),
+        ({"p": None}, False, False),
+        ({"p": None}, True, True),
+        ({"p": 0.9}, True, False),
+        ({"src": "  "}, True, False),
+        ({"hyp": " "}, True, False),
+    ],
+)
+def test_what_is_faithful(more, assumed, faithful):
+    one = replace(point("A cat."), **more)
+    assert is_faithful(one, assume_faithful=assumed) is faithful
+
+
+def test_pairs_and_balance():
+    found = pairs([*POINTS, point("It is hot.", p=1.0)], seed=1)
+    assert all(old in POINTS and new.p == 1 for old, new in found)
+    every = corruptions(POINTS, recogniser=Rules())
+    one_each = balanced(every, POINTS)
+    assert sorted(one.of for one in one_each) == sorted({one.of for one in every})
+    assert len({one.method for one in one_each}) > 1
+    assert pairs([]) == corruptions([]) == []
+
+
+def test_methods_have_names():
+    assert list(METHODS) == ["pairing", "entity", "number", "negation", "antonym"]
+    with pytest.raises(ShroomError, match="did you mean 'antonym'"):
+        method("antonyms")
+
+
+def test_word_lists():
+    assert all(len(phrase) > 1 for phrase in phrases())
+    assert with_article() <= {name for groups in names().values() for g in groups for name in g}
+    assert all(word not in others for word, others in antonyms().items())
+    assert units()["km"].factor == 1000
+    assert units()["mile"].factor == Fraction(1609344, 1000)
+    known = [name for groups in names().values() for group in groups for name in group]
+    assert len(known) == len(set(known))
+
+
+def test_an_edit_fits_its_text_alone():
+    with pytest.raises(ValueError, match="does not have 'a' at 0"):
+        Edit(0, 1, "a", "b").apply("c")
+
+
+class Pieces:
+    """What a spaCy document has, of "The Ann Lee's dog sings in 1990"."""
+
+    def __init__(self, text):
+        entity = types.SimpleNamespace
+        self.ents = [
+            entity(text=text[:13], label_="PERSON", start_char=0, end_char=13),
+            entity(text="1990", label_="DATE", start_char=text.index("1990"), end_char=len(text)),
+        ]
+        subject = types.SimpleNamespace(dep_="nsubj")
+        verb = {"tag_": "VBZ", "pos_": "VERB", "dep_": "ROOT", "lemma_": "sing", "text": "sings"}
+        self.tokens = [types.SimpleNamespace(children=[subject], idx=text.index("sings"), **verb)]
+
+    def __iter__(self):
+        return iter(self.tokens)
+
+
+@pytest.mark.parametrize("installed", [["de_core_news_sm"], ["en_core_web_sm"]])
+def test_spacy_is_used_where_it_has_english(monkeypatch, installed):
+    util = types.SimpleNamespace(get_installed_models=lambda: installed)
+    made = types.SimpleNamespace(util=util, load=lambda _: Pieces)
+    monkeypatch.setitem(sys.modules, "spacy", made)
+    spacy_pipeline.recogniser.cache_clear()
+    found = spacy_pipeline.recogniser()
+    spacy_pipeline.recogniser.cache_clear()
+    if installed[0].startswith("de"):
+        assert found.about == "rules"
+        return
+    text = "The Ann Lee's dog sings in 1990"
+    assert found.about == "spaCy's en_core_web_sm"
+    assert found.names(text, "") == [(4, 11, "Ann Lee", "PERSON")]
+    (edit,) = found.negated_verbs(text)
+    assert edit.apply(text) == "The Ann Lee's dog does not sing in 1990"
+
+
+def test_spacy_gets_what_it_takes():
+    seen = []
+
+    def parse(text):
+        text.encode()  # as spaCy does, which stops at half of a surrogate pair
+        assert len(text) <= 1_000_000
+        seen.append(text)
+        return Pieces("The Ann Lee's dog sings in 1990")
+
+    found = spacy_pipeline.Pipeline("made up", parse)
+    for text in ("a \ud800 b", "", "\x00", "x" * 1_000_001):
+        found.names(text, "")
+    assert seen[0] == "a \ufffd b"
+
+
+def test_a_pipeline_that_does_not_load_is_passed_over(monkeypatch):
+    def load(name):
+        raise OSError(f"[E053] Could not read {name}")
+
+    util = types.SimpleNamespace(get_installed_models=lambda: ["en_old"])
+    monkeypatch.setitem(sys.modules, "spacy", types.SimpleNamespace(util=util, load=load))
+    spacy_pipeline.recogniser.cache_clear()
+    assert spacy_pipeline.recogniser().about == "rules"
+    spacy_pipeline.recogniser.cache_clear()
+
+
+@pytest.fixture
+def corrupt(capfd):
+    """Run the verb; return the exit code, stdout and stderr."""
+
+    def call(*args):
+        code = run(verb.command, [str(arg) for arg in args], "shroom corrupt")
+        captured = capfd.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def rows_of(points):
+    return [
+        {"hyp": one.hyp, "src": one.src, "tgt": one.tgt, "task": one.task.value, P: one.p,
+         "label": "Not Hallucination", "labels": ["Not Hallucination"]}
+        for one in points
+    ]  # fmt: skip
+
+
+def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
+    data, out = write_json(tmp_path / "val.json", rows_of(POINTS)), tmp_path / "out.json"
+    code, text, err = corrupt(data, "-o", out, "--format", "json", "--rules")
+    assert code == 0, err
+    summary = json.loads(text)
+    rows = json.loads(out.read_text())
+    found = read_shroom(out)
+    assert summary["inconsistent"] == sum(one.p == 1 for one in found)
+    assert summary["kept"] == sum(one.p == 0 for one in found) == len(POINTS)
+    assert sum(summary["by_method"].values()) == summary["inconsistent"]
+    for row in rows:
+        of = row["corruption"]["of"]
+        assert of["file"] == "val.json"
+        if row["corruption"]["edit"]:
+            edit = Edit(**row["corruption"]["edit"])
+            assert edit.undo(row["hyp"]) == POINTS[of["index"]].hyp
+        assert (row["label"] == "Hallucination") == (row["corruption"]["method"] is not None)
+    corrupt(data, "-o", tmp_path / "again.json", "--rules")
+    assert (tmp_path / "again.json").read_bytes() == out.read_bytes()
+
+
+def test_other_languages_are_told(corrupt, tmp_path):
+    german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
+    data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
+    code, _, err = corrupt(data, "-o", out, "--rules")
+    assert code == 0
+    assert "note: 2 of 8 faithful items seem not to be English; all methods but pairing" in err
+    assert "note" not in corrupt(data, "-o", out, "--rules", "--method", "pairing")[2]
+
+
+def test_balanced(corrupt, tmp_path):
+    data, out = write_json(tmp_path / "val.json", rows_of(POINTS)), tmp_path / "out.json"
+    assert corrupt(data, "-o", out, "--balanced", "--rules")[0] == 0
+    p = [one.p for one in read_shroom(out)]
+    assert p == [0.0, 1.0] * (len(p) // 2)
+
+
+def test_predict_and_fit_take_it(shroom, corrupt, tmp_path):
+    data, out = write_json(tmp_path / "val.json", rows_of(POINTS)), tmp_path / "out.json"
+    corrupt(data, "-o", out, "--rules")
+    code, _, err = shroom("predict", "lexical", out, "-o", tmp_path / "p.json")
+    assert code == 0, err
+    code, _, err = shroom("fit", "lexical", out, "-o", tmp_path / "m.json", "--folds", 0)
+    assert code == 0, err
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
+def test_pairs_in_files(corrupt, tmp_path, form):
+    rows = [
+        {"premise": one.src or one.tgt, "hypothesis": one.hyp, "label": "entailment"}
+        for one in POINTS
+    ] + [{"premise": "A.", "hypothesis": "It is hot.", "label": "contradiction"}]
+    path = tmp_path / f"pairs.{form}"
+    if form == "csv":
+        lines = ['"' + '","'.join(row.values()) + '"' for row in rows]
+        path.write_text("\n".join(["premise,hypothesis,label", *lines, ""]))
+    elif form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        write_json(path, rows)
+    (file,) = read(path)
+    assert [one.p for one in file.datapoints] == [0.0] * len(POINTS) + [1.0]
+    code, _, err = corrupt(path, "-o", tmp_path / "out.json", "--rules")
+    assert code == 0, err
+    assert "wrote 6 faithful" in err
+
+
+BAD_PAIRS = {
+    "label": ({"premise": "a", "hypothesis": "b", "label": "x"}, "label-value"),
+    "p": ({"premise": "a", "hypothesis": "b", "p": "x"}, "p-number"),
+    "nan": ({"premise": "a", "hypothesis": "b", "p": float("nan")}, "p-number"),
+    "range": ({"premise": "a", "hypothesis": "b", "p": 2}, "p-range"),
+    "text": ({"premise": 3, "hypothesis": "b"}, "text-string"),
+    "missing": ({"hypothesis": "b"}, "key-missing"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PAIRS)
+def test_bad_pairs_are_told(tmp_path, name):
+    row, code = BAD_PAIRS[name]
+    with pytest.raises(InvalidInput) as caught:
+        read(write_json(tmp_path / "pairs.json", [row]))
+    assert caught.value.problems.codes == {code}
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        ([], [], "expected at least one item"),
+        ([{"hyp": "A.", "src": "B.", "task": "PG"}], [], "add --assume-faithful"),
+        ([{"hyp": "A.", "src": "B.", "task": "PG", P: 1.0}], [], "is known to be faithful"),
+        (rows_of([point("Cats.")]), [], "can be corrupted by pairing or entity"),
+        (rows_of([point("Cats.")]), ["--method", "number"], "can be corrupted by number;"),
+    ],
+)
+def test_nothing_to_corrupt_is_a_sentence(corrupt, tmp_path, rows, options, said):
+    out = tmp_path / "out.json"
+    code, _, err = corrupt(write_json(tmp_path / "d.json", rows), "-o", out, "--rules", *options)
+    assert code == 1
+    assert said in err
+    assert "Traceback" not in err
+    assert not out.exists()
+
+
+def test_inputs_are_not_overwritten_and_nan_is_no_threshold(corrupt, tmp_path):
+    data = write_json(tmp_path / "val.json", rows_of(POINTS))
+    before = data.read_bytes()
+    assert corrupt(data, "-o", data)[0] == 1
+    assert corrupt(data, "-o", tmp_path / "o.json", "--max-p", "nan")[0] == 2
+    assert corrupt(data, "-o", "-", "--format", "json")[0] == 2
+    assert data.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "said"),
+    [
+        ("{d}", 1, "would lie in the folder that is read"),
+        ("{d}/new/c.json", 1, "would lie in the folder that is read"),
+        ("{d}.csv", 1, "its name should end in .json or .jsonl"),
+        ("", 2, "an empty name names no place"),
+    ],
+)
+def test_an_output_that_the_next_run_could_not_read(corrupt, tmp_path, output, code, said):
+    folder = tmp_path / "d"
+    write_json(folder / "val.json", rows_of(POINTS))
+    found, _, err = corrupt(folder, "-o", output.format(d=folder))
+    assert (found, said in err) == (code, True), err
+    assert [path.name for path in tmp_path.rglob("*")] == ["d", "val.json"]
+
+
+@pytest.mark.parametrize("name", ["out.zip", ".out.json"])
+def test_what_is_not_read_of_a_folder_may_lie_there(corrupt, tmp_path, name):
+    write_json(tmp_path / "val.json", rows_of(POINTS))
+    code, _, err = corrupt(tmp_path, "-o", tmp_path / name, "--rules")
+    assert (code, (tmp_path / name).is_file()) == (0, True), err
+
+
+def test_unlabelled_data_on_request(corrupt, tmp_path):
+    rows = [{k: v for k, v in row.items() if k in ("hyp", "src", "tgt", "task")}
+            for row in rows_of(POINTS)]  # fmt: skip
+    data = write_json(tmp_path / "train.json", rows)
+    code, out, _ = corrupt(data, "-o", "-", "--assume-faithful", "--rules")
+    assert code == 0
+    assert {row[P] for row in json.loads(out)} == {0.0, 1.0}
+
+
+REAL = {
+    "val.model-agnostic.json": (203, [203, 24, 2, 66, 29]),
+    "val.model-aware.v2.json": (206, [206, 49, 32, 86, 48]),
+}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("file", REAL)
+def test_real_data(file):
+    points = [one for one in read_shroom(DATA / "semeval2024" / file) if is_faithful(one)]
+    found = corruptions(points, recogniser=Rules())
+    turned = points[::-1]
+    again = corruptions(turned, recogniser=Rules())
+    count = [sum(one.method == name for one in found) for name in METHODS]
+    assert (len(points), count) == REAL[file]
+    assert {(points[one.of].hyp, one.edit) for one in found} == {
+        (turned[one.of].hyp, one.edit) for one in again
+    }

@@ -1,0 +1,712 @@
+"""``shroom evaluate``: detectors against data sets, with what is kept and what is refused."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import DATA, ROOT, SAMPLE, gold, write_json
+from html_outline import assert_good
+
+from shroom.core.datapoint import Label
+from shroom.core.problems import ShroomError
+from shroom.detectors import base
+from shroom.detectors.lexical import Lexical
+from shroom.evaluation.matrix.dataset_specs import named
+from shroom.evaluation.matrix.datasets import subjects
+from shroom.evaluation.matrix.detectors import contenders
+from shroom.evaluation.matrix.matrix import NAMES, evaluate, floor
+from shroom.evaluation.matrix.prediction_store import Store
+from shroom.evaluation.matrix.robustness import RISES, corrupted
+from shroom.evaluation.matrix.threshold_tuning import split
+from shroom.metrics.accuracy_by_threshold import (
+    accuracy_by_threshold,
+    balanced_accuracy_by_threshold,
+)
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.scoring import datapoint_files
+from shroom.scoring.metric_registry import METRICS, metric
+
+VAL = SAMPLE / "val.model-agnostic.json"
+AWARE = SAMPLE / "val.model-aware.json"
+FEW = ("--resamples", "60")
+
+
+def felm_row(index, labels, prompt="How high is the hill?"):
+    segments = [f"Segment {index}.{place} says {place} feet." for place in range(len(labels))]
+    return {
+        "index": str(index),
+        "domain": "wk",
+        "source": "made up",
+        "prompt": f"{prompt} {index}",
+        "response": " ".join(segments),
+        "segmented_response": segments,
+        "labels": list(labels),
+        "comment": ["" for _ in labels],
+        "type": [None if label else "knowledge_error" for label in labels],
+        "ref": ["https://example.org"],
+        "ref_contents": [f"Segment {index}.0 says 0 feet. The hill is 12 feet high."],
+    }
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def felm(tmp_path):
+    generator = np.random.default_rng(4)
+    rows = [
+        felm_row(index, (generator.random(1 + index % 4) < 0.7).tolist()) for index in range(25)
+    ]
+    return lines(tmp_path / "felm.jsonl", rows)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def matrix(shroom, runs):
+    """Evaluate, and return the json and what was said."""
+
+    def call(*args):
+        code, out, err = shroom("evaluate", *args, "--format", "json", "--runs", runs, *FEW)
+        assert code == 0, err
+        return json.loads(out), err
+
+    return call
+
+
+class Constant:
+    """A detector that is sure of nothing, with thresholds to look at."""
+
+    name, threshold = "constant", 0.5
+
+    def __init__(self, value: float = 0.5, cut: str = "") -> None:
+        self.value, self.cut = value, cut
+
+    def predict(self, datapoints, run):
+        if self.cut:
+            run.note(f"{len(datapoints)} texts were cut")
+        return np.full(len(datapoints), self.value)
+
+
+@pytest.fixture
+def constant(monkeypatch, tmp_path):
+    """Make the detector ``constant`` known, and return a function that writes recipes of it."""
+    monkeypatch.setitem(base.REGISTRY, "constant", base.Entry("test_evaluate:Constant", "made up"))
+
+    def recipe(name="steady", **settings):
+        path = tmp_path / f"{name}.toml"
+        settings = "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+        path.write_text(f'detector = "constant"\n{settings}')
+        return path
+
+    return recipe
+
+
+# --- the figures -----------------------------------------------------------------------------
+
+
+def test_a_cell_is_what_the_metrics_say_of_what_the_detector_says(matrix):
+    found, _ = matrix("lexical", "--on", VAL)
+    points = datapoint_files.read(VAL)
+    p = np.round(Lexical().predict(points), 6)
+    label = np.array([point.label is Label.HALLUCINATION for point in points])
+    columns = (p > 0.5, p, label, np.array([point.p for point in points]))
+    (row,) = found["rows"]
+    (cell,) = row["cells"]
+    scored = [(metric(name), metric(name).statistics(*columns)) for name in NAMES]
+    scores, intervals = estimates(scored, Intervals(60))
+    for name in NAMES:
+        assert cell[name] == scores[name]
+        assert cell[f"{name}_ci"] == list(intervals[name])
+    assert cell["ms_per_item"] > 0
+    assert row["threshold"] == {"value": 0.5, "source": "the detector's own", "by_task": {}}
+    assert set(NAMES) <= set(METRICS)
+
+
+def test_units_are_responses_and_views_differ(matrix, felm):
+    found, err = matrix("lexical", "--on", f"felm={felm}", "--on", f"felm:prompt={felm}")
+    first, second = found["datasets"]
+    assert (first["name"], second["name"]) == ("felm", "felm:prompt")
+    assert first["units"] == 25
+    assert first["n"] == second["n"] == sum(1 + index % 4 for index in range(25))
+    one, other = found["rows"][0]["cells"]
+    assert one["auroc"] != other["auroc"]
+    assert "taken as" not in err
+
+
+def test_several_paths_of_one_data_set_are_one(matrix, tmp_path):
+    found, err = matrix("lexical", "--on", VAL, "--on", f"semeval2024={AWARE}")
+    (both,) = found["datasets"]
+    assert both["n"] == 120
+    assert f"{VAL}: taken as semeval2024, by its form" in err
+    found, _ = matrix("lexical", "--on", SAMPLE)
+    assert found["datasets"][0]["content"] == both["content"]
+
+
+def test_a_later_version_replaces_an_earlier_one(matrix, tmp_path, shroom):
+    for version in ("v1", "v2"):
+        write_json(tmp_path / "data" / f"val.model-aware.{version}.json", gold(12))
+    found, err = matrix("lexical", "--on", tmp_path / "data")
+    assert found["datasets"][0]["n"] == 12
+    assert "left out val.model-aware.v1.json: there is a later version" in err
+    archive = shutil.make_archive(str(tmp_path / "data"), "zip", tmp_path / "data")
+    code, _, err = shroom("evaluate", "lexical", "--on", archive)
+    assert (code, "several versions" in err) == (1, True)
+
+
+def test_half_is_not_hallucination_and_is_counted(matrix, tmp_path):
+    rows = [{**row, "p(Hallucination)": 0.5, "label": "Not Hallucination"} for row in gold(4)]
+    found, _ = matrix("lexical", "--on", write_json(tmp_path / "d.json", [*gold(6), *rows]))
+    (data,) = found["datasets"]
+    assert data["halves"] == 4
+    assert data["hallucinations"] == sum(row["label"] == "Hallucination" for row in gold(6))
+
+
+def test_the_floor_is_the_more_frequent_label():
+    (subject,) = subjects([str(VAL)])
+    flagged, n = int(subject.label.sum()), len(subject.label)
+    expected = {"accuracy": max(flagged, n - flagged) / n, "balanced_accuracy": 0.5, "auroc": 0.5}
+    assert floor(subject) == {**expected, "rho": None}
+
+
+def test_what_has_no_premise_is_left_out_and_said(matrix, tmp_path, shroom):
+    rows = gold(12)
+    rows[3] |= {"src": "", "tgt": " "}
+    data = write_json(tmp_path / "d.json", rows)
+    found, _ = matrix("lexical", "--on", data)
+    assert (found["datasets"][0]["n"], found["datasets"][0]["without_premise"]) == (11, 1)
+    assert "1 without a premise left out" in shroom("evaluate", "lexical", "--on", data)[1]
+
+
+@pytest.mark.parametrize("labels", [[True] * 9, [False] * 9, [True], [False]])
+def test_one_class_and_one_item_are_undefined_and_not_nan(shroom, tmp_path, labels):
+    data = lines(tmp_path / "one.jsonl", [felm_row(0, labels)])
+    given = ("evaluate", "lexical", "--on", f"felm={data}", "--runs", tmp_path / "runs")
+    page = tmp_path / "page.html"
+    code, out, err = shroom(*given, "--html", page)
+    assert code == 0, err
+    assert "nan" not in out.lower()
+    assert "undefined" in out
+    assert_good(page.read_text())
+    (cell,) = json.loads(shroom(*given, "--format", "json")[1])["rows"][0]["cells"]
+    assert cell["accuracy"] is not None
+    assert cell["balanced_accuracy"] is cell["auroc"] is cell["rho"] is None
+
+
+# --- in-sample --------------------------------------------------------------------------------
+
+
+def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
+    files = {"a": gold(30), "b": [{**row, "hyp": f"other {row['hyp']}"} for row in gold(30)]}
+    one, other = (write_json(tmp_path / f"{name}.json", rows) for name, rows in files.items())
+    model, page = tmp_path / "model.json", tmp_path / "page.html"
+    assert shroom("fit", "lexical", one, "-o", model, "--folds", "0")[0] == 0
+    given = ("evaluate", f"lexical={model}", "lexical", "--runs", runs, *FEW)
+    both = (*given, "--on", f"semeval2024={other}", "--on", f"semeval2024={one}")
+    for where in (both, (*given, "--on", one)):
+        code, out, _ = shroom(*where, "--html", page)
+        assert code == 0
+        assert "* in-sample: the detector was fitted on 30 of these" in " ".join(out.split())
+        assert "lexical=model.json*" in out
+        assert "lexical*" not in out
+        assert "<bdi>lexical=model.json</bdi>*" in page.read_text()
+        assert "in-sample" in page.read_text()
+        rows = json.loads(shroom(*where, "--format", "json")[1])["rows"]
+        assert [row["cells"][0]["in_sample"] for row in rows] == [30, 0]
+    code, out, _ = shroom(*given, "--on", other, "--html", page)
+    assert "in-sample" not in out + page.read_text()
+
+
+@pytest.mark.real
+def test_the_shipped_models_answer_out_of_fold_for_what_they_have_learnt():
+    folder = DATA / "semeval2024"
+    seen, not_seen = (
+        subjects([str(folder / "val.model-aware.v2.json")]),
+        subjects([str(DATA / "felm")]),
+    )
+    for contender in contenders(["lexical", "cross-encoder"]):
+        assert contender.detector.out_of_fold_items(seen[0].datapoints).all()
+        assert contender.in_sample(seen[0].datapoints) == 0
+        assert not contender.detector.training_items.contain(not_seen[0].datapoints).any()
+
+
+# --- thresholds ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["balanced_accuracy", "accuracy"])
+def test_a_threshold_is_the_best_of_another_split(matrix, measure):
+    found, _ = matrix("lexical", "--on", VAL, "--tune-on", AWARE, "--tune-for", measure)
+    points = datapoint_files.read(AWARE)
+    scored = {point.hyp for point in datapoint_files.read(VAL)}
+    points = [point for point in points if point.hyp not in scored]
+    p = np.round(Lexical().predict(points), 6)
+    label = np.array([point.label is Label.HALLUCINATION for point in points])
+    best = max(
+        metric(measure)(metric(measure).statistics(p > limit, p, label, label))
+        for limit in [0, *p.tolist()]
+    )
+    limit = found["rows"][0]["threshold"]["value"]
+    got = metric(measure)(metric(measure).statistics(p > limit, p, label, label))
+    assert got == best
+    assert found["rows"][0]["threshold"]["source"].startswith(f"tuned for {measure} on semeval2024")
+    assert found["tuned_on"]["n"] == len(points)
+    own, _ = matrix("lexical", "--on", VAL)
+    assert own["rows"][0]["cells"][0]["auroc"] == found["rows"][0]["cells"][0]["auroc"]
+
+
+def test_thresholds_by_balanced_accuracy_against_trying_all():
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        truth = generator.random(30) < 0.2
+        truth[:2] = 0, 1
+        p = np.round(generator.random(30), 1)
+        for name, function in (
+            ("accuracy", accuracy_by_threshold),
+            ("balanced_accuracy", balanced_accuracy_by_threshold),
+        ):
+            found = function(p, truth)
+            for limit in np.linspace(0, 1, 41):
+                said = metric(name)(metric(name).statistics(p > limit, p, truth, truth))
+                assert found.at(limit) == pytest.approx(said, abs=1e-12)
+
+
+@pytest.mark.parametrize("disguise", ["itself", "copy", "zip", "folder", "other view"])
+def test_thresholds_are_never_tuned_on_what_is_scored(shroom, tmp_path, felm, runs, disguise):
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    shutil.copy(felm, place / "copy.jsonl")
+    named = {
+        "itself": f"felm={felm}",
+        "copy": f"felm={place / 'copy.jsonl'}",
+        "zip": "felm=" + shutil.make_archive(str(tmp_path / "z"), "zip", place),
+        "folder": f"felm={place}",
+        "other view": f"felm:prompt={felm}",
+    }
+    given = ("evaluate", "lexical", "--on", f"felm={felm}", "--tune-on", named[disguise])
+    code, out, err = shroom(*given, "--runs", runs)
+    assert (code, out) == (1, "")
+    assert "never tuned on what is scored" in err
+
+
+def test_items_that_are_also_scored_are_left_out_of_the_tuning(shroom, tmp_path, runs):
+    rows = [{**row, "hyp": f"new {row['hyp']}"} for row in gold(20)]
+    data = write_json(tmp_path / "data.json", gold(20))
+    more = write_json(tmp_path / "more.json", [*gold(20), *rows])
+    given = ("evaluate", "lexical", "--on", data, "--runs", runs, *FEW, "--tune-on")
+    code, out, _ = shroom(*given, more)
+    assert code == 0
+    assert "tuning: 20 items are also scored, and were left out" in out
+    shuffled = write_json(tmp_path / "shuffled.json", gold(20)[::-1])
+    code, _, err = shroom(*given, shuffled)
+    assert code == 1
+    assert "of its 20 items 20 are also scored" in err
+
+
+def test_tuning_on_what_a_detector_has_learnt_is_said(tmp_path, shroom, runs):
+    learnt = write_json(tmp_path / "learnt.json", gold(30))
+    model = tmp_path / "model.json"
+    shroom("fit", "lexical", learnt, "-o", model, "--folds", "0")
+    given = ("evaluate", f"lexical={model}", "--on", VAL, "--tune-on", learnt, "--runs", runs)
+    assert "on which the detector was fitted" in " ".join(shroom(*given, *FEW)[1].split())
+
+
+def test_a_detector_with_thresholds_of_its_own_for_tasks(monkeypatch, constant, matrix):
+    monkeypatch.setattr(Constant, "thresholds", {"MT": 0.7}, raising=False)
+    found, _ = matrix(constant(value=0.6), "--on", VAL)
+    assert found["rows"][0]["threshold"]["by_task"] == {"MT": 0.7}
+    points = datapoint_files.read(VAL)
+    right = [(point.label is Label.HALLUCINATION) == (point.task.value != "MT") for point in points]
+    assert found["rows"][0]["cells"][0]["accuracy"] == pytest.approx(np.mean(right))
+
+
+# --- corruptions -----------------------------------------------------------------------------
+
+
+def test_how_often_p_rises(matrix):
+    found, _ = matrix("lexical", "--on", VAL, "--corrupt", "--seed", "3")
+    (subject,) = subjects([str(VAL)])
+    made = corrupted(subject, 3)
+    before = np.round(Lexical().predict([subject.datapoints[place] for place in made.of]), 6)
+    after = np.round(Lexical().predict(made.datapoints), 6)
+    share = np.where(after > before, 1.0, np.where(after == before, 0.5, 0.0))
+    first, *others = found["rows"][0]["cells"][0]["corruptions"]
+    assert (first["method"], first["n"]) == ("all", len(share))
+    assert first["share"] == pytest.approx(share.mean())
+    assert first["share_ci"][0] <= first["share"] <= first["share_ci"][1]
+    for rise in others:
+        of_it = share[made.method == rise["method"]]
+        assert rise["n"] == len(of_it)
+        assert rise["share"] == (pytest.approx(of_it.mean()) if len(of_it) else None)
+
+
+def test_a_constant_detector_is_at_a_half(constant, matrix):
+    found, _ = matrix(constant(), "--on", VAL, "--corrupt")
+    assert {rise["share"] for rise in found["rows"][0]["cells"][0]["corruptions"]} <= {0.5, None}
+    assert RISES.bounds == (0.0, 1.0)
+
+
+def test_other_languages_are_left_out_and_said(shroom, matrix, tmp_path):
+    row = {
+        "id": "val-en-1",
+        "lang": "EN",
+        "model_input": "Who?",
+        "model_output_text": "Ann Lee.",
+        "model_id": "m",
+        "soft_labels": [{"start": 0, "end": 3, "prob": 1.0}],
+        "hard_labels": [[0, 3]],
+    }
+    data = lines(tmp_path / "mushroom.en-val.v2.jsonl", [row])
+    found, _ = matrix("lexical", "--on", data, "--corrupt")
+    assert "many languages" in found["datasets"][0]["not_corrupted"]
+    assert "corruptions" not in found["rows"][0]["cells"][0]
+    assert (
+        "no corruptions of mushroom2025"
+        in shroom("evaluate", "lexical", "--on", data, "--corrupt")[1]
+    )
+
+
+# --- what is kept ----------------------------------------------------------------------------
+
+#: A detector that is slow in items, and whose process is killed when a file says so.
+MORTAL = """
+import os, signal, sys
+import numpy as np
+from pathlib import Path
+from shroom.detectors import base
+from shroom.inference.run import over
+
+class Mortal:
+    name, threshold = "mortal", 0.5
+
+    def predict(self, datapoints, run):
+        def work(batch):
+            here = Path(sys.argv[0]).parent
+            with (here / "log").open("a") as log:
+                log.writelines(f"{hyp}\\n" for (hyp,) in batch)
+            left = int((here / "left").read_text()) - len(batch)
+            (here / "left").write_text(str(left))
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return np.array([(sum(map(ord, hyp)) % 97) / 97 for (hyp,) in batch])
+        texts = [(point.hyp,) for point in datapoints]
+        return over(texts, work, lengths=[700] * len(texts), scope="mortal", run=run)[:, 0]
+
+sys.modules["mortal"] = sys.modules["__main__"]
+base.REGISTRY["mortal"] = base.Entry("mortal:Mortal", "made up")
+from shroom.cli import main
+main()
+"""
+
+
+def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
+    shroom, runs, tmp_path, monkeypatch
+):
+    again = ("evaluate", "lexical", "--on", VAL, "--runs", runs, *FEW)
+    seen = []
+
+    def predict(self, datapoints, run):
+        if not seen:
+            run.journal.add([("a key", [0.5])])
+            before = run.journal.path.read_bytes()
+            seen.append((*shroom(*again, "-o", tmp_path / "second"), before))
+            assert run.journal.path.read_bytes() == before
+        return np.full(len(datapoints), 0.5)
+
+    monkeypatch.setattr(Lexical, "predict", predict)
+    assert shroom(*again)[0] == 0
+    ((code, text, err, _),) = seen
+    assert (code, text) == (1, "")
+    assert ".partial: another run is writing to it" in err
+    assert err.endswith("; wait for its end, or name another folder with --runs\n")
+    assert not (tmp_path / "second").exists()
+    assert [path.suffix for path in runs.iterdir()] == [".json"]
+    assert shroom(*again)[0] == 0
+
+
+@pytest.mark.parametrize("lives", [7, 71])
+def test_a_killed_run_is_gone_on_with_and_gives_the_same(tmp_path, felm, lives):
+    script = tmp_path / "mortal.py"
+    script.write_text(MORTAL)
+
+    def call(runs, left):
+        (tmp_path / "left").write_text(str(left))
+        (tmp_path / "log").write_text("")
+        out = tmp_path / f"{runs}.json"
+        words = ["evaluate", "mortal", "--on", str(VAL), "--on", f"felm={felm}", *FEW]
+        words += ["--format", "json", "-o", str(out), "--runs", str(tmp_path / runs)]
+        done = subprocess.run(
+            [sys.executable, str(script), *words],
+            cwd=ROOT,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        return done.returncode, out, (tmp_path / "log").read_text().splitlines()
+
+    code, out, first = call("killed", lives)
+    assert code == -signal.SIGKILL
+    assert not out.exists()
+    code, out, rest = call("killed", 10**6)
+    assert code == 0
+    code, whole, everything = call("whole", 10**6)
+    assert code == 0
+    # What was being computed when the process died is computed again, and nothing else.
+    assert len(first) + len(rest) <= len(everything) + 2
+    assert not list((tmp_path / "killed").glob("*.partial"))
+
+    def without_times(path):
+        found = json.loads(path.read_text())
+        for cell in found["rows"][0]["cells"]:
+            del cell["ms_per_item"]
+        return found
+
+    assert without_times(out) == without_times(whole)
+    before = whole.read_bytes()
+    code, again, asked = call("whole", 10**6)
+    assert (code, asked, again.read_bytes()) == (0, [], before)
+
+
+def test_p_are_kept_for_each_detector_and_text(shroom, constant, runs, felm):
+    def kept(*args):
+        assert shroom("evaluate", *args, "--runs", runs, "--no-ci")[0] == 0
+        return len(list(runs.iterdir()))
+
+    assert kept(constant(), "--on", VAL) == 1
+    assert kept(constant(), "--on", f"semeval2024={VAL}") == 1
+    assert kept(constant("renamed"), "--on", VAL) == 1
+    assert kept(constant(value=0.1), "--on", VAL) == 2
+    assert kept(constant(), "--on", f"felm={felm}") == 3
+    assert kept(constant(), "--on", f"felm:prompt={felm}") == 4
+
+
+def test_a_file_in_a_setting_is_known_by_its_content(constant, tmp_path):
+    model = tmp_path / "model.txt"
+    prints = []
+    for text in ("one", "two", "one"):
+        model.write_text(text)
+        prints.append(contenders([str(constant(cut=str(model)))])[0].fingerprint)
+    assert prints[0] == prints[2] != prints[1]
+
+
+def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
+    given = ("evaluate", constant(), "--on", VAL, "--runs", runs, "--no-ci", "--format", "json")
+    before = shroom(*given)[1]
+    monkeypatch.setattr(Constant, "predict", lambda _self, points, _run: np.full(len(points), 0.9))
+    _, out, err = shroom(*given)
+    assert out == before
+    assert "1 results were taken from" in err
+    _, out, err = shroom(*given, "--fresh")
+    assert out != before
+    assert "results were taken" not in err
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"p": [2], "seconds": 1, "notes": []}'])
+def test_a_damaged_file_is_made_anew(shroom, constant, runs, damage):
+    given = ("evaluate", constant(), "--on", VAL, "--runs", runs, "--no-ci", "--format", "json")
+    before = json.loads(shroom(*given)[1])
+    (file,) = runs.iterdir()
+    file.write_text(damage)
+    code, out, err = shroom(*given)
+    assert code == 0, err
+    after = json.loads(out)
+    for found in (before, after):
+        del found["rows"][0]["cells"][0]["ms_per_item"]
+    assert before == after
+
+
+def test_what_a_detector_has_to_say_is_kept_too(shroom, constant, runs):
+    given = ("evaluate", constant(cut="yes"), "--on", VAL, "--runs", runs, "--no-ci")
+    first, second = (shroom(*given)[1] for _ in range(2))
+    assert "steady on semeval2024: 60 texts were cut" in first
+    assert first == second
+
+
+@pytest.mark.parametrize("p", [[0.5], [float("nan")] * 60, [2.0] * 60])
+def test_what_is_no_p_is_told_and_not_kept(shroom, constant, runs, monkeypatch, p):
+    monkeypatch.setattr(Constant, "predict", lambda *_: np.array(p))
+    code, _, err = shroom("evaluate", constant(), "--on", VAL, "--runs", runs)
+    assert code == 1
+    assert "steady on semeval2024: gave no p from 0 to 1 for each of 60 datapoints" in err
+    assert not list(runs.iterdir())
+
+
+def test_an_interrupted_run_says_where_its_results_are(shroom, constant, runs, monkeypatch, felm):
+    def interrupt(self, points, run):
+        raise KeyboardInterrupt
+
+    given = ("evaluate", "lexical", constant(), "--on", f"felm={felm}", "--runs", runs)
+    monkeypatch.setattr(Constant, "predict", interrupt)
+    code, out, err = shroom(*given)
+    assert (code, out) == (130, "")
+    assert f"what was computed is kept in {runs}" in err
+    assert len(list(runs.glob("*.json"))) == 1
+
+
+def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert shroom("evaluate", "lexical", "--on", VAL, "--no-ci")[0] == 0
+    assert len(list((tmp_path / "cache" / "shroom" / "evaluate").iterdir())) == 1
+    assert shroom("evaluate", "lexical", "--on", VAL, "--no-ci", "-o", tmp_path / "m.txt")[0] == 0
+    assert len(list((tmp_path / "m.txt.runs").iterdir())) == 1
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["lexicle", "--on", "VAL"], "no detector is named 'lexicle'; did you mean 'lexical'?"),
+        (["similarity", "--on", "VAL"], "similarity needs a model: write similarity=MODEL"),
+        (["similarity=", "--on", "VAL"], "names no model"),
+        (["lexical", "lexical", "--on", "VAL"], "name of two of the detectors"),
+        (["no.toml", "--on", "VAL"], "no.toml: No such file"),
+        (["lexical", "--on", "flem=VAL"], "no data set 'flem'; did you mean 'felm'?"),
+        (["lexical", "--on", "flem"], "neither a file nor a data set; did you mean 'felm'?"),
+        (["lexical", "--on", "felm:promt=VAL"], "no view 'promt' of felm; did you mean 'prompt'?"),
+        (["lexical", "--on", "queries=VAL"], "queries has no datapoints"),
+        (["lexical", "--on", "felm=no/such.jsonl"], "no/such.jsonl: expected a file"),
+        (["lexical", "--on", "no/such.jsonl"], "neither a file nor a data set"),
+        (["lexical", "--on", "felm=VAL"], "has the form of semeval2024, not of felm"),
+        (["lexical", "--on", "VAL", "--on", "VAL"], "has the same content as"),
+        (["lexical", "--on", "VAL", "--on", "FOLDER"], "has the same content as"),
+        (["lexical", "--on", "ODD"], "of no form that the kit knows; say what it is: NAME="),
+        (["lexical", "--on", "UNLABELLED"], "has no item of semeval2024 that is judged"),
+        (["lexical", "--on", "FOLDER", "--runs", "FOLDER"], "which is data; name another"),
+        (["lexical", "--on", "FOLDER", "-o", "FOLDER/out.json"], "which is data; name another"),
+        (["lexical", "--on", "VAL", "-o", "VAL"], "is an input"),
+        (["lexical", "--on", "VAL", "--html", "VAL"], "is an input"),
+        (["lexical", "--on", "-"], "neither a file nor a data set"),
+        (["lexical", "--on", "felm=-"], "is a pipe"),
+        (["lexical", "--on", "felm="], "neither a file nor a data set"),
+        (["lexical", "--on", "\x1b[31m"], r"\u001b[31m: is neither"),
+    ],
+)
+def test_mistakes(shroom, tmp_path, words, said):
+    folder = tmp_path / "folder"
+    rows = [{k: v for k, v in row.items() if k in ("hyp", "src", "tgt", "task")} for row in gold(4)]
+    places = {
+        "VAL": str(write_json(folder / "val.model-aware.json", gold(12))),
+        "FOLDER": str(folder),
+        "UNLABELLED": str(write_json(tmp_path / "unlabelled.json", rows)),
+        "ODD": str(write_json(tmp_path / "odd.json", [{"a": 1}])),
+    }
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for name, place in places.items():
+        words = [word.replace(name, place) for word in words]
+    code, out, err = shroom("evaluate", *words)
+    assert code == 1, err
+    assert out == ""
+    assert said in err
+    assert "Traceback" not in err
+    assert "\x1b" not in err
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["lexical"], ["--on", "X"], ["lexical", "--on", str(VAL), "--tune-for", "luck"]]
+)
+def test_wrong_command_lines(shroom, words):
+    assert shroom("evaluate", *words)[0] == 2
+
+
+def test_the_page_and_the_result_need_two_files(shroom, tmp_path):
+    both = tmp_path / "out"
+    code, _, _ = shroom("evaluate", "lexical", "--on", VAL, "--html", both, "-o", both)
+    assert code == 2
+
+
+def test_a_folder_that_cannot_be_made_is_told(shroom, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = shroom("evaluate", "lexical", "--on", VAL, "--runs", tmp_path / "file" / "runs")
+    assert code == 1
+    assert "lexical on semeval2024:" in err
+    assert "cannot be made: Not a directory" in err
+    assert shroom("evaluate", "lexical", "--on", VAL, "-o", tmp_path)[0] == 2
+
+
+def test_neither_a_recipe_nor_a_model_is_written_over(shroom, tmp_path, constant):
+    model = tmp_path / "model.json"
+    shutil.copy(ROOT / "shroom" / "models" / "lexical" / "model.json", model)
+    recipe = constant()
+    for detector, path in ((f"lexical={model}", model), (recipe, recipe)):
+        before = path.read_bytes()
+        code, _, err = shroom("evaluate", detector, "--on", VAL, "-o", path)
+        assert (code, "is an input" in err) == (1, True)
+        assert path.read_bytes() == before
+
+
+def test_a_named_pipe_is_told(shroom, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for words in (f"felm={pipe}", str(pipe)):
+        code, _, err = shroom("evaluate", "lexical", "--on", words)
+        assert (code, "a pipe" in err) == (1, True)
+
+
+def test_a_name_alone_is_what_was_fetched_or_lies_in_the_folder_of_data(
+    tmp_path, felm, monkeypatch, shroom
+):
+    monkeypatch.setenv("SHROOM_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ShroomError, match="was not fetched, and is not in"):
+        named("felm")
+    shutil.copytree(felm.parent, tmp_path / "data" / "felm", ignore=shutil.ignore_patterns("data"))
+    found = named("felm:prompt")
+    assert found.path == "data/felm"
+    assert found.key == "felm:prompt"
+    assert "taken from" in found.note
+
+
+def test_a_path_with_an_equals_sign_is_a_path(tmp_path, felm):
+    odd = tmp_path / "felm=really.jsonl"
+    shutil.copy(felm, odd)
+    assert named(str(odd)).path == str(odd)
+    assert named(f"felm={odd}").path == str(odd)
+
+
+# --- how it is shown -------------------------------------------------------------------------
+
+
+def test_text_keeps_to_a_hundred_columns(shroom, tmp_path, felm, constant, runs):
+    names = [
+        constant(f"a-detector-with-quite-a-long-name-{place}", value=0.1 * place)
+        for place in range(5)
+    ]
+    views = ["--on", f"felm={felm}", "--on", f"felm:prompt={felm}", "--on", str(VAL)]
+    code, out, _ = shroom("evaluate", "lexical", *names, *views, "--corrupt", "--runs", runs, *FEW)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 100
+    for name in ("lexical", "felm:prompt", "semeval2024", "floor: one label", "pairing"):
+        assert name in out
+
+
+def test_the_page_is_whole(shroom, tmp_path, felm, runs, constant):
+    page = tmp_path / "page.html"
+    given = ("lexical", constant(cut="<script>"), "--on", f"felm={felm}", "--on", VAL)
+    for more in ((), ("--no-ci",), ("--corrupt",)):
+        code, _, err = shroom("evaluate", *given, "--html", page, "--runs", runs, *FEW, *more)
+        assert code == 0, err
+        outline = assert_good(page.read_text())
+        assert "How it was made" in outline.text
+        assert "25 units" in outline.text
+
+
+def test_from_python(runs):
+    scored = subjects([str(VAL)])
+    tuned = split(subjects([str(AWARE)]), scored, "accuracy")
+    found = evaluate(
+        contenders(["lexical"]), scored, Store(runs), split=tuned, how=Intervals(0), corrupt=True
+    )
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+    assert found.rows[0].cells[0].intervals == dict.fromkeys(NAMES)

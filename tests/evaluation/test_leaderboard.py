@@ -1,0 +1,523 @@
+"""`shroom leaderboard`: ranks, groups, and folders as they come."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import zipfile
+from itertools import combinations
+
+import numpy as np
+import pytest
+from conftest import DATA, gold, write_json
+from made_up import AGNOSTIC, AWARE, answers, contest
+
+from shroom.core.problems import InvalidInput, ShroomError
+from shroom.evaluation.comparison import compare
+from shroom.evaluation.leaderboard import leaderboard
+from shroom.evaluation.submission_folder import submissions_in
+from shroom.metrics.intervals import Intervals
+from shroom.metrics.rank_intervals import rank_intervals
+from shroom.scoring.annotator_agreement import agreement
+from shroom.scoring.scores import score
+
+FEW = ("--resamples", "200", "--trials", "2000")
+NOISES = {"good": 0.2, "fair": 0.6, "poor": 1.0, "worst": 0.95}
+KEYS = {"system", "track", "rank", "rank_ci", "accuracy", "accuracy_ci", "rho", "rho_ci", "group"}
+
+
+@pytest.fixture
+def places(tmp_path):
+    return contest(tmp_path, NOISES)
+
+
+def ranked(shroom, *args, code=0):
+    found, out, err = shroom("leaderboard", *args, *FEW, "--format", "json")
+    assert found == code, err
+    assert "NaN" not in out
+    assert "Infinity" not in out
+    return json.loads(out)
+
+
+def systems_of(found):
+    return [row for row in found["rows"] if row["kind"] == "system"]
+
+
+def spoil(path, key="p(Hallucination)", value="0.5"):
+    rows = json.loads(path.read_text())
+    rows[2][key] = value
+    write_json(path, rows)
+
+
+def test_json_has_what_is_promised(places, shroom):
+    found = ranked(shroom, *places)
+    assert all(set(row) >= KEYS for row in found["rows"])
+    rows = systems_of(found)
+    assert [row["rank"] for row in rows] == [1, 2, 3, 4]
+    assert [row["system"] for row in rows][:2] == ["good", "fair"]
+    assert found["invalid"] == []
+    assert "gold:" in found["signature"]
+    for row in rows:
+        own = score(places[0] / row["system"], places[1]).results[0]
+        assert (row["accuracy"], row["rho"]) == (own.accuracy, own.rho)
+        for name in ("accuracy", "rho", "rank"):
+            low, high = row[f"{name}_ci"]
+            assert low <= row[name] <= high
+
+
+def test_one_item_has_no_intervals(tmp_path, shroom):
+    found = ranked(shroom, *contest(tmp_path, {"a": 0.1, "b": 0.2}, n=1))
+    rows = systems_of(found)
+    assert [row["rank"] for row in rows] == [1, 1]
+    for row in rows:
+        assert (row["rank_ci"], row["accuracy_ci"], row["rho_ci"]) == (None, None, None)
+
+
+def test_a_systems_interval_is_that_of_shroom_score(places):
+    for method in ("percentile", "bca"):
+        how = Intervals(300, seed=4, confidence=0.9, method=method)
+        for row in leaderboard(*places, intervals=how).rows[:4]:
+            own = score(places[0] / row.system, places[1], intervals=how).results[0]
+            assert (row.accuracy_ci, row.rho_ci) == (own.accuracy_ci, own.rho_ci)
+
+
+def test_rank_intervals_are_of_joint_resamples(places):
+    from shroom.evaluation.systems import contests
+    from shroom.scoring.check import check
+    from shroom.scoring.scores import METRICS
+
+    how = Intervals(300)
+    found = {row.system: row.rank_ci for row in leaderboard(*places, intervals=how).rows[:4]}
+    (joint,) = contests({name: check(places[0] / name, places[1]) for name in NOISES})
+    drawn = joint.resampled(METRICS, how)
+    expected = rank_intervals(drawn["accuracy"].T, drawn["rho"].T)
+    assert found == {name: tuple(ci) for name, ci in zip(NOISES, expected.tolist())}
+
+
+@pytest.mark.parametrize("by", ["accuracy", "rho"])
+def test_groups_are_those_of_the_corrected_tests(places, by):
+    board = leaderboard(*places, metric=by, intervals=Intervals(0), trials=2000)
+    rows = [row for row in board.rows if row.kind == "system"]
+    found = compare(
+        [places[0] / row.system for row in rows], places[1], trials=2000, intervals=Intervals(0)
+    )
+    told_apart = {
+        (each.a, each.b) for each in found.comparisons if each.metric == by and each.is_real
+    }
+    opener, expected = rows[0], [1]
+    for row in rows[1:]:
+        real = (opener.system, row.system) in told_apart
+        opener = row if real else opener
+        expected.append(expected[-1] + real)
+    assert [row.group for row in rows] == expected
+    assert expected[-1] > 1
+
+
+@pytest.mark.parametrize("by", ["accuracy", "rho"])
+def test_ties_are_broken_by_the_other_score(tmp_path, by):
+    truth = gold(30)
+    base = answers(truth, 0.6)
+    for row in base:  # p ranks alike in all of these
+        row["p(Hallucination)"] = round(0.2 + 0.6 * row["p(Hallucination)"], 4)
+    worse_rho = [{**row, "p(Hallucination)": 1 - row["p(Hallucination)"]} for row in base]
+    wrong = [dict(row) for row in base]
+    wrong[0]["label"] = (
+        "Hallucination" if truth[0]["label"] == "Not Hallucination" else "Not Hallucination"
+    )
+    for name, rows in (("b", base), ("a", worse_rho), ("c", base), ("d", wrong)):
+        write_json(tmp_path / "systems" / f"{name}.{AWARE}", rows)
+    write_json(tmp_path / "gold" / AWARE, truth)
+    board = leaderboard(tmp_path / "systems", tmp_path / "gold", metric=by, intervals=Intervals(50))
+    found = [(row.system, row.rank) for row in board.rows if row.kind == "system"]
+    assert (
+        found
+        == {
+            "accuracy": [("b", 1), ("c", 1), ("a", 3), ("d", 4)],
+            "rho": [("b", 1), ("c", 1), ("d", 3), ("a", 4)],
+        }[by]
+    )
+
+
+def test_identical_systems_share_rank_interval_and_group(places, shroom):
+    for name in ("z", "copy"):
+        shutil.copytree(places[0] / "fair", places[0] / name)
+    rows = {row["system"]: row for row in systems_of(ranked(shroom, *places))}
+    same = [{**rows[name], "system": ""} for name in ("fair", "z", "copy")]
+    assert same[0] == same[1] == same[2]
+    assert same[0]["rank"] == 2
+    assert rows["poor"]["rank"] in (5, 6)
+
+
+def test_one_system_alone(tmp_path, shroom):
+    places = contest(tmp_path, {"only": 0.5})
+    (row,) = systems_of(ranked(shroom, *places))
+    assert (row["rank"], row["rank_ci"], row["group"]) == (1, [1, 1], 1)
+
+
+def test_constant_p_ranks_last_by_rho(places, shroom):
+    rows = json.loads((places[0] / "good" / AWARE).read_text())
+    flat = [{**row, "p(Hallucination)": 0.5} for row in rows]
+    write_json(places[0] / "flat" / AWARE, flat)
+    found = systems_of(ranked(shroom, *places, "--metric", "rho"))
+    assert found[-1]["system"] == "flat"
+    assert found[-1]["rho"] is found[-1]["rho_ci"] is None
+    assert found[-1]["rank"] == 5
+    by_accuracy = {row["system"]: row["rank"] for row in systems_of(ranked(shroom, *places))}
+    assert by_accuracy["good"] < by_accuracy["flat"]  # as accurate, and rho breaks the tie
+    for form in ("text", "markdown", "csv"):
+        code, out, _ = shroom("leaderboard", *places, *FEW, "--format", form)
+        assert code == 0
+        assert "nan" not in out.lower()
+        assert ("rho is undefined" in out) == (form != "csv")
+
+
+def test_floors_and_ceilings_are_rows_without_rank(places, shroom):
+    extra = [row for row in ranked(shroom, *places)["rows"] if row["kind"] != "system"]
+    by = {row["system"]: row for row in extra}
+    assert {(row["rank"], row["rank_ci"], row["group"]) for row in extra} == {(None, None, None)}
+    assert by["gold label as p"]["kind"] == by["one annotator"]["kind"] == "ceiling"
+    assert by["majority label"]["kind"] == by["constant p"]["kind"] == "floor"
+    human = agreement(places[1], Intervals(200)).results[0].whole.human_ceiling
+    person = by["one annotator"]
+    assert (person["accuracy"], person["rho"]) == (human.accuracy.value, human.rho.value)
+    assert tuple(person["accuracy_ci"]) == pytest.approx(human.accuracy.ci)
+    assert tuple(person["rho_ci"]) == pytest.approx(human.rho.ci)
+
+
+def test_gold_without_votes_has_no_human_ceiling(places, shroom):
+    rows = json.loads((places[1] / AWARE).read_text())
+    for row in rows:
+        del row["labels"]
+    write_json(places[1] / AWARE, rows)
+    assert "one annotator" not in [row["system"] for row in ranked(shroom, *places)["rows"]]
+
+
+def test_no_ci(places, shroom):
+    found = ranked(shroom, *places, "--no-ci")
+    rows = found["rows"]
+    assert {row[f"{name}_ci"] for row in rows for name in ("rank", "accuracy", "rho")} == {None}
+    assert "intervals" not in found
+    assert [row["rank"] for row in systems_of(found)] == [1, 2, 3, 4]
+    for form in ("text", "markdown", "csv"):
+        assert shroom("leaderboard", *places, "--no-ci", "--format", form)[0] == 0
+
+
+# The folder
+
+
+def test_invalid_submissions_are_listed_with_their_problems(places, shroom):
+    spoil(places[0] / "fair" / AWARE)
+    (places[0] / "empty").mkdir()
+    (places[0] / "broken.zip").write_bytes(b"PK\x03\x04 no zip")
+    (places[0] / "gone.json").symlink_to("nowhere.json")
+    write_json(places[0] / f"short.{AWARE}", answers(gold(60), 0.4)[:-1])
+    found = ranked(shroom, *places)
+    reasons = {entry["system"]: " ".join(entry["problems"]) for entry in found["invalid"]}
+    codes = {
+        "fair": "p-number",
+        "empty": "no-file",
+        "broken": "zip-broken",
+        "gone": "file-unreadable",
+        "short": "count",
+    }
+    assert set(reasons) == set(codes)
+    for system, code in codes.items():
+        assert f"[{code}]" in reasons[system]
+    assert [row["rank"] for row in systems_of(found)] == [1, 2, 3]
+    for form in ("text", "markdown"):
+        code, out, _ = shroom("leaderboard", *places, *FEW, "--format", form)
+        assert code == 0
+        assert all(system in out for system in codes)
+
+
+def test_all_invalid_is_told_and_writes_nothing(places, tmp_path, shroom):
+    for name in NOISES:
+        spoil(places[0] / name / AWARE)
+    found = ranked(shroom, *places, code=1)
+    assert found["rows"] == []
+    assert {entry["system"] for entry in found["invalid"]} == set(NOISES)
+    target = tmp_path / "board.txt"
+    target.write_text("before")
+    code, out, err = shroom("leaderboard", *places, "-o", target, "--html", tmp_path / "x.html")
+    assert code == 1
+    assert "not ranked: good" in out
+    assert "Ranked by" not in out
+    assert "nothing can be ranked" in err
+    assert target.read_text() == "before"
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_what_is_no_submission(places, shroom):
+    (places[0] / ".hidden").mkdir()
+    write_json(places[0] / ".cache.json", [])
+    write_json(places[0] / "__MACOSX" / f"._{AWARE}", [])
+    (places[0] / "notes.txt").write_text("read me")
+    os.mkfifo(places[0] / "pipe.json")
+    line = ("leaderboard", *places, *FEW, "--format", "json")
+    code, out, err = shroom(*line, "--all-warnings")
+    assert code == 0
+    found = json.loads(out)
+    assert found["invalid"] == []
+    assert len(systems_of(found)) == 4
+    assert "notes.txt: is no submission" in err
+    assert "pipe.json: is no submission" in err
+
+
+def test_files_zips_folders_and_links_of_any_kind(tmp_path, shroom):
+    folder, truth = contest(tmp_path / "c", {"folder": 0.3}, files=(AGNOSTIC, AWARE))
+    rows = json.loads((folder / "folder" / AWARE).read_text())
+    write_json(folder / f"files.{AWARE}", rows)
+    write_json(folder / f"files.{AGNOSTIC}", rows)
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / f"lines.{AWARE}l").write_text(lines)
+    with zipfile.ZipFile(folder / "Packed.ZIP", "w") as archive:
+        archive.writestr(f"deep/er/{AWARE}", json.dumps(rows))
+    (folder / "linked").symlink_to(folder / "folder")
+    found = ranked(shroom, folder, truth)
+    assert found["invalid"] == []
+    by_track = {
+        track: {row["system"] for row in systems_of(found) if row["track"] == track}
+        for track in ("model-agnostic", "model-aware")
+    }
+    assert by_track["model-agnostic"] == {"folder", "files", "linked"}
+    assert len(by_track["model-aware"]) == 5
+    assert {"lines", "files"} < by_track["model-aware"]
+
+
+@pytest.mark.parametrize("other", [f"good.{AWARE}", "good.val.model-aware.v2.json", "good.zip"])
+def test_two_files_for_one_track_are_no_choice(places, shroom, other):
+    rows = json.loads((places[0] / "fair" / AWARE).read_text())
+    if other.endswith(".zip"):
+        with zipfile.ZipFile(places[0] / other, "w") as archive:
+            archive.writestr(AWARE, json.dumps(rows))
+    else:
+        write_json(places[0] / other, rows)
+    (entry,) = ranked(shroom, *places)["invalid"]
+    assert entry["system"] == "good"
+    assert "[file-twice]" in entry["problems"][0]
+
+
+def test_two_files_whose_names_tell_different_tracks(tmp_path, shroom):
+    truth = gold(12)
+    write_json(tmp_path / "gold.json", truth)
+    for name in ("a.json", f"a.{AWARE}", f"b.{AWARE}"):
+        write_json(tmp_path / "s" / name, answers(truth, 0.5))
+    code, out, err = shroom("leaderboard", tmp_path / "s", tmp_path / "gold.json", *FEW)
+    assert (code, out) == (1, "")
+    assert "of the same system and track" in err
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "link"])
+def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
+    folder, truth = places
+    inside = folder / ("gold" if kind == "folder" else "gold.json")
+    if kind == "folder":
+        shutil.copytree(truth, inside)
+    elif kind == "file":
+        shutil.copy(truth / AWARE, inside)
+    else:
+        inside.symlink_to(truth / AWARE)
+    code, out, err = shroom("leaderboard", folder, inside, *FEW, "--format", "json")
+    assert code == 0
+    assert {row["system"] for row in systems_of(json.loads(out))} == set(NOISES)
+    assert f"{inside}: is no submission" in err
+
+
+def test_refusals(places, tmp_path, shroom):
+    folder, truth = places
+    (tmp_path / "empty").mkdir()
+    for args, said in (
+        ((tmp_path / "empty", truth), "has no submission"),
+        ((truth, truth), "is the gold as well"),
+        ((folder, "-"), "cannot come from a pipe"),
+    ):
+        code, out, err = shroom("leaderboard", *args)
+        assert (code, out) == (1, "")
+        assert said in err
+    assert shroom("leaderboard", folder / "good" / AWARE, truth)[0] == 2
+    assert shroom("leaderboard", folder, tmp_path / "nowhere")[0] == 2
+    assert shroom("leaderboard", folder, truth, "--metric", "brier")[0] == 2
+    for call in (
+        lambda: leaderboard(folder, truth, metric="brier"),
+        lambda: submissions_in(folder / "good" / AWARE),
+    ):
+        with pytest.raises(ShroomError):
+            call()
+
+
+def test_wrong_gold_is_told_once_and_not_of_each_system(places, shroom):
+    text = (places[1] / AWARE).read_text()
+    (places[1] / AWARE).write_text(
+        text.replace('"p(Hallucination)": 0.2', '"p(Hallucination)": NaN')
+    )
+    code, out, err = shroom("leaderboard", *places)
+    assert (code, out) == (1, "")
+    assert str(places[1] / AWARE) in err
+    assert "good" not in err
+    with pytest.raises(InvalidInput):
+        leaderboard(*places)
+
+
+# Tracks and splits
+
+
+def test_each_track_is_ranked_by_itself(tmp_path, shroom):
+    folder, truth = contest(tmp_path, NOISES, files=(AGNOSTIC, AWARE))
+    (folder / "good" / AWARE).unlink()
+    (folder / "fair" / AGNOSTIC).unlink()  # the first in the folder
+    rows = systems_of(ranked(shroom, folder, truth))
+    assert [row["track"] for row in rows] == ["model-agnostic"] * 3 + ["model-aware"] * 3
+    by = {
+        track: [row["system"] for row in rows if row["track"] == track]
+        for track in ("model-agnostic", "model-aware")
+    }
+    assert by["model-agnostic"][0] == "good"
+    assert by["model-aware"][0] == "fair"
+    assert len(by["model-aware"]) == 3
+
+
+@pytest.fixture
+def both_splits(tmp_path):
+    folder, truth = contest(tmp_path, {"a": 0.2, "b": 0.6, "c": 0.4})
+    rows = gold(20, first_id=100)
+    write_json(truth / "test.model-aware.json", rows)
+    for name in "ab":
+        write_json(folder / name / "test.model-aware.json", answers(rows, 0.5, ord(name)))
+    return folder, truth
+
+
+def test_splits_are_not_ranked_together(both_splits, shroom):
+    code, out, err = shroom("leaderboard", *both_splits)
+    assert (code, out) == (1, "")
+    assert "val and test" in err.replace("test and val", "val and test")
+    assert "--split" in err
+    found = ranked(shroom, *both_splits, "--split", "val")
+    assert found["split"] == "val"
+    assert len(systems_of(found)) == 3
+
+
+def test_a_system_without_the_split_is_listed(both_splits, shroom):
+    found = ranked(shroom, *both_splits, "--split", "test")
+    assert [row["system"] for row in systems_of(found)] in (["a", "b"], ["b", "a"])
+    (entry,) = found["invalid"]
+    assert entry["system"] == "c"
+    assert "nothing of the split test" in entry["problems"][0]
+
+
+def test_trial_and_train_can_be_ranked(tmp_path, shroom):
+    folder, truth = contest(tmp_path, {"a": 0.2, "b": 0.6}, files=("trial.model-aware.json",))
+    found = ranked(shroom, folder, truth, "--split", "trial")
+    assert found["split"] == "trial"
+    assert [row["rank"] for row in systems_of(found)] == [1, 2]
+
+
+def test_order_and_ids_may_be_mixed(tmp_path, shroom):
+    truth = gold(30, first_id=1)
+    write_json(tmp_path / "gold.json", truth)
+    rows = answers(truth, 0.5)
+    write_json(tmp_path / "s" / "there.json", rows)
+    write_json(tmp_path / "s" / "back.json", rows[::-1])
+    one, other = systems_of(ranked(shroom, tmp_path / "s", tmp_path / "gold.json"))
+    assert {**one, "system": ""} == {**other, "system": ""}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_items(tmp_path, shroom, n):
+    truth = gold(n)
+    write_json(tmp_path / "gold.json", truth)
+    for seed, name in enumerate("ab"):
+        write_json(tmp_path / "s" / f"{name}.json", answers(truth, seed, seed))
+    for extra in ((), ("--interval", "bca"), ("--metric", "rho")):
+        found = ranked(shroom, tmp_path / "s", tmp_path / "gold.json", *extra)
+        assert len(systems_of(found)) == 2
+
+
+# How it is shown
+
+
+def test_csv_has_all_rows_in_full(places, shroom):
+    found = ranked(shroom, *places)["rows"]
+    _, out, _ = shroom("leaderboard", *places, *FEW, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == len(found)
+    for row, meant in zip(rows, found):
+        assert row["system"] == meant["system"]
+        assert row["accuracy"] == repr(meant["accuracy"])
+        assert row["rho"] == ("" if meant["rho"] is None else repr(meant["rho"]))
+        ci = meant["rank_ci"] or ["", ""]
+        assert [row["rank_ci_low"], row["rank_ci_high"]] == [str(end) for end in ci]
+
+
+def test_markdown_is_a_table_of_all(places, shroom):
+    _, out, _ = shroom("leaderboard", *places, *FEW, "--format", "markdown")
+    lines = [line for line in out.splitlines() if line.startswith("|")]
+    assert len(lines) == 2 + 4 + 4
+    assert {line.replace("\\|", "").count("|") for line in lines} == {9}
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "markdown"])
+def test_odd_names(places, shroom, form):
+    odd = ["=cmd()", "a|b", "<script>", "x\x1b[31m\n", "[a](javascript:1)", "*_`", "é中", "-"]
+    for name in odd:
+        shutil.copytree(places[0] / "good", places[0] / name)
+    code, out, _ = shroom("leaderboard", *places, *FEW, "--format", form)
+    assert code == 0
+    if form == "json":
+        assert {row["system"] for row in json.loads(out)["rows"]} >= set(odd)
+    elif form == "csv":
+        names = {row["system"] for row in csv.DictReader(io.StringIO(out))}
+        assert "'=cmd()" in names
+        assert not any(name[:1] in "=+-@" for name in names)
+    else:
+        assert "\x1b" not in out
+    if form == "markdown":
+        assert "<script>" not in out
+        assert "[a](" not in out
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "markdown"])
+def test_two_runs_print_the_same_bytes(places, shroom, form):
+    line = ("leaderboard", *places, *FEW, "--format", form)
+    assert shroom(*line) == shroom(*line)
+    assert shroom(*line)[1] != shroom(*line, "--seed", "3")[1]
+
+
+def test_outputs_never_touch_inputs(places, tmp_path, shroom):
+    folder, truth = places
+    target = tmp_path / "board.json"
+    assert shroom("leaderboard", *places, *FEW, "--format", "json", "-o", target)[:2] == (0, "")
+    assert json.loads(target.read_text())["rows"]
+    for read in (folder / "good" / AWARE, truth / AWARE):
+        before = read.read_bytes()
+        for option in ("-o", "--html"):
+            code, _, err = shroom("leaderboard", *places, *FEW, option, read)
+            assert code == 1
+            assert "is an input" in err
+        assert read.read_bytes() == before
+    page = tmp_path / "page.html"
+    page.write_text("of an earlier run")
+    code, _, err = shroom("leaderboard", *places, "-o", tmp_path, "--html", page)
+    assert (code, "is a folder; name a file" in err) == (1, True)
+    assert page.read_text() == "of an earlier run"
+    same = tmp_path / "same.html"
+    assert shroom("leaderboard", *places, "-o", same, "--html", same)[0] == 2
+    assert shroom("leaderboard", *places, "--html", "-")[0] == 2
+    assert not same.exists()
+
+
+@pytest.mark.real
+def test_all_real_systems(shroom):
+    found = ranked(shroom, DATA / "submissions", DATA / "semeval2024")
+    assert [entry["system"] for entry in found["invalid"]] == ["defective"]
+    for track, (first, last) in {
+        "model-agnostic": (0.8136272545090181, 0.6653306613226453),
+        "model-aware": (0.7864271457085829, 0.720558882235529),
+    }.items():
+        rows = [row for row in systems_of(found) if row["track"] == track]
+        assert len(rows) == 14
+        assert (rows[0]["accuracy"], rows[-1]["accuracy"]) == (first, last)
+        order = [(-row["accuracy"], -row["rho"]) for row in rows]
+        assert order == sorted(order)
+        assert all(a["group"] <= b["group"] for a, b in combinations(rows, 2))
+        assert np.all([row["rank_ci"][0] <= row["rank"] <= row["rank_ci"][1] for row in rows])

@@ -1,0 +1,411 @@
+"""Batches that are computed side by side: as one after the other, whatever happens."""
+
+import ctypes
+import gc
+import json
+import threading
+import time
+import weakref
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_models import nli_model
+
+from shroom.core.problems import ShroomError
+from shroom.detectors.nli import NLI
+from shroom.inference import machine, sequence_classifier
+from shroom.inference.batching import Again
+from shroom.inference.journal import Journal
+from shroom.inference.ordered_pool import Ahead
+from shroom.inference.result_cache import Cache
+from shroom.inference.run import RUN, Run, over
+
+TEXTS = st.lists(st.text(max_size=12), max_size=30)
+
+
+def value(text):
+    return [len(text), sum(map(ord, text)) % 97]
+
+
+def work(batch):
+    """Be quicker with later batches, so that they overtake the first ones."""
+    time.sleep(max(len(text) for (text,) in batch) / 5000)
+    return np.array([value(text) for (text,) in batch], float)
+
+
+def run_over(texts, work, run=RUN, workers=3, **more):
+    items = [(text,) for text in texts]
+    lengths = [len(text) for text in texts]
+    more = {"scope": "a model", **more}
+    return over(items, work, lengths=lengths, run=run, workers=workers, **more)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, st.integers(1, 40), st.integers(2, 5))
+def test_the_values_are_those_of_one_worker(texts, batch_tokens, workers):
+    run = Run(batch_tokens=batch_tokens)
+    one = run_over(texts, work, run, workers=1)
+    np.testing.assert_array_equal(run_over(texts, work, run, workers=workers), one)
+
+
+def test_journal_and_reports_are_those_of_one_worker(tmp_path):
+    texts = [f"{n:0{1 + n}}" for n in range(40)]
+    written = {}
+    for workers in (1, 4):
+        told = []
+        journal = Journal(tmp_path / str(workers))
+        run = Run(20, report=lambda *at, told=told: told.append(at), journal=journal)
+        run_over(texts, work, run, workers=workers)
+        written[workers] = journal.path.read_bytes(), told
+    assert written[1] == written[4]
+
+
+def test_as_many_batches_run_at_a_time_as_there_are_workers():
+    """Each waits for two others: with fewer at a time, none would come to its end."""
+    together = threading.Barrier(3, timeout=20)
+
+    def waiting(batch):
+        together.wait()
+        return work(batch)
+
+    run_over([f"{n}" for n in range(9)], waiting, Run(batch_tokens=1), workers=3)
+
+
+def test_with_one_worker_everything_is_done_by_the_caller():
+    seen = set()
+
+    def told(batch):
+        seen.add(threading.current_thread())
+        return work(batch)
+
+    run_over(["a", "bb", "ccc"], told, Run(batch_tokens=1), workers=1)
+    assert seen == {threading.current_thread()}
+
+
+def test_nothing_is_computed_far_ahead(tmp_path):
+    begun, kept = [], []
+
+    def told(batch):
+        begun.append(batch)
+        return work(batch)
+
+    def report(done, _):
+        kept.append(done)
+        assert len(begun) <= done + 4
+
+    run_over([f"{n:03}" for n in range(30)], told, Run(batch_tokens=1, report=report), workers=3)
+    assert kept == list(range(1, 31))
+
+
+# --- what goes wrong
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("no"), ShroomError("no")])
+def test_what_a_batch_raises_comes_after_the_batches_before_it(error, tmp_path):
+    journal = Journal(tmp_path / "journal")
+
+    def failing(batch):
+        if batch == [("aaa",)]:
+            raise error
+        time.sleep(0.02)
+        return work(batch)
+
+    texts = ["a" * n for n in range(1, 9)]
+    with pytest.raises(type(error) if isinstance(error, Exception) else error):
+        run_over(texts, failing, Run(batch_tokens=1, journal=journal), workers=4)
+    assert len(journal.path.read_text().splitlines()) == 5
+    again = Run(batch_tokens=1, journal=Journal(journal.path, resume=True))
+    seen = []
+    found = run_over(texts, lambda batch: seen.extend(batch) or work(batch), again)
+    assert sorted(seen) == [("a",), ("aa",), ("aaa",)]
+    np.testing.assert_array_equal(found, [value(text) for text in texts])
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("most", [1, 2, 3, 7])
+def test_a_batch_that_does_not_fit_is_made_smaller_for_good(most, workers):
+    sizes = []
+
+    def small(batch):
+        if len(batch) > most:
+            raise RuntimeError("CUDA out of memory")
+        sizes.append(len(batch))
+        return work(batch)
+
+    texts = [f"{n:03}" for n in range(40)]
+    found = run_over(texts, small, Run(batch_tokens=60), workers=workers)
+    np.testing.assert_array_equal(found, [value(text) for text in texts])
+    assert max(sizes) <= most < 2 * max(sizes) + 1
+
+
+def test_where_only_one_item_fits_at_a_time_there_is_one_at_a_time():
+    here = threading.Lock()
+
+    def alone(batch):
+        if not here.acquire(blocking=False):
+            raise MemoryError
+        try:
+            return work(batch)
+        finally:
+            here.release()
+
+    texts = ["a" * n for n in range(20)]
+    found = run_over(texts, alone, Run(batch_tokens=1), workers=4)
+    np.testing.assert_array_equal(found, [value(text) for text in texts])
+
+
+def test_what_a_failed_batch_held_is_free_when_it_is_tried_again():
+    class Activations:
+        pass
+
+    held, alive = [], []
+
+    def failing(batch):
+        if len(batch) > 2:
+            activations = Activations()
+            held.append(weakref.ref(activations))
+            raise MemoryError
+        alive.extend(one() is not None for one in held)
+        return work(batch)
+
+    gc.disable()
+    try:
+        run_over([f"{n:03}" for n in range(16)], failing, Run(batch_tokens=24), workers=2)
+    finally:
+        gc.enable()
+    assert held
+    assert not any(alive)
+
+
+@pytest.mark.parametrize(("length", "most"), [(1, 4), (2048, 4), (2900, 1), (9000, 1)])
+def test_very_long_items_are_not_computed_side_by_side(length, most):
+    """Their attention takes memory with the square of their length."""
+    lock, state = threading.Lock(), {"now": 0, "most": 0}
+
+    def counted(batch):
+        with lock:
+            state["now"] += 1
+            state["most"] = max(state["most"], state["now"])
+        late = time.monotonic() + 5
+        while state["most"] < most and time.monotonic() < late:
+            time.sleep(0.002)
+        time.sleep(0.01)
+        with lock:
+            state["now"] -= 1
+        return np.zeros(len(batch))
+
+    items = [(f"{n}",) for n in range(8)]
+    run = Run(batch_tokens=1)
+    over(items, counted, lengths=[length] * 8, scope="", run=run, workers=4)
+    assert state["most"] == most
+
+
+def test_one_item_that_does_not_fit_alone_gives_a_sentence():
+    def never(batch):
+        raise MemoryError
+
+    with pytest.raises(ShroomError, match="one datapoint alone does not fit"):
+        run_over(["a", "bb"], never, workers=3)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("bad", range(1, 9))
+def test_a_change_comes_between_two_batches(bad, workers, tmp_path):
+    """Before it the first model has computed everything, and from there on the second."""
+    state = {"factor": 1, "running": 0}
+
+    def changing(batch):
+        state["running"] += 1
+        try:
+            ((text,),) = batch
+            factor = state["factor"]
+            if len(text) == bad and factor == 1:
+                raise Again(change)
+            return work(batch) * factor
+        finally:
+            state["running"] -= 1
+
+    def change():
+        assert state["running"] == 0
+        assert state["factor"] == 1
+        state["factor"] = 10
+
+    texts = ["a" * n for n in range(1, 9)]
+    run = Run(1, journal=Journal(tmp_path / "j"), cache=Cache(tmp_path / "cache.sqlite"))
+    told = {"scope": lambda: f"{state['factor']}", "address": lambda: f"{state['factor']}"}
+    found = run_over(texts, changing, run, workers, **told)
+    factors = np.array([10 if len(text) <= bad else 1 for text in texts])
+    np.testing.assert_array_equal(found, factors[:, None] * [value(text) for text in texts])
+    # What either model has computed is known as that model's.
+    for factor in (1, 10):
+        for run in (
+            Run(journal=Journal(tmp_path / "j", resume=True)),
+            Run(cache=Cache(tmp_path / "cache.sqlite")),
+        ):
+            asked = []
+
+            def others(batch, asked=asked):
+                asked.extend(batch)
+                return work(batch)
+
+            told = {"scope": f"{factor}", "address": lambda factor=factor: f"{factor}"}
+            run_over(texts, others, run, 1, **told)
+            assert len(asked) == (factors != factor).sum()
+
+
+def test_a_call_that_was_forgotten_is_over():
+    ended = []
+    with Ahead(2) as ahead:
+        for n in range(2):
+            ahead.ask(n, lambda n=n: (time.sleep(0.05), ended.append(n)))
+        ahead.forget()
+        assert sorted(ended) == [0, 1]
+        assert ahead.waiting == 0
+
+
+# --- threads and memory
+
+
+@pytest.fixture
+def two_threads():
+    """Give torch two threads, and as many as it had in the end."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def threads_of_a_new_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_threads_of_torch_are_as_they_were(two_threads):
+    seen = []
+
+    def told(batch):
+        seen.append(torch.get_num_threads())
+        return work(batch)
+
+    run_over([f"{n}" for n in range(6)], told, Run(batch_tokens=1), workers=2)
+    assert set(seen) == {1}
+    assert torch.get_num_threads() == 2
+    assert threads_of_a_new_thread() == 2
+
+
+def test_runs_that_overlap_leave_the_threads_as_they_were(two_threads):
+    inside, outside = threading.Event(), threading.Event()
+
+    def first():
+        with Ahead(2) as ahead:
+            ahead.ask("", lambda: None)
+            ahead.next()[1]()
+            inside.set()
+            outside.wait(20)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert inside.wait(20)
+    with Ahead(2) as ahead:
+        outside.set()
+        thread.join()
+        ahead.ask("", torch.get_num_threads)
+        assert ahead.next()[1]() == 1
+    assert threads_of_a_new_thread() == 2
+
+
+@pytest.mark.parametrize(
+    ("config", "workers"),
+    [
+        ({"model_type": "bert"}, 5),
+        ({"model_type": "big_bird"}, 1),
+        ({"rope_scaling": None}, 5),
+        ({"rope_scaling": {"rope_type": "linear", "factor": 2.0}}, 5),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, 1),
+        ({"rope_parameters": {"rope_type": "longrope"}}, 1),
+        ({"rope_parameters": {"full_attention": {"rope_type": "dynamic"}}}, 1),
+        ({"rope_parameters": {"sliding_attention": {"rope_type": "default"}}}, 5),
+    ],
+)
+def test_a_model_that_changes_itself_computes_one_batch_at_a_time(
+    config, workers, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sequence_classifier, "threads", lambda: 5)
+    model = sequence_classifier.SequenceClassifier(
+        "nli", str(nli_model(tmp_path, "bert", length=256)), None, Run(device="cpu")
+    )
+    told = {"model_type": "bert", **config}
+    monkeypatch.setattr(model, "config", SimpleNamespace(**told, to_dict=lambda: told))
+    monkeypatch.setattr(model._forward, "precision", "float32")
+    assert model._workers() == workers
+    monkeypatch.setattr(model._forward, "precision", "int8")  # it may be gone back on
+    assert model._workers() == workers
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_a_classifier_has_a_worker_for_each_core(precision, tmp_path, monkeypatch):
+    folder = str(nli_model(tmp_path, "bert", length=256))
+    pairs = [(f"a cat {'sleeps ' * n}", f"a dog {m}") for n in range(12) for m in range(3)]
+    found = []
+    for workers in (1, 3):
+        seen = set()
+        forward = sequence_classifier.Trusted.__call__
+
+        def told(self, batch, forward=forward, seen=seen):
+            seen.add(threading.current_thread())
+            time.sleep(0.01)
+            return forward(self, batch)
+
+        monkeypatch.setattr(sequence_classifier, "threads", lambda workers=workers: workers)
+        with monkeypatch.context() as patched:
+            patched.setattr(sequence_classifier.Trusted, "__call__", told)
+            run = Run(64, "cpu", precision=precision)
+            found.append(NLI(folder).probabilities(pairs, run))
+        assert len(seen) == workers
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+
+
+def test_freed_memory_is_given_back_now_and_then(monkeypatch):
+    given = []
+    monkeypatch.setattr("shroom.inference.run.give_back", lambda: given.append(True))
+    run_over([f"{n}" for n in range(200)], work, Run(batch_tokens=1), workers=2)
+    assert len(given) == 200 // 64
+
+
+@pytest.mark.parametrize("library", [OSError("static"), AttributeError("musl"), TypeError("no")])
+def test_where_the_c_library_keeps_nothing_nothing_is_asked_of_it(library, monkeypatch):
+    def missing(name):
+        raise library
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    machine.give_back()
+
+
+def test_a_stopped_run_of_a_classifier_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
+    folder = str(nli_model(tmp_path, "bert", length=256))
+    pairs = [(f"a cat {'sleeps ' * n}", f"a dog {m}") for n in range(12) for m in range(3)]
+    monkeypatch.setattr(sequence_classifier, "threads", lambda: 3)
+
+    def run(journal=None, report=lambda *_: None):
+        return Run(64, "cpu", report=report, journal=journal, precision="float32")
+
+    whole = NLI(folder).probabilities(pairs, run())
+
+    def stop(done, total):
+        if done > total / 3:
+            raise KeyboardInterrupt
+
+    journal = tmp_path / "journal"
+    with pytest.raises(KeyboardInterrupt):
+        NLI(folder).probabilities(pairs, run(Journal(journal), stop))
+    lines = journal.read_text().splitlines()
+    assert 0 < sum(len(json.loads(line)) for line in lines) < len(pairs)
+    again = NLI(folder).probabilities(pairs, run(Journal(journal, resume=True)))
+    np.testing.assert_array_equal(again, whole)

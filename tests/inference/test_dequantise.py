@@ -1,0 +1,173 @@
+"""The cross-encoder in float32: its integers brought back to floats, and multiplied as such."""
+
+from contextlib import suppress
+
+import numpy as np
+import onnx
+import pytest
+import tiny_models
+import torch
+from conftest import SAMPLE
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core.problems import ShroomError
+from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
+from shroom.detectors.cross_encoder.model_folder import GRAPH
+from shroom.inference import onnx_quantization
+from shroom.inference.journal import Journal
+from shroom.inference.onnx_dequantization import in_float32
+from shroom.inference.result_cache import Cache
+from shroom.inference.run import Run
+from shroom.inference.weight_packing import in_steps
+from shroom.scoring.datapoint_files import read
+
+POINTS = read(SAMPLE / "val.model-aware.json")[:24]
+P = np.array([point.p for point in POINTS])
+FLOAT32 = Run(precision="float32")
+
+
+def made(architecture, folder):
+    """Return a tiny model in torch, saved with integers in all of its matrices."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setattr(onnx_quantization, "_LEAST", 1)
+        encoder = tiny_models.encoder(folder / "encoder", architecture)
+        fitted = CrossEncoder(encoder=str(encoder), stages=[{"name": "shroom", "epochs": 1}])
+        fitted.fit(POINTS, P).save(folder / "model")
+    return fitted
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    made("mpnet", folder)
+    return folder / "model"
+
+
+@pytest.mark.parametrize("architecture", ["mpnet", "bert"])
+def test_p_is_that_of_the_network_with_the_stored_weights(architecture, tmp_path):
+    fitted = made(architecture, tmp_path)
+    for module in fitted._trained.model.encoder.modules():
+        if isinstance(module, torch.nn.Linear):
+            stored(
+                module.weight.data.T,
+                onnx_quantization.MATRIX_STEPS,
+                onnx_quantization.MATRIX_MOST,
+                0,
+            )
+        elif isinstance(module, torch.nn.Embedding):
+            stored(
+                module.weight.data, onnx_quantization.TABLE_STEPS, onnx_quantization.TABLE_MOST, 1
+            )
+    expected = fitted.predict(POINTS)
+    model = CrossEncoder(tmp_path / "model")
+    np.testing.assert_allclose(model.predict(POINTS, FLOAT32), expected, atol=1e-5)
+    assert np.abs(model.predict(POINTS) - expected).max() > 1e-4
+
+
+def stored(weights, *form):
+    """Change weights in torch to what their integers stand for."""
+    values, sizes = in_steps(weights.numpy(), *form)
+    weights.copy_(torch.from_numpy(values * sizes))
+
+
+def test_p_of_the_shipped_model_is_that_of_its_network(monkeypatch):
+    monkeypatch.syspath_prepend(str(SAMPLE.parents[1] / "benchmarks"))
+    import pair_models
+
+    network, model = pair_models.shipped(), CrossEncoder(reference="tgt")
+    expected = []
+    for point in POINTS[:8]:
+        (ref,) = model.premises(point)
+        (pair,), _ = model._encoding([(point.task.value, ref, point.hyp)])
+        with torch.inference_mode():
+            logits = network(torch.from_numpy(pair[:1])).logits
+        expected.append(float(torch.softmax(logits, dim=-1)[0, 1]))
+    found = model.predict(POINTS[:8], FLOAT32)
+    np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+def test_no_integer_is_multiplied():
+    before, after = MODEL.joinpath(GRAPH).read_bytes(), onnx.ModelProto()
+    after.ParseFromString(in_float32(before))
+    read_by = {name for node in after.graph.node for name in node.input} | {"p"}
+    kinds = {node.op_type for node in after.graph.node}
+    assert not kinds & {"MatMulIntegerToFloat", "QuantizeLinear", "ReduceMax", "ReduceMin"}
+    assert all(read_by.intersection(node.output) for node in after.graph.node)
+    assert after.graph.initializer == onnx.load_model_from_string(before).graph.initializer
+
+
+def test_a_graph_without_integers_stays():
+    node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = onnx.helper.make_graph([node], "product", [], [])
+    content = onnx.helper.make_model(graph).SerializeToString()
+    assert onnx.load_model_from_string(in_float32(content)).graph == graph
+
+
+@given(st.binary(max_size=60), st.integers(0, 4_000))
+def test_a_damaged_graph_is_refused_or_left_to_the_runtime(noise, place):
+    whole = MODEL.joinpath(GRAPH).read_bytes()[:4_000]
+    with suppress(ValueError):
+        in_float32(noise)
+    with suppress(ValueError):
+        in_float32(whole[:place] + noise + whole[place:])
+
+
+# --- one precision is never taken for the other
+
+
+def test_a_cache_keeps_them_apart(tiny, tmp_path):
+    model, cache = CrossEncoder(tiny), Cache(tmp_path / "pairs.sqlite")
+    expected = model.predict(POINTS, FLOAT32)
+    model.predict(POINTS, Run(cache=cache))
+    found = model.predict(POINTS, Run(cache=cache, precision="float32"))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_journal_keeps_them_apart(tiny, tmp_path):
+    model, path = CrossEncoder(tiny), tmp_path / "p.json.partial"
+    expected = model.predict(POINTS, FLOAT32)
+    model.predict(POINTS, Run(journal=Journal(path)))
+    journal = Journal(path, resume=True)
+    found = model.predict(POINTS, Run(journal=journal, precision="float32"))
+    np.testing.assert_array_equal(found, expected)
+
+
+# --- what can be asked for
+
+
+@pytest.mark.parametrize(
+    ("precision", "used"),
+    [(None, "int8"), ("auto", "int8"), ("int8", "int8"), ("float32", "float32")],
+)
+def test_a_run_keeps_which_precision_was_used(precision, used, tiny):
+    run = Run(precision=precision)
+    CrossEncoder(tiny).predict(POINTS[:2], run)
+    assert run.precisions == {used}
+
+
+@pytest.mark.parametrize("precision", ["auto", "int8"])
+def test_names_of_the_integers(precision, tiny):
+    model = CrossEncoder(tiny)
+    expected = model.predict(POINTS)
+    np.testing.assert_array_equal(model.predict(POINTS, Run(precision=precision)), expected)
+
+
+def test_auto_says_what_it_is(tiny):
+    notes = []
+    CrossEncoder(tiny).predict(POINTS[:2], Run(precision="auto", note=notes.append))
+    assert "the cross-encoder's precision auto is int8, the integers of its file" in notes
+
+
+def test_a_precision_that_it_does_not_have(tiny):
+    with pytest.raises(ShroomError, match=r"expected float32, or auto or int8 .* got bfloat16"):
+        CrossEncoder(tiny).predict(POINTS, Run(precision="bfloat16"))
+
+
+def test_a_damaged_graph_in_float32(tiny, tmp_path):
+    for path in tiny.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / GRAPH).write_bytes(b"damaged")
+    with pytest.raises(ShroomError, match="cannot be loaded: not an ONNX model"):
+        CrossEncoder(tmp_path).predict(POINTS, FLOAT32)

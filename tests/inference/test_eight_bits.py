@@ -1,0 +1,299 @@
+"""Rows in 8 bits: which columns are shared out, where zero lies, and what the graph makes of it."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from shroom.core.problems import ShroomError
+from shroom.inference import forward
+from shroom.inference.activation_quantization import LOW, MIDDLE, Layout, layout_of, plain
+from shroom.inference.forward import greatest, layouts_of
+from shroom.inference.onnx_quantization import MATRIX_MOST, MATRIX_STEPS, quantised, sources
+from shroom.inference.weight_packing import in_steps
+
+CHANCE = np.random.default_rng(5)
+
+
+def rounded(rows, layout):
+    """What a row's integers stand for, by the definition: each number rounded once."""
+    below, above = layout.steps
+    parts = rows / layout.copies
+    steps = np.maximum(parts.max(axis=1) / above, -parts.min(axis=1) / below)
+    steps = np.maximum(steps, 1e-9 / above)[:, None]
+    return np.floor(rows / steps + 0.5) * steps
+
+
+def integers_of(rows, layout):
+    """The integers of a row, zero taken off, the repeated columns last."""
+    below, above = layout.steps
+    parts = rows / layout.copies
+    most = np.maximum(parts.max(axis=1), -parts.min(axis=1) * (above / below))[:, None]
+    scaled = parts * (above / np.maximum(most, 1e-9))
+    long = np.concatenate((scaled, scaled[:, layout.added]), axis=1)
+    return np.floor(long + layout.offsets.astype(float) + 0.5)
+
+
+def laid_out(k, zero, copies):
+    found = plain(k, zero)
+    for column, count in copies.items():
+        found.copies[column] = count
+    return found
+
+
+LAYOUTS = {
+    "plain": plain(64),
+    "low": plain(64, LOW),
+    "shared": laid_out(64, MIDDLE, {3: 5, 40: 2}),
+    "low and shared": laid_out(64, LOW, {0: 2, 63: 12}),
+}
+
+
+def graph_of(matrix, opset=17):
+    helper = onnx.helper
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "product",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, matrix.shape[0]])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, matrix.shape[1]])],
+        [onnx.numpy_helper.from_array(matrix, "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def product(rows, matrix, layout, opset=17, *, small=False):
+    """What the runtime makes of rows and a matrix in integers."""
+    made, integers = quantised(graph_of(matrix, opset), {"x": layout}, small=small)
+    session = forward.session(made.SerializeToString(), "told", integers)
+    return session.run(None, {"x": rows})[0]
+
+
+def some_rows(n=40, k=64):
+    rows = CHANCE.normal(size=(n, k)).astype(np.float32)
+    rows[:, 3] *= 30
+    rows[7] *= 1000
+    rows[8] *= 0.001
+    rows[9] = 0
+    rows[10] = -np.abs(rows[10])
+    rows[11] = np.abs(rows[11])
+    return rows
+
+
+@given(
+    arrays(np.float64, 6, elements=st.floats(-1000, 1000)),
+    st.integers(1, 40),
+    st.sampled_from([MIDDLE, LOW]),
+)
+def test_the_parts_of_a_column_sum_to_the_whole_rounded_once(row, count, zero):
+    row[1] = 30.0  # else the row may be all zeros
+    layout = laid_out(6, zero, {2: count})
+    below, above = layout.steps
+    found = integers_of(row[None], layout)[0]
+    parts = row / layout.copies
+    step = max(parts.max() / above, -parts.min() / below)
+    whole = row[2] / step
+    total = found[[2, *range(6, 5 + count)]].sum()
+    assert abs(total - whole) <= 0.5 + 1e-4 * count  # the offsets are float32
+    assert np.abs(found).max() <= above
+    assert found.min() >= -below
+
+
+def test_offsets_are_spread_evenly_about_zero():
+    layout = laid_out(5, MIDDLE, {1: 3, 4: 2})
+    assert layout.added.tolist() == [1, 1, 4]
+    expected = [0, -1 / 3, 0, 0, -1 / 4, 0, 1 / 3, 1 / 4]
+    np.testing.assert_allclose(layout.offsets, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("small", [False, True], ids=["fine", "small"])
+@pytest.mark.parametrize("opset", [13, 17, 18])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_the_graph_multiplies_as_numpy_does_with_the_same_integers(layout, opset, small):
+    rows = some_rows()
+    matrix = CHANCE.normal(size=(64, 96)).astype(np.float32)
+    found = product(rows, matrix, layout, opset, small=small)
+    values, sizes = in_steps(matrix, MATRIX_STEPS if small else None, MATRIX_MOST, axis=0)
+    expected = rounded(rows.astype(np.float64), layout) @ (values * sizes.astype(np.float64))
+    step = np.abs(rows / layout.copies).max(axis=1, keepdims=True) / layout.steps[0]
+    # A number halfway between two integers may go to either.
+    np.testing.assert_allclose(found / (step + 1e-9), expected / (step + 1e-9), atol=3)
+    close = np.abs(found - expected) <= 2e-4 * np.abs(expected).max(axis=1, keepdims=True) + 1e-9
+    assert close.mean() > 0.95
+
+
+@pytest.mark.parametrize(("small", "most"), [(False, 0.03), (True, 0.06)], ids=["fine", "small"])
+def test_a_row_of_any_size_is_off_by_little(small, most):
+    rows = CHANCE.normal(size=(6, 128)).astype(np.float32)
+    rows *= np.array([[1], [100], [0.01], [1], [1e6], [1e-6]], np.float32)
+    rows[3, 7] = 50  # an outlying number takes the steps of its own row only
+    matrix = CHANCE.normal(size=(128, 96)).astype(np.float32)
+    exact = rows.astype(np.float64) @ matrix
+    found = product(rows, matrix, plain(128), small=small)
+    errors = np.linalg.norm(found - exact, axis=1) / np.linalg.norm(exact, axis=1)
+    assert (errors < most).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_rows_do_not_depend_on_their_neighbours(layout):
+    rows, matrix = some_rows(), CHANCE.normal(size=(64, 64)).astype(np.float32)
+    whole = product(rows, matrix, layout)
+    for part in (slice(0, 1), slice(5, 9), slice(30, 40)):
+        np.testing.assert_allclose(whole[part], product(rows[part], matrix, layout), rtol=1e-6)
+
+
+def test_even_columns_are_left_alone():
+    found = layout_of(CHANCE.normal(size=(200, 96)).astype(np.float32))
+    assert found.zero == MIDDLE
+    assert len(found.added) == 0
+
+
+@pytest.mark.parametrize("size", [-25, 25])
+def test_an_outlying_column_is_shared_out_and_no_column_is_coarse(size):
+    rows = CHANCE.normal(size=(200, 192)).astype(np.float32)
+    rows[:, 17] = size + rows[:, 17]
+    found = layout_of(rows)
+    assert found.zero == MIDDLE
+    assert set(found.added) == {17}
+    exact = rows.astype(np.float64)
+    errors = {
+        name: np.square(rounded(exact, layout) - exact).mean(axis=0)
+        for name, layout in (("plain", plain(192)), ("shared", found))
+    }
+    others = np.arange(192) != 17
+    assert (errors["shared"] < errors["plain"] / 9)[others].all()
+    assert errors["shared"][17] < 2 * errors["shared"][others].mean()  # its parts make up for it
+
+
+def test_no_more_columns_are_added_than_pay():
+    rows = CHANCE.normal(size=(100, 4800)).astype(np.float32)
+    rows[:, :60] *= 50
+    added = layout_of(rows).added
+    assert len(added) <= 32
+    rows = CHANCE.normal(size=(100, 72)).astype(np.float32)
+    rows[:, 5] *= 50
+    assert len(layout_of(rows).added) == 72 // 24
+
+
+def test_rows_that_hardly_go_below_zero_have_more_steps_above():
+    x = CHANCE.normal(size=(100, 48)).astype(np.float32) * 3
+    gelu = 0.5 * x * (1 + np.tanh(0.79788 * (x + 0.044715 * x**3)))
+    found = layout_of(gelu)
+    assert found.zero == LOW
+    exact = gelu.astype(np.float64)
+    once = np.square(rounded(exact, plain(48)) - exact).mean()
+    assert np.square(rounded(exact, found) - exact).mean() < once / 2.5
+    assert layout_of(-gelu).zero == MIDDLE
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((4, 48)),
+        np.full((3, 48), 7.0),
+        np.full((3, 48), np.nan),
+        np.full((3, 48), np.inf),
+        np.arange(48.0)[None] * 1e36,
+        np.eye(48),
+    ],
+    ids=["zeros", "equal", "nan", "infinite", "great", "single"],
+)
+def test_odd_rows_have_a_layout(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = layout_of(rows.astype(np.float32))
+    assert found.zero in (MIDDLE, LOW)
+    assert (found.copies >= 1).all()
+
+
+def classifier(columns=96):
+    """A graph from token ids to logits, with an outlying column in what its products read."""
+    helper, proto = onnx.helper, onnx.TensorProto
+    table = CHANCE.normal(size=(50, columns)).astype(np.float32)
+    table[:, 11] *= 40
+    matrices = {"table": table}
+    for name, width in (("a", columns), ("b", 2)):  # no integers lose anything of these
+        matrices[name] = CHANCE.integers(-63, 64, (columns, width)).astype(np.float32)
+        matrices[name][0] = 63
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["states"]),
+        helper.make_node("MatMul", ["states", "a"], ["mixed"]),
+        helper.make_node("ReduceMax", ["mixed"], ["widest"], axes=[1], keepdims=0),
+        helper.make_node("MatMul", ["widest", "b"], ["logits"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "classifier",
+        [helper.make_tensor_value_info("input_ids", proto.INT64, ["batch", "tokens"])],
+        [
+            helper.make_tensor_value_info("logits", proto.FLOAT, ["batch", 2]),
+            helper.make_tensor_value_info("states", proto.FLOAT, ["batch", "tokens", columns]),
+        ],
+        [onnx.numpy_helper.from_array(value, name) for name, value in matrices.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_a_layout_is_found_for_what_every_product_reads(monkeypatch):
+    monkeypatch.setattr(forward, "greatest", lambda: 63)
+    model = classifier()
+    assert sources(model.graph, small=False) == {"states": 96, "widest": 96}
+    assert sources(model.graph) == {"states": 96}  # the other matrix is hardly worth it
+    sample = [{"input_ids": CHANCE.integers(0, 50, (1, n))} for n in (5, 9, 30)]
+    found = layouts_of(model, "told", sample, small=False)
+    assert set(found["states"].added) == {11}
+    again = layouts_of(model, "told", sample, small=False)
+    assert all(np.array_equal(found[name].copies, again[name].copies) for name in found)
+    batch = {"input_ids": CHANCE.integers(0, 50, (20, 12))}
+    graph = model.SerializeToString()
+    exact = forward.of_onnx(graph, "told")(batch)
+    small, integers = quantised(model, small=False)
+    plainly = forward.of_onnx(small.SerializeToString(), "told", integers)(batch)
+    shared = forward.in_integers(graph, "told", sample)(batch)
+    assert np.abs(shared - exact).mean() < np.abs(plainly - exact).mean() / 1.5
+
+
+def test_a_graph_that_wants_more_than_the_tokenizer_gives_is_told():
+    with pytest.raises(ShroomError, match="wants input_ids, and the tokenizer gives ids; export"):
+        layouts_of(classifier(), "told", [{"ids": np.zeros((1, 1), np.int64)}])
+
+
+def test_of_graphs_without_products_nothing_is_run():
+    model = graph_of(CHANCE.normal(size=(4, 4)).astype(np.float32))
+    del model.graph.node[:]
+    assert layouts_of(model, "told", [{}]) == {}
+
+
+def test_a_graph_that_cannot_take_the_texts_is_told():
+    model = classifier()
+    (put,) = model.graph.input
+    put.type.tensor_type.shape.dim[0].dim_value = 4
+    with pytest.raises(ShroomError, match="told: the runtime cannot run it: "):
+        layouts_of(model, "told", [{"input_ids": np.zeros((1, 5), np.int64)}])
+
+
+def test_a_layout_is_a_value():
+    assert Layout(MIDDLE, np.ones(3, np.int64)).steps == (127, 127)
+    assert plain(3, LOW).steps == (20, 235)
+
+
+def test_the_greatest_integer_is_one_that_is_summed_exactly():
+    most = greatest()
+    assert most in (63, 127)
+    ones = np.ones((64, 64), np.float32)
+    small, integers = quantised(graph_of(ones), small=False, most=most)
+    run = forward.session(small.SerializeToString(), "told", integers).run
+    np.testing.assert_allclose(run(None, {"x": ones})[0], 64, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("summed", "most"), [(64.0, 127), (33.2, 63)])
+def test_larger_integers_are_used_where_the_runtime_sums_them(monkeypatch, summed, most):
+    made = SimpleNamespace(run=lambda *_: [np.full((64, 64), summed, np.float32)])
+    monkeypatch.setattr(forward, "session", lambda *_: made)
+    assert greatest.__wrapped__() == most

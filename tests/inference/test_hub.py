@@ -1,0 +1,256 @@
+"""Models from folders and the hub, and the sentence where one cannot be had."""
+
+import json
+import logging
+import re
+import shutil
+import sys
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+from tiny_models import (
+    ENCODER_ARCHITECTURES,
+    NLI_ARCHITECTURES,
+    causal_model,
+    encoder,
+    nli_model,
+)
+
+from shroom.core.extras import install_hint
+from shroom.core.problems import ShroomError
+from shroom.inference import hub
+from shroom.inference.model_limits import check_sizes
+
+
+@pytest.fixture(scope="module", params=NLI_ARCHITECTURES)
+def nli(request, tmp_path_factory):
+    return nli_model(tmp_path_factory.mktemp("nli"), request.param)
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory):
+    return nli_model(tmp_path_factory.mktemp("roberta"))
+
+
+def without(folder, tmp_path, *patterns):
+    """Return a copy of a folder that lacks some of its files."""
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    for pattern in patterns:
+        for path in copy.glob(pattern):
+            path.unlink()
+    return str(copy)
+
+
+def test_a_folder_with_everything(nli):
+    import torch
+
+    model = hub.model("nli", str(nli), device="cpu")
+    assert not model.training
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert hub.config(str(nli)).id2label == model.config.id2label
+    assert hub.tokenizer(str(nli))("a cat")["input_ids"]
+
+
+@pytest.mark.parametrize("architecture", ENCODER_ARCHITECTURES)
+def test_encoders(architecture, tmp_path):
+    model = hub.model("encoder", str(encoder(tmp_path, architecture)), device="cpu")
+    ids = hub.tokenizer(str(tmp_path))("a cat", return_tensors="pt")
+    assert model(**ids).last_hidden_state.shape[-1] == 32
+    assert not any("decoder" in name for name, _ in model.named_parameters())
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_language_models(chat, tmp_path):
+    name = str(causal_model(tmp_path, chat=chat))
+    assert hub.model("causal", name, device="cpu").config.model_type == "llama"
+    assert (hub.tokenizer(name).chat_template is not None) == chat
+
+
+def test_half_precision_on_disk_is_read_as_float32(tmp_path, roberta):
+    import torch
+
+    model = hub.model("nli", str(roberta), device="cpu").half()
+    model.save_pretrained(tmp_path)
+    assert hub.model("nli", str(tmp_path), device="cpu").dtype == torch.float32
+
+
+def test_a_folder_without_a_tokenizer(nli, tmp_path):
+    folder = without(nli, tmp_path, "tokenizer*")
+    with pytest.raises(ShroomError, match="copy: has no tokenizer that transformers can load"):
+        hub.tokenizer(folder)
+
+
+def test_a_folder_without_weights(nli, tmp_path):
+    folder = without(nli, tmp_path, "*.safetensors")
+    with pytest.raises(
+        ShroomError, match=r"has no model that transformers can load .*\.safetensors"
+    ):
+        hub.model("nli", folder)
+
+
+def test_a_folder_without_a_configuration(roberta, tmp_path):
+    folder = without(roberta, tmp_path, "config.json")
+    with pytest.raises(ShroomError, match="has no model that transformers can load"):
+        hub.model("nli", folder)
+    with pytest.raises(ShroomError, match=r"has no config\.json that transformers can load"):
+        hub.config(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", b"[]"),
+        ("config.json", b"{"),
+        ("config.json", b'{"model_type": "no-such-type"}'),
+        ("config.json", b'{"model_type": "roberta", "hidden_size": "wide"}'),
+        ("model.safetensors", b""),
+        ("model.safetensors", b"\xff" * 100),
+    ],
+)
+def test_a_broken_file_gives_one_sentence(roberta, tmp_path, name, content):
+    folder = without(roberta, tmp_path)
+    (tmp_path / "copy" / name).write_bytes(content)
+    with pytest.raises(ShroomError, match="copy: has no model that transformers can load") as told:
+        hub.model("nli", folder)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff"])
+def test_a_broken_tokenizer_gives_one_sentence(roberta, tmp_path, content):
+    folder = without(roberta, tmp_path)
+    (tmp_path / "copy" / "tokenizer.json").write_bytes(content)
+    with pytest.raises(ShroomError, match="has no tokenizer that transformers can load"):
+        hub.tokenizer(folder)
+
+
+def test_weights_that_lack_the_head_are_refused_and_never_random(tmp_path):
+    folder = str(encoder(tmp_path))
+    with pytest.raises(ShroomError, match=r"its weights lack classifier\.\w+ and 1 more"):
+        hub.model("nli", folder)
+    with pytest.raises(ShroomError, match="not trained as a language model"):
+        hub.model("causal", folder)
+
+
+def test_an_encoder_needs_no_pooler(roberta):
+    assert hub.model("encoder", str(roberta), device="cpu").config.model_type == "roberta"
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at all", "~/nowhere", "a/b/c", "", "a b"])
+def test_no_such_folder(name):
+    for load in (hub.tokenizer, hub.config, lambda name: hub.model("nli", name)):
+        with pytest.raises(ShroomError, match="there is no such folder"):
+            load(name)
+
+
+@pytest.mark.parametrize("revision", [None, "v1", "0" * 40])
+def test_a_hub_that_cannot_be_reached_gives_one_sentence_with_the_local_ways(revision):
+    for load in (hub.tokenizer, hub.config, lambda *name: hub.model("nli", *name)):
+        with pytest.raises(ShroomError) as told:
+            load("nobody/no-such-model", revision)
+        message = str(told.value)
+        assert message.startswith("nobody/no-such-model: is no folder here, and cannot be had")
+        assert "hf download nobody/no-such-model --local-dir FOLDER" in message
+        assert "shroom predict cross-encoder" in message
+        assert "\n" not in message
+
+
+def test_the_tries_that_fail_are_not_told_one_by_one(capfd, roberta):
+    hub.config(roberta)
+    client = logging.getLogger("huggingface_hub.utils._http")
+    client.warning("thrown while requesting HEAD https://huggingface.co/nope/nope")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("terminal", "spared", "shown"),
+    [(True, False, True), (True, True, False), (False, False, False)],
+)
+def test_downloads_are_shown_to_who_watches(monkeypatch, roberta, terminal, spared, shown):
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars
+
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: terminal, write=len))
+    monkeypatch.delenv("HF_HUB_DISABLE_PROGRESS_BARS", raising=False)
+    if spared:
+        monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    hub.config(str(roberta))
+    assert are_progress_bars_disabled() != shown
+    disable_progress_bars()
+
+
+def test_files_of_a_model(roberta):
+    assert hub.file(str(roberta), "config.json") == roberta / "config.json"
+    assert hub.file(str(roberta), "modules.json") is None
+    # Of a name it is not known, where the hub is out of reach: who asks has to say what follows.
+    assert hub.file("nobody/no-such-model", "modules.json") is None
+
+
+def test_a_device_that_is_not_there(roberta):
+    with pytest.raises(ShroomError, match="--device nonsense: cannot be used here"):
+        hub.model("nli", str(roberta), device="nonsense")
+
+
+@pytest.mark.parametrize("missing", ["torch", "transformers"])
+def test_without_the_libraries_the_extra_is_named(missing, monkeypatch):
+    monkeypatch.setitem(sys.modules, missing, None)
+    needing = {"torch": [], "transformers": [hub.tokenizer, hub.config]}[missing]
+    for load in (*needing, lambda name: hub.model("nli", name)):
+        with pytest.raises(ShroomError, match=re.escape(install_hint("models"))):
+            load("a/model")
+    if missing == "torch":
+        with pytest.raises(ShroomError, match=re.escape(install_hint("models"))):
+            hub.best_device()
+
+
+def test_code_that_comes_with_a_model_is_never_run(roberta, tmp_path):
+    folder = without(roberta, tmp_path)
+    (tmp_path / "copy" / "config.json").write_text(
+        '{"model_type": "mine", "auto_map": {"AutoConfig": "mine.Config",'
+        '"AutoModelForSequenceClassification": "mine.Model"}}'
+    )
+    (tmp_path / "copy" / "mine.py").write_text("raise SystemExit('this was run')")
+    with pytest.raises(ShroomError, match="has no model that transformers can load"):
+        hub.model("nli", folder)
+
+
+@pytest.mark.parametrize(
+    ("load", "key", "value", "most"),
+    [
+        (hub.config, "num_hidden_layers", 10**8, 1000),
+        (hub.config, "num_labels", 10**9, 200_000),
+        (partial(hub.model, "nli"), "hidden_size", 10**9, 200_000),
+        (hub.tokenizer, "vocab_size", 10**12, 20_000_000),
+    ],
+)
+def test_sizes_that_no_model_has_are_refused_at_once(load, key, value, most, roberta, tmp_path):
+    folder = without(roberta, tmp_path)
+    path = tmp_path / "copy" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(ShroomError) as caught:
+        load(folder)
+    said = f'config.json: "{key}": expected at most {most}, got {value}; no model has so many'
+    assert str(caught.value).startswith(f"{folder}: {said}")
+
+
+def test_sizes_of_a_part_of_a_model_are_checked_too():
+    with pytest.raises(ShroomError, match='"n_layer": expected at most 1000, got 5000'):
+        check_sizes({"text_config": {"n_layer": 5000}}, "a model")
+
+
+def test_the_identity_of_a_folder_changes_with_its_files(roberta, tmp_path):
+    folder = without(roberta, tmp_path)
+    before = hub.identity(folder)
+    assert before == hub.identity(folder)
+    assert before.startswith("copy@")
+    (tmp_path / "copy" / "1_Pooling").mkdir()
+    assert hub.identity(folder) == before
+    (tmp_path / "copy" / "1_Pooling" / "config.json").write_text("{}")
+    assert hub.identity(folder) != before
+
+
+def test_the_identity_of_a_name_is_its_revision_or_the_commit_that_was_loaded():
+    assert hub.identity("an/encoder") == "an/encoder@main"
+    assert hub.identity("an/encoder", "v1") == "an/encoder@v1"
+    loaded = SimpleNamespace(_commit_hash="c0ffee")
+    assert hub.identity("an/encoder", "v1", loaded) == "an/encoder@c0ffee"

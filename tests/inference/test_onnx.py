@@ -1,0 +1,280 @@
+"""NLI models as ONNX files: the same numbers without torch, and what is said of wrong files."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from conftest import SAMPLE
+from tiny_models import NLI_ARCHITECTURES, TEXT, nli_model
+
+from shroom.core.problems import ShroomError
+from shroom.detectors.nli import NLI
+from shroom.inference import hub
+from shroom.inference.onnx_export import classifier_graph
+from shroom.inference.result_cache import Cache
+from shroom.inference.run import Run
+
+PAIRS = [(premise, hyp) for premise in TEXT for hyp in TEXT]
+
+
+def as_graph(folder, to):
+    """Save a model's graph with its configuration and tokenizer, and without its weights."""
+    model, tokenizer = hub.model("nli", folder, device="cpu"), hub.tokenizer(folder)
+    batch = dict(tokenizer(["a b", "c"], ["d", "e"], padding=True, return_tensors="np"))
+    to.mkdir(parents=True, exist_ok=True)
+    (to / "model.onnx").write_bytes(classifier_graph(model, batch))
+    model.config.save_pretrained(to)
+    tokenizer.save_pretrained(to)
+    return to
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    return str(nli_model(tmp_path_factory.mktemp("weights"), "bert", length=256))
+
+
+@pytest.fixture(scope="module")
+def graph(weights, tmp_path_factory):
+    return as_graph(weights, tmp_path_factory.mktemp("graph"))
+
+
+@pytest.fixture
+def copy(graph, tmp_path):
+    return shutil.copytree(graph, tmp_path / "copy")
+
+
+def probabilities(model, **how):
+    return NLI(str(model)).probabilities(PAIRS, Run(**how))
+
+
+@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+def test_a_graph_says_what_its_model_says(architecture, tmp_path):
+    weights = nli_model(tmp_path / "weights", architecture, length=256)
+    graph = as_graph(str(weights), tmp_path / "graph")
+    np.testing.assert_allclose(probabilities(graph), probabilities(weights), atol=1e-4)
+    small = probabilities(graph, batch_tokens=1)
+    np.testing.assert_allclose(small, probabilities(graph), atol=1e-4)
+
+
+def test_where_a_graph_may_be(weights, copy):
+    expected = probabilities(copy)
+    np.testing.assert_array_equal(probabilities(copy / "model.onnx"), expected)
+    (copy / "onnx").mkdir()
+    (copy / "model.onnx").rename(copy / "onnx" / "model.onnx")
+    np.testing.assert_array_equal(probabilities(copy), expected)
+    np.testing.assert_array_equal(probabilities(copy / "onnx" / "model.onnx"), expected)
+    for file in Path(weights).glob("*.safetensors"):
+        shutil.copy(file, copy)
+    assert hub.onnx_file(str(copy)) is None  # weights come before a graph
+    assert hub.onnx_file(str(copy / "onnx" / "model.onnx"))
+
+
+def test_torch_is_not_needed(graph):
+    program = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from shroom.detectors.nli import NLI\n"
+        f"print(NLI({str(graph)!r}).probabilities([('A cat.', 'A dog.')]).sum().round(6))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("1.0\n", 0), done.stderr
+
+
+def test_a_graph_in_integers(graph):
+    notes = []
+    exact, found = probabilities(graph), probabilities(graph, precision="int8", note=notes.append)
+    (note,) = notes
+    assert "off float32 on a sample of 25" in note
+    assert abs(found - exact).max() < 0.1
+
+
+def test_ids_of_32_bits(copy):
+    model = onnx.load(copy / "model.onnx")
+    for put in model.graph.input:
+        put.type.tensor_type.elem_type = onnx.TensorProto.INT32
+        cast = onnx.helper.make_node(
+            "Cast", [put.name], [f"{put.name}64"], to=onnx.TensorProto.INT64
+        )
+        for node in model.graph.node:
+            node.input[:] = [f"{name}64" if name == put.name else name for name in node.input]
+        model.graph.node.insert(0, cast)
+    expected = probabilities(copy)
+    onnx.save(model, copy / "model.onnx")
+    np.testing.assert_allclose(probabilities(copy), expected, atol=1e-6)
+
+
+def test_the_cache_tells_graphs_apart(copy, tmp_path):
+    cache, notes = Cache(tmp_path / "cache"), []
+    probabilities(copy, cache=cache)
+    probabilities(copy, cache=cache, note=notes.append)
+    assert notes == ["25 of 25 results are those of earlier runs, from the cache"]
+    model = onnx.load(copy / "model.onnx")
+    model.doc_string = "another"
+    onnx.save(model, copy / "model.onnx")
+    probabilities(copy, cache=cache, note=notes.append)
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "vocab.txt", "weights.pb"])
+def test_the_cache_tells_what_lies_beside_a_graph(name, copy, tmp_path):
+    with (copy / name).open("a") as stream:
+        stream.write("\n")
+    cache, notes = Cache(tmp_path / "cache"), []
+    probabilities(copy, cache=cache)
+    with (copy / name).open("a") as stream:
+        stream.write("\n")
+    probabilities(copy, cache=cache, note=notes.append)
+    assert notes == []
+
+
+def test_external_data(copy):
+    expected = [probabilities(copy, precision=precision) for precision in ("auto", "int8")]
+    model = onnx.load(copy / "model.onnx")
+    (copy / "model.onnx").unlink()
+    onnx.save(
+        model, copy / "model.onnx", save_as_external_data=True, location="w", size_threshold=0
+    )
+    assert (copy / "w").stat().st_size > (copy / "model.onnx").stat().st_size
+    found = [probabilities(copy, precision=precision) for precision in ("auto", "int8")]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_integers_of_a_graph_of_later_operators(copy):
+    expected = probabilities(copy, precision="int8")
+    model = onnx.version_converter.convert_version(onnx.load(copy / "model.onnx"), 18)
+    onnx.save(model, copy / "model.onnx")
+    notes = []
+    found = probabilities(copy, precision="int8", note=notes.append)
+    assert "off float32" in notes[0]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_integers_of_a_graph_whose_weights_are_inputs_too(copy):
+    expected = probabilities(copy, precision="int8")
+
+    def as_inputs(graph):
+        for tensor in graph.initializer:
+            value = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            graph.input.append(value)
+
+    changed(copy, as_inputs)
+    np.testing.assert_allclose(probabilities(copy, precision="int8"), expected, atol=1e-6)
+
+
+def test_other_files_are_no_weights(copy):
+    (copy / "training_args.bin").write_bytes(b"no weights")
+    assert hub.onnx_file(str(copy)) == copy / "model.onnx"
+
+
+def test_a_batch_that_does_not_fit_is_made_smaller(graph, monkeypatch):
+    import onnxruntime
+
+    expected, sizes = probabilities(graph, batch_tokens=10_000), []
+    fail = onnxruntime.capi.onnxruntime_pybind11_state.Fail
+    really = onnxruntime.InferenceSession.run
+
+    def run(self, names, given):
+        sizes.append(len(given["input_ids"]))
+        if sizes[-1] > 5:
+            raise fail(
+                "Non-zero status code: BFCArena::AllocateRawInternal Failed to allocate memory"
+            )
+        return really(self, names, given)
+
+    monkeypatch.setattr(onnxruntime.InferenceSession, "run", run)
+    found = probabilities(graph, batch_tokens=10_000)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    assert max(sizes[-3:]) <= 5 < sizes[0]
+
+
+# --- what is wrong
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ShroomError, match=r"none\.onnx: there is no such file"):
+        NLI(str(tmp_path / "none.onnx")).probabilities(PAIRS)
+
+
+def test_without_a_configuration(copy):
+    (copy / "config.json").unlink()
+    with pytest.raises(ShroomError, match=r"has no config\.json beside it or in the folder above"):
+        probabilities(copy)
+
+
+@pytest.mark.parametrize("content", [b"", b"no graph", b"\x08\x08\x12"])
+def test_a_file_that_is_no_graph(content, copy):
+    (copy / "model.onnx").write_bytes(content)
+    with pytest.raises(ShroomError, match=r"model\.onnx: the runtime refuses it"):
+        probabilities(copy)
+
+
+def changed(copy, change):
+    model = onnx.load(copy / "model.onnx")
+    change(model.graph)
+    onnx.save(model, copy / "model.onnx")
+    return copy
+
+
+def wants_more(graph):
+    more = onnx.helper.make_tensor_value_info("pixels", onnx.TensorProto.INT64, ["batch"])
+    graph.input.append(more)
+
+
+def gives_a_vector(graph):
+    graph.node.append(
+        onnx.helper.make_node("ReduceMax", ["logits"], ["most"], axes=[1], keepdims=0)
+    )
+    graph.output[0].CopyFrom(
+        onnx.helper.make_tensor_value_info("most", onnx.TensorProto.FLOAT, ["batch"])
+    )
+
+
+def gives_four(graph):
+    graph.node.append(onnx.helper.make_node("Concat", ["logits", "logits"], ["both"], axis=1))
+    graph.output[0].CopyFrom(
+        onnx.helper.make_tensor_value_info("both", onnx.TensorProto.FLOAT, ["batch", 6])
+    )
+
+
+def takes_one_pair(graph):
+    for put in graph.input:
+        put.type.tensor_type.shape.dim[0].dim_value = 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (wants_more, "wants pixels, and the tokenizer gives input_ids, "),
+        (gives_a_vector, r"gives most of shape \[25\], and a classifier gives"),
+        (gives_four, "gives 6 numbers for a pair, and its config.json names 3 classes"),
+        (takes_one_pair, "the runtime cannot run it: "),
+    ],
+)
+def test_a_graph_of_something_else(change, said, copy):
+    with pytest.raises(ShroomError, match=said):
+        probabilities(changed(copy, change), batch_tokens=10_000)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"device": "cuda"}, "an ONNX graph runs on the CPU, and --device says cuda"),
+        ({"precision": "bfloat16"}, "has its own precision; --precision can be auto or int8"),
+    ],
+)
+def test_what_a_graph_cannot(how, said, graph):
+    with pytest.raises(ShroomError, match=said):
+        probabilities(graph, **how)
+
+
+def test_on_the_command_line(graph, shroom, tmp_path):
+    out = tmp_path / "p.json"
+    data = SAMPLE / "val.model-aware.json"
+    args = ("predict", "nli", data, "--model", graph / "model.onnx", "-o", out)
+    assert shroom(*args, "--precision", "int8")[0] == 0
+    code, _, err = shroom(*args, "--precision", "int4")
+    assert code == 2
+    assert "'int4' is not one of 'auto', 'float32', 'bfloat16', 'float16', 'int8'" in err

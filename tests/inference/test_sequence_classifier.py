@@ -1,0 +1,83 @@
+"""Which models change themselves by the length of what they read."""
+
+from types import SimpleNamespace
+
+import pytest
+from transformers import LlamaConfig, ModernBertConfig
+
+from shroom.inference.sequence_classifier import _changes
+
+LONG = {"short_factor": [1.0], "long_factor": [2.0], "original_max_position_embeddings": 64}
+
+
+def config(**told):
+    told = {"model_type": "llama", **told}
+    return SimpleNamespace(**told, to_dict=lambda: told)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"rope_scaling": None},
+        {"rope_scaling": {}},
+        {"rope_scaling": "dynamic"},
+        {"rope_scaling": ["dynamic"]},
+        {"rope_scaling": 2.0},
+        {"rope_scaling": {"factor": 2.0}},
+        {"rope_scaling": {"type": None, "rope_type": ["x"]}},
+        {"rope_scaling": {"type": "linear", "factor": 2.0}},
+        {"rope_parameters": {"rope_type": "yarn"}, "rope_scaling": None},
+        {"rope_parameters": {"sliding_attention": None, "full_attention": {"rope_type": "llama3"}}},
+        {"task": {"type": "dynamic"}},
+        {"text_config": None, "encoder": {"model_type": "bert"}},
+    ],
+    ids=str,
+)
+def test_most_do_not(told):
+    assert not _changes(config(**told))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"model_type": "big_bird"},
+        {"rope_scaling": {"type": "dynamic", "factor": 2.0}},
+        {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}},
+        {"rope_scaling": {"type": "longrope", "rope_type": "default", **LONG}},
+        {"rope_scaling": {"type": "linear"}, "rope_parameters": {"rope_type": "dynamic"}},
+        {"rope_parameters": {"rope_type": "longrope", **LONG}, "rope_scaling": None},
+        {"rope_parameters": {"sliding_attention": {}, "full_attention": {"type": "dynamic"}}},
+        {"text_config": {"rope_scaling": {"type": "dynamic"}}},
+        {"encoder": {"text_config": {"rope_parameters": {"main": {"rope_type": "longrope"}}}}},
+        {"encoder": {"model_type": "bigbird_pegasus"}},
+    ],
+    ids=str,
+)
+def test_some_do(told):
+    assert _changes(config(**told))
+
+
+@pytest.mark.parametrize(
+    ("scaling", "changes"),
+    [
+        (None, False),
+        ({"type": "linear", "factor": 2.0}, False),
+        ({"type": "dynamic", "factor": 2.0}, True),
+        ({"rope_type": "longrope", "factor": 2.0, **LONG}, True),
+    ],
+    ids=str,
+)
+def test_a_config_of_transformers(scaling, changes):
+    # The factors' number is half of what a head has.
+    made = LlamaConfig(hidden_size=4, num_attention_heads=2, rope_scaling=scaling)
+    assert _changes(made) == changes
+
+
+@pytest.mark.parametrize("kind", ["default", "dynamic"])
+def test_a_config_of_transformers_with_layer_types(kind):
+    told = {"rope_type": kind, "rope_theta": 10000.0, "factor": 2.0}
+    made = ModernBertConfig(
+        rope_parameters={"full_attention": told, "sliding_attention": dict(told)}
+    )
+    assert _changes(made) == (kind == "dynamic")

@@ -1,0 +1,390 @@
+"""Long premises: how they are split, what the windows hold, and what follows from them."""
+
+import numpy as np
+import pytest
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, encoder, nli_model, tokenizer
+
+from shroom.core.datapoint import pair
+from shroom.core.problems import ShroomError
+from shroom.detectors.base import detector
+from shroom.detectors.cross_encoder.detector import CrossEncoder
+from shroom.detectors.nli import NLI, p_from
+from shroom.detectors.selfcheck import SelfCheck
+from shroom.detectors.similarity import Similarity
+from shroom.detectors.windowed_pairs import Windowed, Windows, best_rows, parts_of
+from shroom.inference.journal import Journal
+from shroom.inference.run import Run
+from shroom.inference.text_windows import beginning, sentence_spans, spans, windows
+from shroom.inference.tokenization import PairReader, counts, plain
+
+FACT = "The doctor moved to Lisbon in 1987."
+FILLER = "The weather of that day was mild and a little wet. "
+
+
+def words(texts):
+    return {text: len(text.split()) for text in texts}
+
+
+def characters(texts):
+    return {text: len(text) for text in texts}
+
+
+def contrary(texts):
+    """A tokenizer that makes more of texts together than of each."""
+    return {text: len(text.split()) + len(text) // 20 for text in texts}
+
+
+BPE = tokenizer("roberta")
+
+
+def tokens(texts):
+    given = {text: plain(text) for text in texts}
+    known = counts(BPE, given.values())
+    return {text: known[read] for text, read in given.items()}
+
+
+COUNTS = [words, characters, contrary, tokens]
+PROSE = st.lists(
+    st.sampled_from(
+        [
+            *("It", "rains", ".", "! ", "? ", " ", "\n", "\n\n", "雨だ", "。", "」", '."', "…"),
+            *("Dr. ", "3.14", "a" * 40, "\t", "\u2028", "؟ ", "\r\n", "  ", "é\ud800", "\x00", "।"),
+        ]
+    ),
+    max_size=60,
+).map("".join)
+TEXTS = st.one_of(PROSE, st.text(max_size=120))
+
+
+# --- sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [""]),
+        ("It rains", ["It rains"]),
+        ("It rains. It pours! Does it?  Yes.", ["It rains.", " It pours!", " Does it?", "  Yes."]),
+        ('He said "no." Then he left.', ['He said "no."', " Then he left."]),
+        ("It costs 3.14 in v1.2.", ["It costs 3.14 in v1.2."]),
+        ("Title\n\nText\r\nMore", ["Title", "\n\nText", "\r\nMore"]),
+        ("雨だ。はい！「なに？」と。", ["雨だ。", "はい！", "「なに？」", "と。"]),
+        ("मौसम है। बारिश है।", ["मौसम है।", " बारिश है।"]),
+        ("هل تمطر؟ نعم.", ["هل تمطر؟", " نعم."]),
+        ("Wait… what", ["Wait…", " what"]),
+    ],
+)
+def test_sentences(text, expected):
+    assert [text[start:end] for start, end in sentence_spans(text)] == expected
+
+
+@given(TEXTS)
+def test_sentences_hold_the_text(text):
+    found = sentence_spans(text)
+    assert "".join(text[start:end] for start, end in found) == text
+
+
+@pytest.mark.parametrize("text", [" " * 100_000, "\n" * 100_000, "a \t" * 50_000, '."' * 50_000])
+def test_blanks_and_stops_without_end(text):
+    assert spans(text, 50, words, 1)[-1][1] == len(text)
+
+
+# --- windows
+
+
+@given(TEXTS, st.integers(1, 40), st.integers(0, 4), st.sampled_from(COUNTS))
+def test_windows_hold_every_character_and_fit(text, room, overlap, count):
+    found = spans(text, room, count, overlap)
+    assert found[0][0] == 0
+    assert found[-1][1] == len(text)
+    for (start, end), (following, beyond) in zip(found, found[1:]):
+        assert start < following <= end < beyond
+    for start, end in found:
+        part = text[start:end].strip()
+        assert count([part])[part] <= room or len(part) <= 1
+
+
+@given(TEXTS, st.integers(1, 40), st.integers(0, 4), st.sampled_from([words, characters]))
+def test_neighbouring_sentences_that_fit_are_together(text, room, overlap, count):
+    """By brute force, over all runs of sentences; their tokens are counted one by one."""
+    sentences = sentence_spans(text)
+    sizes = [max(1, count([text[s:e]])[text[s:e]]) for s, e in sentences]
+    found = spans(text, room, count, overlap)
+    if max(sizes) > room:
+        return
+    for first in range(len(sentences) - overlap):
+        if sum(sizes[first : first + overlap + 1]) <= room:
+            start, end = sentences[first][0], sentences[first + overlap][1]
+            assert any(one <= start and end <= other for one, other in found)
+
+
+@given(TEXTS, st.integers(1, 40), st.integers(0, 4))
+def test_a_window_is_as_long_as_it_can_be(text, room, overlap):
+    sentences = sentence_spans(text)
+    sizes = [max(1, words([text[s:e]])[text[s:e]]) for s, e in sentences]
+    if max(sizes) > room:
+        return
+    ends = [end for _, end in sentences]
+    starts = [start for start, _ in sentences]
+    for start, end in spans(text, room, words, overlap):
+        first, last = starts.index(start), ends.index(end)
+        assert last + 1 == len(ends) or sum(sizes[first : last + 2]) > room
+
+
+def test_overlap():
+    text = "One. Two. Three. Four. Five."
+    assert windows(text, 3, words, overlap=0) == ["One. Two. Three.", "Four. Five."]
+    assert windows(text, 3, words) == ["One. Two. Three.", "Three. Four. Five."]
+    assert windows(text, 3, words, overlap=9) == [
+        *("One. Two. Three.", "Two. Three. Four.", "Three. Four. Five.")
+    ]
+    assert windows(text, 5, words, overlap=9) == [text]
+
+
+def test_a_sentence_that_fits_into_no_window_is_cut_at_words():
+    text = "Short. " + " ".join(f"w{n}" for n in range(20)) + ". Short."
+    found = windows(text, 8, words)
+    assert found[0] == "Short. w0 w1 w2 w3 w4 w5"  # parts of two words: a quarter of a window
+    assert found[1] == "w4 w5 w6 w7 w8 w9 w10 w11"
+    assert found[-1].endswith("w19. Short.")
+
+
+def test_a_word_that_fits_into_no_window_is_cut():
+    found = windows("文" * 1000, 50, characters)
+    assert max(map(len, found)) <= 50
+    assert sum(map(len, found)) > 1000
+
+
+def test_the_prefix_counts():
+    text = "One two. Three four. Five six."
+    found = windows(text, 4, words, overlap=0, prefix="TS: ")
+    assert found == ["One two.", "Three four.", "Five six."]
+
+
+@given(TEXTS, st.integers(0, 30), st.sampled_from([words, characters]))
+def test_a_beginning_is_the_longest_that_fits(text, room, count):
+    found = beginning(text, room, count)
+    assert text.startswith(found)
+    assert count([found])[found] <= room
+    longer = text[: len(found) + 1]
+    assert longer == found or count([longer])[longer] > room
+
+
+@given(TEXTS, TEXTS, st.integers(8, 40))
+def test_parts_fit_and_lose_nothing_of_the_premise(premise, hyp, room):
+    reader = PairReader(tokenizer("roberta", room), room)
+    premise, hyp = (text.replace("\ud800", "?") for text in (premise, hyp))
+    found, kept = parts_of(premise, hyp, reader, Windows())
+    assert hyp.startswith(kept)
+    lengths = reader.lengths([(one, kept) for one in found])
+    assert all(length <= room or len(one) <= 1 for length, one in zip(lengths, found))
+    if reader.lengths([(premise, hyp)])[0] <= room:
+        assert (found, kept) == ([premise], hyp)
+    together = "".join("".join(one.split()) for one in found)
+    assert set("".join(premise.split())) <= set(together)
+    if kept != hyp:  # only where it leaves the premise too little
+        assert counts(BPE, [hyp])[hyp] > (room - 4) * 0.7 - 1
+
+
+# --- one verdict of several
+
+
+ROWS = np.array([[0.2, 0.7, 0.1], [0.9, 0.06, 0.04], [0.02, 0.08, 0.9], [0.3, 0.3, 0.4]])
+
+
+def windowed(*sizes):
+    items = [(f"w{n}", "h") for n in range(sum(sizes))]
+    long = [size for size in sizes if size > 1]
+    starts = np.cumsum([0, *sizes[:-1]])
+    return Windowed(items, starts, len(long), sum(long), 0)
+
+
+def test_what_one_window_entails_the_premise_entails():
+    (row,) = best_rows(ROWS, windowed(4), Windows())
+    np.testing.assert_allclose(row, [0.9, 0, 0.1])  # another window's contradiction gives way
+    (row,) = best_rows(ROWS[[0, 2]], windowed(2), Windows())
+    np.testing.assert_allclose(row, [0.2, 0, 0.8])  # and counts where nothing supports
+
+
+def test_means_and_single_windows():
+    found = best_rows(ROWS, windowed(1, 2, 1), Windows("mean"))
+    np.testing.assert_allclose(found, [ROWS[0], ROWS[1:3].mean(axis=0), ROWS[3]])
+    found = best_rows(ROWS, windowed(1, 2, 1), Windows())
+    np.testing.assert_array_equal(found[[0, 2]], ROWS[[0, 3]])
+    assert best_rows(ROWS, windowed(1, 1, 1, 1), Windows()) is ROWS
+
+
+@given(
+    st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3).filter(sum), min_size=1, max_size=8),
+    st.randoms(use_true_random=False),
+)
+def test_rows_are_probabilities_in_any_order_of_windows(rows, chance):
+    rows = np.array(rows)
+    rows /= rows.sum(axis=1, keepdims=True)
+    (found,) = best_rows(rows, windowed(len(rows)), Windows())
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1)
+    assert found[0] == rows[:, 0].max()
+    shuffled = rows.copy()
+    chance.shuffle(order := list(range(len(rows))))
+    np.testing.assert_array_equal(
+        best_rows(shuffled[order], windowed(len(rows)), Windows())[0], found
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"windows": "maximum"},
+        {"windows": None},
+        {"overlap": -1},
+        {"overlap": 1.5},
+        {"overlap": True},
+        {"overlap": "many"},
+        {"overlap": 101},
+    ],
+)
+@pytest.mark.parametrize("name", ["nli", "similarity", "cross-encoder", "selfcheck"])
+def test_wrong_settings(name, settings):
+    more = {"model": "a/model"} if name in ("nli", "similarity") else {}
+    with pytest.raises(ShroomError, match=next(iter(settings))):
+        detector(name, **more, **settings)
+
+
+# --- the detectors
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    known = {}
+
+    def make(architecture="roberta", kind=nli_model):
+        if (architecture, kind) not in known:
+            folder = tmp_path_factory.mktemp("model")
+            known[architecture, kind] = str(kind(folder, architecture))
+        return known[architecture, kind]
+
+    return make
+
+
+LONG = " ".join(TEXT * 6)
+HYP = "It rained all day."
+
+
+@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+def test_nli_by_brute_force(architecture, made):
+    folder = made(architecture)
+    reader = PairReader(tokenizer(architecture), LENGTH)
+    parts, _ = parts_of(LONG, HYP, reader, Windows())
+    assert len(parts) > 5
+    assert max(reader.lengths([(one, HYP) for one in parts])) <= LENGTH
+    rows = NLI(folder).probabilities([(one, HYP) for one in parts])
+    e, c = rows[:, 0].max(), min(rows[:, 2].max(), 1 - rows[:, 0].max())
+    points = [pair("A cat.", HYP), pair(LONG, HYP), pair(TEXT[1], HYP)]
+    notes = []
+    p = NLI(folder).predict(points, Run(note=notes.append))
+    assert p[1] == pytest.approx(p_from(np.array([e]), np.array([c]))[0], abs=1e-5)
+    (note,) = notes
+    assert note.startswith(f"1 of 3 premises are too long for {folder}, which reads {LENGTH} ")
+    assert note.endswith(f"read in {len(parts)} windows, and what supports it best counts")
+    short = [points[0], points[2]]
+    np.testing.assert_allclose(p[[0, 2]], NLI(folder).predict(short), atol=1e-5)
+    mean = NLI(folder, windows="mean").probabilities([(LONG, HYP)])
+    np.testing.assert_allclose(mean[0], rows.mean(axis=0), atol=1e-5)
+
+
+def test_similarity_by_brute_force(made):
+    folder = made("bert", encoder)
+    count = lambda texts: counts(tokenizer("bert"), texts)  # noqa: E731
+    parts = windows(LONG, LENGTH - 2, count)
+    assert len(parts) > 3
+    apart = Similarity(folder).predict([pair(one, HYP) for one in parts])
+    notes = []
+    (p,) = Similarity(folder).predict([pair(LONG, HYP)], Run(note=notes.append))
+    assert p == pytest.approx(apart.min(), abs=1e-6)
+    assert f"read in {len(parts)} windows" in notes[0]
+    (p,) = Similarity(folder, windows="mean").predict([pair(LONG, HYP)])
+    assert p == pytest.approx(apart.mean(), abs=1e-6)
+    (p,) = Similarity(folder, windows="first").predict([pair(LONG, HYP)])
+    assert p == pytest.approx(apart[0], abs=0.5)
+
+
+def test_selfcheck_reads_long_samples_in_windows(made):
+    apart = NLI(made()).probabilities([(LONG, HYP)])
+    notes = []
+    p = SelfCheck(variant="nli", model=made()).against([HYP], [(LONG,)], Run(note=notes.append))
+    assert p == pytest.approx(p_from(apart[:, 0], apart[:, 2]), abs=1e-6)
+    assert "windows" in notes[0]
+    cut = SelfCheck(variant="nli", model=made(), windows="first").against([HYP], [(LONG,)])
+    assert cut == pytest.approx(NLI(made(), windows="first").predict([pair(LONG, HYP)]), abs=1e-6)
+
+
+def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(made):
+    notes = []
+    points = [pair(LONG, "word " * 5000), pair("A cat.", "word " * 5000), pair("A cat.", HYP)]
+    p = NLI(made()).predict(points, Run(note=notes.append))
+    assert ((p >= 0) & (p <= 1)).all()
+    assert notes[0].startswith("1 of 3 premises are too long")
+    assert notes[1].startswith("2 of 3 hypotheses leave a premise too little")
+
+
+def test_windows_that_were_computed_are_taken_up_again(made, tmp_path):
+    points = [pair(LONG, HYP), pair("A cat.", HYP)]
+    path = tmp_path / "journal"
+    p = NLI(made()).predict(points, Run(journal=Journal(path)))
+    told = []
+    run = Run(journal=Journal(path, resume=True), report=lambda *at: told.append(at))
+    np.testing.assert_array_equal(NLI(made()).predict(points, run), p)
+    assert told == []
+
+
+# --- the shipped model
+
+
+def test_a_fact_at_the_end_of_100_000_characters_is_found():
+    premise = FILLER * (100_000 // len(FILLER)) + FACT
+    said = "In 1987 the doctor moved to Lisbon."
+    points = [pair(premise, said), pair("A cat sleeps.", "The cat is asleep.")]
+    notes = []
+    found, short = CrossEncoder().predict(points, Run(note=notes.append))
+    assert found < 0.5
+    assert notes[0].startswith("1 of 2 premises are too long for the cross-encoder")
+    cut, same = CrossEncoder(windows="first").predict(points)
+    assert cut > 0.6
+    assert short == pytest.approx(same, abs=1e-5)
+
+
+def test_the_cross_encoder_by_brute_force():
+    model = CrossEncoder()
+    premise = " ".join(f"On day {n} the {what} was seen." for n, what in enumerate(TEXT * 8))
+    hyp = "On day 31 it was raining."
+    parts, kept = parts_of(premise, hyp, model._encoding, Windows(), prefix="TS: ")
+    assert kept == hyp
+    assert len(parts) > 2
+    _, cut = model._encoding([("TS", one, hyp) for one in parts])
+    assert cut == 0
+    apart = model.predict([pair(one, hyp) for one in parts])
+    (p,) = model.predict([pair(premise, hyp)])
+    assert p == pytest.approx(apart.min(), abs=1e-5)
+    (p,) = CrossEncoder(windows="mean").predict([pair(premise, hyp)])
+    assert p == pytest.approx(apart.mean(), abs=1e-5)
+
+
+@pytest.mark.real
+def test_hardly_anything_of_shroom_is_long():
+    from shroom.detectors.pairs import Pairs
+    from shroom.scoring.datapoint_files import read
+
+    model = CrossEncoder()
+    long = {}
+    for path in sorted((DATA / "semeval2024").glob("*.json")):
+        found, _ = model._read(Pairs.of(read(path)).items, Run())
+        assert found.split == 0
+        long[path.name] = found.cut
+    assert {name for name, n in long.items() if n} <= {
+        *("test.model-aware.json", "test.model-aware.fixed-crlf.json")
+    }
+    assert max(long.values()) == 1  # a hypothesis that repeats a number

@@ -1,0 +1,401 @@
+"""Calibration, order and thresholds against scikit-learn, and what must not change them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import calibration as sklearn_calibration
+from sklearn import metrics as sklearn_metrics
+
+from shroom.metrics.accuracy_by_threshold import accuracy_by_threshold
+from shroom.metrics.brier_decomposition import brier_decomposition
+from shroom.metrics.calibration import EPSILON, brier_score, log_loss
+from shroom.metrics.discrimination import auroc, average_precision
+from shroom.metrics.paired_tests import randomisation
+from shroom.metrics.reliability import (
+    expected_calibration_error,
+    maximum_calibration_error,
+    reliability,
+)
+from shroom.metrics.resampling import bootstrap, resamples
+from shroom.scoring.metric_registry import METRICS, metric
+
+MINE = [metric(name) for name in ("brier", "log_loss", "ece", "mce", "auroc", "average_precision")]
+named = pytest.mark.parametrize("metric", MINE, ids=lambda metric: metric.name)
+both_kinds = pytest.mark.parametrize("by", ["width", "mass"])
+
+#: p with many ties and on the edges of bins, beside p that is anything.
+P = st.one_of(st.integers(0, 20).map(lambda k: k / 20), st.floats(0, 1))
+ITEMS = st.lists(st.tuples(P, st.integers(0, 5).map(lambda k: k / 5)), min_size=1, max_size=60)
+
+
+def columns(items):
+    p, y = np.array(items).T
+    return p, y, (y > 0.5).astype(np.int8)
+
+
+def statistics_of(metric, p, y):
+    return metric.statistics(p > 0.5, p, y > 0.5, y)
+
+
+def sample(n=60, seed=0):
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 6, n) / 5
+    return np.clip(np.round(y + generator.normal(0, 0.4, n), 2), 0, 1), y
+
+
+# Oracles
+
+
+@given(ITEMS)
+def test_brier_score_and_log_loss_are_scikit_learns(items):
+    p, _, label = columns(items)
+    expected = sklearn_metrics.brier_score_loss(label, p, pos_label=1)
+    assert brier_score(p, label) == pytest.approx(expected, abs=1e-12)
+    expected = sklearn_metrics.log_loss(label, p, labels=[0, 1])
+    assert log_loss(p, label) == pytest.approx(expected, abs=1e-12)
+
+
+@given(ITEMS)
+def test_proportions_are_votes(items):
+    p, y, _ = columns(items)
+    votes = np.concatenate([np.arange(5) < round(5 * share) for share in y])
+    assert log_loss(p, y) == pytest.approx(log_loss(np.repeat(p, 5), votes), abs=1e-12)
+    own = np.mean(y * (1 - y))
+    each = brier_score(np.repeat(p, 5), votes)
+    assert brier_score(p, y) + own == pytest.approx(each, abs=1e-12)
+
+
+@given(ITEMS)
+def test_order_is_scikit_learns(items):
+    p, _, label = columns(items)
+    if 0 < label.sum() < len(label):
+        assert auroc(p, label) == pytest.approx(sklearn_metrics.roc_auc_score(label, p), abs=1e-12)
+    if label.any():
+        expected = sklearn_metrics.average_precision_score(label, p)
+        assert average_precision(p, label) == pytest.approx(expected, abs=1e-12)
+
+
+@given(ITEMS)
+def test_auroc_counts_pairs(items):
+    p, _, label = columns(items)
+    here, there = p[label == 1, None], p[label == 0]
+    wins = np.sum(here > there) + np.sum(here == there) / 2
+    pairs = here.size * there.size
+    np.testing.assert_equal(auroc(p, label), wins / pairs if pairs else np.nan)
+
+
+@given(ITEMS, st.integers(1, 12), st.sampled_from(["width", "mass"]))
+def test_reliability_is_scikit_learns(items, bins, by):
+    p, _, label = columns(items)
+    strategy = {"width": "uniform", "mass": "quantile"}[by]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of one class
+        share, mean_p = sklearn_calibration.calibration_curve(
+            label == 1, p, n_bins=bins, strategy=strategy, pos_label=True
+        )
+    found = reliability(p, label, bins, by)
+    filled = found.n > 0
+    np.testing.assert_allclose(found.share[filled], share, atol=1e-12)
+    np.testing.assert_allclose(found.mean_p[filled], mean_p, atol=1e-12)
+    assert np.isnan(found.mean_p[~filled]).all()
+    assert found.n.sum() == len(p)
+    gaps = np.abs(share - mean_p)
+    expected = np.sum(gaps * found.n[filled]) / len(p)
+    assert expected_calibration_error(p, label, bins, by) == pytest.approx(expected, abs=1e-12)
+    assert maximum_calibration_error(p, label, bins, by) == pytest.approx(gaps.max(), abs=1e-12)
+
+
+@given(ITEMS, st.sampled_from([None, 1, 3, 10]), st.sampled_from(["width", "mass"]))
+def test_the_decomposition_adds_up(items, bins, by):
+    p, y, label = columns(items)
+    for truth in (label, y):
+        found = brier_decomposition(p, truth, bins, by)
+        total = found.reliability - found.resolution + found.uncertainty + found.within_bins
+        assert total == pytest.approx(found.score, abs=1e-12)
+        assert found.score == brier_score(p, truth)
+        if bins is None:
+            assert found.within_bins == 0
+    share = label.mean()
+    found = brier_decomposition(p, label, bins, by)
+    assert found.uncertainty == pytest.approx(share * (1 - share), abs=1e-12)
+
+
+@given(ITEMS)
+def test_metrics_are_the_functions(items):
+    p, y, label = columns(items)
+    expected = {
+        "brier": brier_score(p, label),
+        "log_loss": log_loss(p, label),
+        "ece": expected_calibration_error(p, label),
+        "mce": maximum_calibration_error(p, label),
+        "auroc": auroc(p, label),
+        "average_precision": average_precision(p, label),
+    }
+    for one in MINE:
+        found = one.score(statistics_of(one, p, y), np.ones((1, len(p))))[0]
+        assert found == pytest.approx(expected[one.name], abs=1e-12, nan_ok=True)
+
+
+# What must not change them
+
+
+@named
+@given(ITEMS, st.data())
+def test_weights_are_repetitions(metric, items, data):
+    p, y, _ = columns(items)
+    size = len(p)
+    weights = np.array(data.draw(st.lists(st.integers(0, 4), min_size=size, max_size=size)))
+    found = metric.score(statistics_of(metric, p, y), weights[None].astype(float))[0]
+    repeated = statistics_of(metric, np.repeat(p, weights), np.repeat(y, weights))
+    expected = metric.score(repeated, np.ones((1, len(repeated))))[0]
+    assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("score", [brier_score, log_loss, auroc, average_precision])
+def test_weights_of_functions_are_repetitions(score):
+    p, y = sample()
+    weights = np.arange(len(p)) % 4
+    repeated = score(np.repeat(p, weights), np.repeat(y > 0.5, weights))
+    assert score(p, y > 0.5, weights) == pytest.approx(repeated, abs=1e-12)
+
+
+@named
+def test_many_resamples_are_each_as_one(metric):
+    statistics = statistics_of(metric, *sample(40))
+    weights = np.concatenate(list(resamples(40, 25, seed=3)))
+    one_by_one = [metric.score(statistics, row[None])[0] for row in weights]
+    np.testing.assert_allclose(metric.score(statistics, weights), one_by_one, atol=1e-14)
+
+
+INVARIANCES = {
+    "permutation": lambda p, y: tuple(
+        side[np.random.default_rng(0).permutation(len(p))] for side in (p, y)
+    ),
+    "twice everything": lambda p, y: (np.tile(p, 2), np.tile(y, 2)),
+    "sides flipped": lambda p, y: (1 - p, 1 - y),
+    "monotone p": lambda p, y: (p**3, y),
+    "labels alone": lambda p, y: (p, np.round(y)),
+}
+#: Which of them do not hold: those of order depend on p's order alone, the others on its values.
+#: Bins are closed above, so that flipping moves what lies on their edges.
+CHANGED = {
+    *((name, "monotone p") for name in ("brier", "log_loss", "ece", "mce")),
+    *((name, "sides flipped") for name in ("ece", "mce", "average_precision")),
+}
+
+
+@named
+@pytest.mark.parametrize("name", INVARIANCES)
+def test_invariance(metric, name):
+    p, y = sample()
+    before = metric(statistics_of(metric, p, y))
+    after = metric(statistics_of(metric, *INVARIANCES[name](p, y)))
+    assert (before == pytest.approx(after, abs=1e-12)) is ((metric.name, name) not in CHANGED)
+
+
+@both_kinds
+def test_permutation_moves_no_item_to_another_bin(by):
+    p, y = sample()
+    order = np.random.default_rng(1).permutation(len(p))
+    one, other = reliability(p, y, 7, by), reliability(p[order], y[order], 7, by)
+    np.testing.assert_array_equal(one.n, other.n)
+    np.testing.assert_array_equal(one.edges, other.edges)
+
+
+# Derivatives and exchanges
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "auroc"])
+def test_influence_is_the_derivative_by_weight(name):
+    one, step = metric(name), 1e-6
+    statistics = statistics_of(one, *sample(30))
+    up = one.score(statistics, 1 + step * np.eye(30))
+    down = one.score(statistics, 1 - step * np.eye(30))
+    found = one.influence(statistics)
+    np.testing.assert_allclose(found, (up - down) / (2 * step), atol=1e-7)
+    assert found.sum() == pytest.approx(0, abs=1e-12)
+
+
+@named
+def test_nothing_exchanged_is_the_score(metric):
+    if metric.exchange is None:
+        assert metric.name == "average_precision"
+        return
+    statistics = statistics_of(metric, *sample())
+    sums = metric.exchange.terms(statistics).sum(axis=0)
+    found = metric.exchange.score(np.stack((sums, sums)), len(statistics))
+    assert found == pytest.approx([metric(statistics)] * 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "mce"])
+def test_exchanged_items_are_as_a_system_that_had_them(name):
+    one, (p, y), (other, _) = metric(name), sample(), sample(seed=5)
+    taken = np.random.default_rng(2).random(len(p)) > 0.5
+    mixed = one(statistics_of(one, np.where(taken, other, p), y))
+    terms = [one.exchange.terms(statistics_of(one, side, y)) for side in (p, other)]
+    sums = np.where(taken[:, None], terms[1], terms[0]).sum(axis=0)
+    assert one.exchange.score(sums, len(p)) == pytest.approx(mixed, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "mce", "auroc"])
+def test_paired_tests_find_a_system_that_is_better(name):
+    p, y = sample(200)
+    noise = np.random.default_rng(3).random(200)
+    systems = [statistics_of(metric(name), side, y) for side in (p, noise)]
+    better, same = randomisation(metric(name), systems, [(0, 1), (0, 0)], trials=500)
+    assert better < 0.05
+    assert same == 1
+
+
+# The edges
+
+
+@named
+@pytest.mark.parametrize("labels", ["none", "all"])
+@pytest.mark.parametrize("n", [1, 2, 12])
+def test_one_class(metric, labels, n):
+    p = np.linspace(0, 1, n)
+    value = metric(statistics_of(metric, p, np.full(n, float(labels == "all"))))
+    undefined = metric.name == "auroc" or (metric.name == "average_precision" and labels == "none")
+    assert (value is None) is undefined
+    if metric.name == "average_precision" and labels == "all":
+        assert value == 1
+
+
+@named
+def test_no_items(metric):
+    empty = np.zeros(0)
+    statistics = statistics_of(metric, empty, empty)
+    assert np.isnan(metric.score(statistics, np.ones((3, 0)))).all()
+    assert metric(statistics) is None
+
+
+@named
+def test_a_resample_without_a_class_is_undefined_and_the_rest_is_not(metric):
+    p, y = np.array([0.1, 0.3, 0.6, 0.9]), np.array([0.0, 0.0, 1.0, 1.0])
+    weights = np.array([[4.0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 2, 2], [0, 0, 0, 0]])
+    found = np.isnan(metric.score(statistics_of(metric, p, y), weights))
+    expected = {"auroc": [1, 0, 1, 1], "average_precision": [1, 0, 0, 1]}
+    assert found.tolist() == [bool(x) for x in expected.get(metric.name, [0, 0, 0, 1])]
+
+
+@named
+def test_constant_p(metric):
+    y = np.array([0.0, 0.2, 0.8, 1.0, 1.0])
+    value = metric(statistics_of(metric, np.full(5, 0.5), y))
+    expected = {"brier": 0.25, "log_loss": np.log(2), "ece": 0.1, "mce": 0.1, "auroc": 0.5}
+    assert value == pytest.approx(expected.get(metric.name, 0.6))
+
+
+@named
+def test_within_bounds_and_none_is_undefined_by_chance(metric):
+    scores = bootstrap(metric, statistics_of(metric, *sample()), 200)
+    low, high = metric.bounds
+    assert ((scores >= low) & (scores <= high)).all()
+
+
+def test_functions_on_no_items():
+    empty = np.zeros(0)
+    for score in (brier_score, log_loss, auroc, average_precision, expected_calibration_error):
+        assert np.isnan(score(empty, empty))
+    assert np.isnan(maximum_calibration_error(empty, empty, by="mass"))
+    assert np.isnan(brier_decomposition(empty, empty).score)
+    assert reliability(empty, empty).n.tolist() == [0] * 10
+
+
+@both_kinds
+def test_p_of_0_and_1_lie_in_the_first_and_the_last_bin(by):
+    p = np.array([0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 1.0, 1.0000000000000002])
+    found = reliability(p, p > 0.5, 4, by)
+    assert found.n.sum() == len(p)
+    assert found.n[0] >= 1
+    assert found.n[-1] == 3 - (by == "mass")
+
+
+def test_what_lies_on_an_edge_belongs_below():
+    p = np.arange(11) / 10
+    assert reliability(p, p).n.tolist() == [2] + [1] * 9
+
+
+def test_with_all_tied_there_is_one_bin():
+    p = np.full(6, 0.5)
+    for by in ("width", "mass"):
+        assert sorted(reliability(p, p, 5, by).n.tolist()) == [0, 0, 0, 0, 6]
+
+
+def test_bins_as_json_have_no_nan():
+    found = reliability(np.array([0.05, 0.95]), np.array([0, 1]), 3).to_dict()
+    assert [one["n"] for one in found] == [1, 0, 1]
+    assert found[1]["mean_p"] is found[1]["share"] is None
+    assert found[0]["from"] == 0.0
+    assert found[2]["to"] == 1.0
+
+
+def test_the_log_loss_of_a_wrong_certainty_is_finite():
+    assert log_loss(np.array([0.0]), np.array([1])) == pytest.approx(-np.log(EPSILON))
+    assert log_loss(np.array([1.0000000000000002]), np.array([1])) == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.parametrize("score", [auroc, average_precision, accuracy_by_threshold])
+def test_order_wants_labels(score):
+    with pytest.raises(ValueError, match="each 0 or 1"):
+        score(np.array([0.1, 0.2]), np.array([0.2, 1.0]))
+
+
+def test_wrong_bins_are_refused():
+    p = np.array([0.5])
+    with pytest.raises(ValueError, match="at least 1"):
+        reliability(p, p, 0)
+    with pytest.raises(ValueError, match='"width" or "mass"'):
+        reliability(p, p, 3, "size")
+
+
+def test_every_metric_tells_about_itself():
+    for name in METRICS:
+        one = metric(name)
+        assert one.name == name
+        assert one.about
+        assert one.formula
+        assert one.reference
+        assert one.higher_is_better is (name not in ("brier", "log_loss", "ece", "mce"))
+
+
+# Thresholds
+
+
+@given(ITEMS)
+def test_accuracy_by_threshold_is_the_accuracy_everywhere(items):
+    p, _, label = columns(items)
+    found = accuracy_by_threshold(p, label)
+    starts = found.thresholds
+    between = starts + np.diff(np.append(starts, 1.0)) / 2
+    for threshold in (*starts, *between, 0.5, 1.0):
+        assert found.at(threshold) == np.mean((p > threshold) == label)
+    start, end = found.best
+    assert start <= found.best_threshold <= end
+    assert found.at(found.best_threshold) == found.accuracies.max()
+
+
+def test_of_equal_thresholds_the_nearest_to_a_half_is_best():
+    p = np.array([0.1, 0.3, 0.7, 0.9])
+    assert accuracy_by_threshold(p, np.array([0, 0, 1, 1])).best_threshold == 0.5
+    assert accuracy_by_threshold(p, np.array([0, 0, 0, 1])).best == (0.7, 0.9)
+    both = accuracy_by_threshold(np.array([0.2, 0.4, 0.6]), np.array([1, 0, 1]))
+    assert both.best_threshold == 0.5
+
+
+def test_p_beyond_1_by_rounding_moves_no_step_beyond_1():
+    found = accuracy_by_threshold(np.array([0.2, 1.0000000000000002]), np.array([0, 0]))
+    assert found.thresholds.tolist() == [0.0, 0.2, 1.0]
+    assert found.best_threshold == 1.0
+
+
+def test_a_threshold_has_no_say_over_one_class():
+    p = np.array([0.2, 0.7])
+    assert accuracy_by_threshold(p, np.array([0, 0])).best == (0.7, 1.0)
+    assert accuracy_by_threshold(p, np.array([1, 1])).best == (0.0, 0.2)
+    assert np.isnan(accuracy_by_threshold(p[:0], p[:0]).at(0.5))
+    assert accuracy_by_threshold(p[:0], p[:0]).best_threshold == 0.5

@@ -1,0 +1,216 @@
+"""Citation metrics: the paper's worked examples, a plain loop as an oracle, and invariances."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.metrics import citation_metrics
+from shroom.metrics.citation_metrics import (
+    CITATION_METRICS,
+    COMPLETE,
+    NONE,
+    PARTIAL,
+    counts,
+    statistics,
+)
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.metrics.resampling import bootstrap, jackknife
+
+POOLED = [metric for metric in CITATION_METRICS if metric.name.startswith("citation")]
+MEANS = [metric for metric in CITATION_METRICS if metric.name.startswith("mean")]
+NAMES = [metric.name for metric in CITATION_METRICS]
+
+
+def table(responses):
+    """Return the counts of responses, each a list of (worthy, supported, degrees of support)."""
+    statements = [(n, *each) for n, response in enumerate(responses) for each in response]
+    judged = [(s, degree) for s, each in enumerate(statements) for degree in each[3]]
+    return counts(
+        np.array([each[0] for each in statements], int),
+        np.array([each[1] for each in statements], bool),
+        np.array([each[2] for each in statements], bool),
+        np.array([s for s, _ in judged], int),
+        np.array([degree for _, degree in judged], float),
+        len(responses),
+    )
+
+
+def rows_of(responses, fluency=None, utility=None):
+    n = len(responses)
+    ratings = [np.full(n, np.nan) if each is None else each for each in (fluency, utility)]
+    return statistics(*table(responses).T, *ratings)
+
+
+def by_loop(responses):
+    """Return the pooled and the mean figures, as the paper words them."""
+    total = np.zeros(4, int)
+    per_response = []
+    for response in responses:
+        worthy = supported = judged = precise = 0
+        for is_worthy, is_supported, degrees in response:
+            worthy += is_worthy
+            supported += is_worthy and is_supported
+            for degree in degrees:
+                judged += 1
+                partial = degree == PARTIAL and is_supported and COMPLETE not in degrees
+                precise += degree == COMPLETE or partial
+        total += [worthy, supported, judged, precise]
+        per_response.append(figures(worthy, supported, judged, precise))
+    columns = zip(*per_response) if per_response else ([], [], [])
+    kept = [[value for value in column if value is not None] for column in columns]
+    means = [math.fsum(column) / len(column) if column else None for column in kept]
+    return [*figures(*total.tolist()), *means]
+
+
+def figures(worthy, supported, judged, precise):
+    recall = supported / worthy if worthy else None
+    precision = precise / judged if judged else None
+    if recall is None or precision is None:
+        return recall, precision, None
+    both = recall + precision
+    return recall, precision, 2 * recall * precision / both if both else 0.0
+
+
+full, part, no = COMPLETE, PARTIAL, NONE
+WORKED = [
+    ([(True, True, [full, no, part]), (True, True, [full, no, no]), (True, True, [full, part])],
+     (3, 3, 8, 3)),
+    ([(True, True, [part, part]), (True, False, [no]), (True, False, [])], (3, 1, 3, 2)),
+    ([(True, True, [full, full, no]), (True, False, []), (True, False, [])], (3, 1, 3, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "expected"), WORKED)
+def test_the_worked_examples_of_the_paper(response, expected):
+    assert table([response]).tolist() == [list(expected)]
+    rows = rows_of([response])
+    worthy, supported, judged, precise = expected
+    assert citation_metrics.RECALL(rows) == citation_metrics.MEAN_RECALL(rows) == supported / worthy
+    assert (
+        citation_metrics.PRECISION(rows)
+        == citation_metrics.MEAN_PRECISION(rows)
+        == precise / judged
+    )
+
+
+def test_the_worked_examples_together():
+    rows = rows_of([response for response, _ in WORKED])
+    assert citation_metrics.RECALL(rows) == 5 / 9
+    assert citation_metrics.PRECISION(rows) == 7 / 14
+    assert citation_metrics.MEAN_RECALL(rows) == pytest.approx(5 / 9, abs=1e-15)
+    assert citation_metrics.MEAN_PRECISION(rows) == pytest.approx(
+        (3 / 8 + 2 / 3 + 2 / 3) / 3, abs=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "precise"),
+    [
+        ((True, False, [part, part]), 0),  # the union does not support it
+        ((True, True, [part, no]), 1),
+        ((True, True, [part, full]), 1),  # the complete one is enough
+        ((True, False, [full]), 1),  # precise, though the union is judged otherwise
+        ((True, False, [full, part]), 1),
+        ((False, False, [full]), 1),  # all judged citations count
+    ],
+)
+def test_what_is_precise(statement, precise):
+    assert table([[statement]])[0, 3] == precise
+
+
+statements = st.tuples(
+    st.booleans(), st.booleans(), st.lists(st.sampled_from([full, part, no]), max_size=4)
+)
+some_responses = st.lists(st.lists(statements, max_size=4), max_size=6)
+
+
+@given(some_responses)
+def test_a_plain_loop_gives_the_same(responses):
+    rows = rows_of(responses)
+    found = [metric(rows) for metric in (*POOLED, *MEANS)]
+    for value, expected in zip(found, by_loop(responses)):
+        assert value == (None if expected is None else pytest.approx(expected, abs=1e-12))
+
+
+def drawn(n=30, seed=0):
+    generator = np.random.default_rng(seed)
+    worthy, judged = generator.integers(0, 6, n), generator.integers(0, 8, n)
+    supported, precise = generator.integers(0, worthy + 1), generator.integers(0, judged + 1)
+    ratings = generator.integers(1, 6, (2, n)).astype(float)
+    ratings[0, 3] = np.nan
+    return statistics(worthy, supported, judged, precise, *ratings)
+
+
+@pytest.mark.parametrize("metric", CITATION_METRICS, ids=NAMES)
+class TestEvery:
+    def test_order_does_not_matter(self, metric):
+        rows = drawn()
+        shuffled = np.random.default_rng(1).permutation(rows)
+        assert metric(shuffled) == pytest.approx(metric(rows), abs=1e-12)
+
+    def test_a_weight_is_a_repetition(self, metric):
+        rows = drawn()
+        times = np.random.default_rng(2).integers(0, 4, len(rows))
+        weighted = metric.score(rows, times[None, :].astype(float))[0]
+        assert weighted == pytest.approx(metric(np.repeat(rows, times, axis=0)), abs=1e-12)
+
+    def test_a_resample_takes_whole_responses(self, metric):
+        rows, seed = drawn(), 5
+        chosen = np.random.default_rng(seed).integers(0, len(rows), (1, len(rows)))[0]
+        (score,) = bootstrap(metric, rows, count=1, seed=seed)
+        assert score == pytest.approx(metric(rows[chosen]), abs=1e-12)
+
+    def test_within_its_bounds(self, metric):
+        scores = bootstrap(metric, drawn(), count=200)
+        low, high = metric.bounds
+        assert np.all((scores >= low) & (scores <= high))
+
+    def test_leaving_one_out(self, metric):
+        rows = drawn(8)
+        expected = [metric(np.delete(rows, place, axis=0)) for place in range(8)]
+        assert jackknife(metric, rows) == pytest.approx(expected, abs=1e-12)
+
+    def test_nothing_is_undefined_rather_than_nan(self, metric):
+        empty = statistics(*np.zeros((4, 2)), *np.full((2, 2), np.nan))
+        assert metric(empty) is None
+        assert metric(empty[:0]) is None
+        scores, intervals = estimates([(metric, empty)], Intervals(20))
+        assert scores == intervals == {metric.name: None}
+
+    def test_it_says_what_it_is(self, metric):
+        assert metric.about
+        assert metric.formula
+        assert "Liu" in metric.reference
+
+
+def test_uncited_responses_have_recall_but_no_precision():
+    rows = rows_of([[(True, False, [])], [(True, True, [full])]])
+    assert citation_metrics.RECALL(rows) == citation_metrics.MEAN_RECALL(rows) == 0.5
+    assert citation_metrics.PRECISION(rows) == citation_metrics.MEAN_PRECISION(rows) == 1.0
+    assert citation_metrics.F1(rows) == pytest.approx(2 / 3)
+    assert citation_metrics.MEAN_F1(rows) == 1.0  # of the one response that has it
+
+
+def test_f1_is_0_where_both_are_0():
+    rows = rows_of([[(True, False, [no])]])
+    assert citation_metrics.F1(rows) == citation_metrics.MEAN_F1(rows) == 0.0
+
+
+def test_pooled_and_mean_differ_where_sizes_do():
+    rows = rows_of([[(True, True, [full])] * 9, [(True, False, [no])]])
+    assert citation_metrics.RECALL(rows) == 0.9
+    assert citation_metrics.MEAN_RECALL(rows) == 0.5
+
+
+def test_a_missing_rating_is_left_out():
+    rows = rows_of([[], []], [5, np.nan], [np.nan, np.nan])
+    assert citation_metrics.FLUENCY(rows) == 5.0
+    assert citation_metrics.UTILITY(rows) is None
+
+
+def test_responses_without_statements_keep_their_row():
+    assert table([[], [(True, True, [full])], []]).tolist() == [[0] * 4, [1, 1, 1, 1], [0] * 4]
+    assert table([]).shape == (0, 4)

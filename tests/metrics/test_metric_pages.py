@@ -1,0 +1,221 @@
+"""``shroom metrics``, and the documentation page that each metric has."""
+
+import doctest
+import importlib
+import inspect
+import json
+import re
+import shlex
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from conftest import DATA, ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from shroom.core.problems import ShroomError
+from shroom.metrics.agreement import fleiss_kappa, krippendorff_alpha
+from shroom.metrics.human_ceiling import label_accuracy
+from shroom.scoring.metric_registry import FIGURES, METRICS, describe, metric
+
+DOCS = ROOT / "docs"
+INDEX = DOCS / "metrics" / "index.md"
+NAMES = [*METRICS, *FIGURES]
+PAGES = [*sorted((DOCS / "metrics").glob("*.md")), DOCS / "library.md"]
+
+each_name = pytest.mark.parametrize("name", NAMES)
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+def blocks(page, language):
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+
+
+def facts_of(name):
+    """Return the rows that the page of a metric must have."""
+    for fact, text in describe(name).facts().items():
+        shown = text.replace("|", "\\|")
+        yield (
+            f"| {fact} | `{shown}` |"
+            if fact in ("in Python", "command")
+            else f"| {fact} | {shown} |"
+        )
+
+
+# --- pages -----------------------------------------------------------------------------------
+
+
+def test_every_metric_has_a_page_and_no_page_is_without():
+    assert {page.stem for page in (DOCS / "metrics").glob("*.md")} == {"index", *NAMES}
+
+
+@each_name
+def test_a_page_says_what_the_code_knows(name):
+    text = (DOCS / "metrics" / f"{name}.md").read_text("utf-8")
+    assert text.startswith(f"# {name}\n")
+    table = "\n".join(["| | |", "|---|---|", *facts_of(name)])
+    assert table in text, f"docs/metrics/{name}.md should have this table:\n{table}"
+    about = describe(name).about
+    assert f"\n{about[0].upper()}{about[1:]}.\n" in text
+
+
+@each_name
+def test_the_index_has_every_metric(name):
+    found = describe(name)
+    row = f"| [{name}]({name}.md) | {found.range} | {found.direction} | {found.about} |"
+    assert row in INDEX.read_text("utf-8")
+
+
+@each_page
+def test_python_examples_run(page):
+    examples = "\n".join(blocks(page, "pycon"))
+    assert examples or page == INDEX
+    parsed = doctest.DocTestParser().get_doctest(examples, {}, page.stem, str(page), 0)
+    said = []
+    assert doctest.DocTestRunner(verbose=False).run(parsed, out=said.append).failed == 0, said
+
+
+@each_page
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#]+\.md)", page.read_text("utf-8")):
+        assert (page.parent / link).is_file(), link
+
+
+def without_version(text):
+    return re.sub(r"\|v:[^|]*", "", text).rstrip()
+
+
+@each_name
+def test_a_page_shows_what_its_command_prints(name, shroom, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    page = DOCS / "metrics" / f"{name}.md"
+    (command,), (expected,) = blocks(page, "sh"), blocks(page, "text")
+    code, out, _ = shroom(*shlex.split(command)[1:])
+    assert code == 0
+    assert without_version(out) == without_version(expected)
+
+
+@pytest.mark.real
+def test_the_index_shows_what_its_command_prints(shroom):
+    (command,), (expected,) = blocks(INDEX, "sh"), blocks(INDEX, "text")
+    _, verb, system, _, *options = shlex.split(command)
+    code, out, _ = shroom(verb, DATA / "submissions" / system, DATA / "semeval2024", *options)
+    assert code == 0
+    assert without_version(out) == without_version(expected)
+
+
+# --- descriptions ----------------------------------------------------------------------------
+
+
+@each_name
+def test_a_description_is_complete_and_plain(name):
+    found = describe(name)
+    assert found.name == name
+    for field in fields(found):
+        value = getattr(found, field.name)
+        assert value is not None
+        assert value not in ("", float("inf")), field.name
+    assert found.bounds[0] < found.bounds[1]
+    assert all(np.isfinite(found.bounds))
+    assert not re.search(r"[\n\t]|\.$", found.about)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+
+
+@each_name
+def test_the_function_exists_and_is_documented(name):
+    module, _, attribute = describe(name).function.partition(":")
+    function = getattr(importlib.import_module(module), attribute)
+    documented = inspect.getdoc(function)
+    for section in ("Parameters", "Returns", "Examples"):
+        assert f"\n{section}\n---" in documented
+    assert len(describe(name).inputs) <= len(inspect.signature(function).parameters)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_description_is_that_of_the_metric(name):
+    found, itself = describe(name), metric(name)
+    assert itself.name == name
+    for attribute in ("about", "formula", "reference", "bounds", "higher_is_better"):
+        assert getattr(found, attribute) == getattr(itself, attribute)
+    assert ("normal" in found.intervals) == (itself.influence is not None)
+    assert ("McNemar's exact test" in found.paired_tests) == (name == "accuracy")
+
+
+VOTES = arrays.arrays(
+    np.int8, st.tuples(st.integers(1, 12), st.integers(1, 6)), elements=st.integers(-1, 1)
+)
+
+
+@given(VOTES)
+def test_bounds_of_agreement(votes):
+    for figure in (krippendorff_alpha, fleiss_kappa, label_accuracy):
+        low, high = FIGURES[figure.__name__].bounds
+        value = figure(votes)
+        assert np.isnan(value) or low - 1e-12 <= value <= high + 1e-12
+
+
+# --- the command -----------------------------------------------------------------------------
+
+
+def test_the_list_has_each_metric_on_a_line(shroom):
+    code, out, err = shroom("metrics")
+    assert (code, err) == (0, "")
+    for name in NAMES:
+        found = describe(name)
+        (line,) = (line for line in out.splitlines() if line.split()[:1] == [name])
+        assert line.endswith(f"{found.direction}  {found.about}")
+        assert f" {found.range} " in line
+
+
+def test_the_list_as_json(shroom):
+    code, out, err = shroom("metrics", "--format", "json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == [describe(name).to_dict() for name in NAMES]
+
+
+@each_name
+def test_one_metric(shroom, name):
+    code, out, err = shroom("metrics", name)
+    assert (code, err) == (0, "")
+    first, *lines = out.splitlines()
+    assert first == f"{name}: {describe(name).about}"
+    shown = {line[2:15].strip(): line[17:] for line in lines}
+    assert shown == describe(name).facts()
+    code, out, err = shroom("metrics", name, "--format", "json")
+    assert json.loads(out) == describe(name).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("acuracy", "accuracy"),
+        ("AUROC", "auroc"),
+        ("average-precision", "average_precision"),
+        ("kappa", "fleiss_kappa"),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest(shroom, name, meant):
+    code, out, err = shroom("metrics", name)
+    assert (code, out) == (2, "")
+    assert f"no metric '{name}'; did you mean '{meant}'?" in err
+
+
+@pytest.mark.parametrize("name", ["", "\x1b[31mred", "…"])
+def test_a_name_like_no_other_gets_the_list(shroom, name):
+    code, _, err = shroom("metrics", name)
+    assert code == 2
+    assert "\x1b" not in err
+    assert "the metrics are accuracy, rho," in err
+    assert "did you mean" not in err
+
+
+def test_a_figure_of_annotators_is_no_metric_of_systems(shroom):
+    with pytest.raises(ShroomError, match="of annotators"):
+        metric("fleiss_kappa")
+    code, _, err = shroom("score", "shroom/sample", "shroom/sample", "--metrics", "fleiss_kappa")
+    assert code == 2
+    assert "shroom agreement GOLD" in err

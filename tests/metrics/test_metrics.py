@@ -1,0 +1,135 @@
+"""Accuracy and rho against scipy, to the last digit, and the intervals of both."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from shroom.metrics.classification import ACCURACY, accuracy
+from shroom.metrics.correlation import RHO, levels, rho
+from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval, resamples
+from shroom.scoring.metric_registry import metric
+
+PAIRS = st.integers(2, 60).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(0, 8), min_size=n, max_size=n),
+        st.lists(st.integers(0, 5), min_size=n, max_size=n),
+    )
+)
+
+
+def spearmanr(x, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a constant
+        return float(stats.spearmanr(x, y)[0])
+
+
+@given(PAIRS)
+def test_rho_is_scipys_to_the_last_digit(pair):
+    x, y = np.array(pair[0]) / 7, np.array(pair[1]) / 5
+    np.testing.assert_equal(rho(x, y), spearmanr(x, y))
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.randoms(use_true_random=False))
+def test_rho_on_any_floats(values, random):
+    x = np.array(values)
+    y = np.array(random.sample(values, len(values)))
+    np.testing.assert_allclose(rho(x, y), spearmanr(x, y), rtol=0, atol=1e-12)
+
+
+def test_rho_beyond_exact_sums_is_scipys_to_1e_12():
+    generator = np.random.default_rng(0)
+    x = generator.random(400_000)
+    y = np.round(x + generator.normal(0, 1, len(x)), 1)
+    assert rho(x, y) == pytest.approx(spearmanr(x, y), abs=1e-12)
+
+
+@given(PAIRS, st.data())
+def test_weights_are_repetitions(pair, data):
+    x, y = np.array(pair[0]), np.array(pair[1])
+    size = len(x)
+    weights = np.array(data.draw(st.lists(st.integers(0, 4), min_size=size, max_size=size)))
+    repeated = rho(np.repeat(x, weights), np.repeat(y, weights))
+    np.testing.assert_equal(rho(x, y, weights), repeated)
+    np.testing.assert_equal(accuracy(x, y, weights), accuracy(*np.repeat((x, y), weights, axis=1)))
+
+
+@pytest.mark.parametrize("x", [[0.5] * 5, []])
+def test_undefined_rho(x):
+    y = np.arange(len(x), dtype=float)
+    assert np.isnan(rho(np.array(x), y))
+    assert RHO(np.column_stack((levels(np.array(x)), levels(y)))) is None
+
+
+def test_one_item_has_an_accuracy_and_no_rho():
+    one = np.ones(1)
+    assert accuracy(one, one) == 1
+    assert np.isnan(rho(one, one))
+
+
+def test_resamples_draw_n_items_and_repeat_with_the_seed():
+    drawn = np.concatenate(list(resamples(30, 500, seed=5)))
+    assert drawn.shape == (500, 30)
+    assert (drawn.sum(axis=1) == 30).all()
+    np.testing.assert_array_equal(drawn, np.concatenate(list(resamples(30, 500, seed=5))))
+    assert drawn.mean(axis=0) == pytest.approx(np.ones(30), abs=0.25)
+
+
+def test_chunks_do_not_change_the_draw(monkeypatch):
+    whole = np.concatenate(list(resamples(7, 100)))
+    monkeypatch.setattr("shroom.metrics.resampling.CHUNK", 20)
+    np.testing.assert_array_equal(whole, np.concatenate(list(resamples(7, 100))))
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, RHO], ids=lambda metric: metric.name)
+def test_intervals_agree_with_scipys_bootstrap(metric):
+    generator = np.random.default_rng(4)
+    gold_p = generator.integers(0, 6, 300) / 5
+    p = np.clip(gold_p + generator.normal(0, 0.4, 300), 0, 1)
+    statistics = metric.statistics(p > 0.5, p, gold_p > 0.5, gold_p)
+    ours = percentile_interval(bootstrap(metric, statistics, 4000))
+    theirs = stats.bootstrap(
+        tuple(statistics.T),
+        lambda *columns: metric(np.column_stack(columns)),
+        paired=True,
+        vectorized=False,
+        n_resamples=1000,
+        method="percentile",
+        rng=0,
+    ).confidence_interval
+    assert ours == pytest.approx(tuple(theirs), abs=0.012)
+    value = metric(statistics)
+    assert normal_interval(metric, statistics, value) == pytest.approx(tuple(theirs), abs=0.02)
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, RHO], ids=lambda metric: metric.name)
+def test_where_one_pass_takes_over_the_intervals_agree(metric):
+    generator = np.random.default_rng(6)
+    gold_p = generator.integers(0, 6, 5001) / 5
+    p = np.clip(gold_p + generator.normal(0, 0.8, 5001), 0, 1)
+    statistics = metric.statistics(p > 0.5, p, gold_p > 0.5, gold_p)
+    resampled = percentile_interval(bootstrap(metric, statistics, 2000))
+    assert normal_interval(metric, statistics, metric(statistics)) == pytest.approx(
+        resampled, abs=0.003
+    )
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=50), st.sampled_from([0.5, 0.9, 0.95]))
+def test_percentile_interval_is_numpys(scores, confidence):
+    values = np.array(scores)
+    expected = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    assert percentile_interval(values, confidence) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_no_interval_where_everything_is_undefined():
+    assert percentile_interval(np.full(10, np.nan)) is None
+
+
+@pytest.mark.parametrize("name", ["accuracy", "brier", "log_loss"])
+def test_one_value_does_not_stand_for_all(name):
+    one, many = np.ones(1), np.array([1.0, 0.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match=r"one shape, got \(1,\) and \(4,\)"):
+        metric(name).statistics(one, one, many, many)

@@ -1,0 +1,280 @@
+"""Paired tests against every exchange there is, against scipy and statsmodels, and on null data."""
+
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up import latent
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from shroom.metrics.classification import ACCURACY
+from shroom.metrics.correlation import RHO
+from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
+from shroom.scoring.metric_registry import METRICS, metric
+
+ALL = [metric(name) for name in METRICS]
+N = 9
+#: Four standard errors of a share, at most.
+TRIALS, APART = 10_000, 4 * 0.5 / np.sqrt(10_000)
+
+
+def named(each):
+    return each.name
+
+
+def world(n=N, seed=0, systems=2, noise=(0.4, 0.9)):
+    """Return the gold's labels and p, and the systems' p: the later the poorer, with ties."""
+    generator = np.random.default_rng(seed)
+    gold_p = generator.integers(0, 6, n) / 5
+    gold_p[:2] = 0.2, 0.8
+    spread = np.linspace(*noise, systems)
+    p = [np.round(np.clip(gold_p + generator.normal(0, s, n), 0, 1), 1) for s in spread]
+    return gold_p > 0.5, gold_p, p
+
+
+def rows_of(kind, gold_label, gold_p, p):
+    return [kind.statistics(one > 0.5, one, gold_label, gold_p) for one in p]
+
+
+def pearson(x, y):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        dx, dy = x - x.mean(), y - y.mean()
+        return (dx * dy).sum() / np.sqrt((dx * dx).sum() * (dy * dy).sum())
+
+
+def outputs(name, gold_label, gold_p, p):
+    """Return what is exchanged, and the score of it: written anew, one sample at a time."""
+    truth = stats.rankdata(gold_p)
+    if name == "accuracy":
+        return (p > 0.5) == gold_label, np.mean
+    if name == "brier":
+        return (p - gold_label) ** 2, np.mean
+    if name == "rho":
+        return stats.rankdata(p), lambda ranks: pearson(ranks, truth)
+    if name == "auroc":
+        return stats.rankdata(
+            p
+        ), lambda ranks: 0.5 + (ranks[gold_label].mean() - ranks[~gold_label].mean()) / len(ranks)
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["accuracy", "rho", "brier", "auroc"])
+def test_p_is_that_of_all_exchanges(name, seed):
+    gold_label, gold_p, p = world(seed=seed)
+    (a, score), (b, _) = (outputs(name, gold_label, gold_p, one) for one in p)
+    observed = abs(score(a) - score(b))
+    reached = []
+    for chosen in product([False, True], repeat=N):
+        first, second = np.where(chosen, b, a), np.where(chosen, a, b)
+        reached.append(not abs(score(first) - score(second)) < observed - 1e-12)
+    found = randomisation(
+        metric(name), rows_of(metric(name), gold_label, gold_p, p), [(0, 1)], TRIALS
+    )
+    assert found[0] == pytest.approx(np.mean(reached), abs=APART)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", ["accuracy", "rho"])
+def test_p_is_that_of_scipys_exact_permutation_test(name, seed):
+    gold_label, gold_p, p = world(n=8, seed=10 + seed)
+    (a, score), (b, _) = (outputs(name, gold_label, gold_p, one) for one in p)
+    exact = stats.permutation_test(
+        (a.astype(float), b.astype(float)),
+        lambda x, y: score(x) - score(y),
+        permutation_type="samples",
+        vectorized=False,
+        n_resamples=np.inf,
+    )
+    kind = metric(name)
+    found = randomisation(kind, rows_of(kind, gold_label, gold_p, p), [(0, 1)], TRIALS)
+    assert found[0] == pytest.approx(exact.pvalue, abs=APART)
+
+
+@pytest.mark.parametrize("kind", [ACCURACY, metric("brier"), metric("ece")], ids=named)
+def test_a_metric_without_sums_is_tested_by_its_rows(kind):
+    gold_label, gold_p, p = world(40, systems=3)
+    rows, pairs = rows_of(kind, gold_label, gold_p, p), [(0, 1), (2, 0), (1, 2)]
+    slow = randomisation(replace(kind, exchange=None), rows, pairs, 300, seed=3)
+    np.testing.assert_array_equal(slow, randomisation(kind, rows, pairs, 300, seed=3))
+
+
+@pytest.mark.parametrize("kind", ALL, ids=named)
+def test_all_metrics_can_be_tested(kind):
+    gold_label, gold_p, p = world(40, systems=3)
+    rows = rows_of(kind, gold_label, gold_p, p)
+    found = randomisation(kind, rows, [(0, 1), (1, 0), (1, 1), (0, 2)], 200)
+    assert ((found >= 1 / 201) & (found <= 1)).all()
+    assert found[0] == found[1]
+    assert found[2] == 1
+    np.testing.assert_array_equal(found[:1], randomisation(kind, rows, [(0, 1)], 200))
+    np.testing.assert_array_equal(
+        found, randomisation(kind, rows, [(0, 1), (1, 0), (1, 1), (0, 2)], 200)
+    )
+    assert randomisation(kind, rows, [], 10).tolist() == []
+
+
+@given(st.integers(0, 30), st.sampled_from(["cube", "logit", "rank"]))
+def test_monotone_transforms_leave_the_test_of_rho_as_it_is(seed, transform):
+    gold_label, gold_p, p = world(30, seed=seed)
+    other = {
+        "cube": lambda x: x**3 / 8,
+        "logit": lambda x: 1 / (1 + np.exp(-7 * (x - 0.3))),
+        "rank": stats.rankdata,
+    }[transform](p[0])
+    as_it_is = randomisation(RHO, rows_of(RHO, gold_label, gold_p, p), [(0, 1)], 200)
+    changed = randomisation(RHO, rows_of(RHO, gold_label, gold_p, [other, p[1]]), [(0, 1)], 200)
+    np.testing.assert_array_equal(as_it_is, changed)
+
+
+def test_a_score_that_is_undefined_has_no_p():
+    gold_label, gold_p, p = world(20)
+    rows = rows_of(RHO, gold_label, gold_p, [p[0], np.full(20, 0.5), p[1]])
+    found = randomisation(RHO, rows, [(0, 1), (1, 2), (0, 2)], 100)
+    assert np.isnan(found).tolist() == [True, True, False]
+    constant = rows_of(RHO, gold_label, np.full(20, 0.4), p)
+    assert np.isnan(randomisation(RHO, constant, [(0, 1)], 100)).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("kind", ALL, ids=named)
+def test_few_items(kind, n):
+    gold_label, gold_p, p = world(5)
+    rows = [part[:n] for part in rows_of(kind, gold_label, gold_p, p)]
+    found = randomisation(kind, rows, [(0, 1)], 100)
+    assert np.isnan(found[0]) or 0 < found[0] <= 1
+
+
+def test_p_is_never_0():
+    rows = [np.ones((60, 1)), np.zeros((60, 1))]
+    assert randomisation(ACCURACY, rows, [(0, 1)], 99).tolist() == [1 / 100]
+
+
+def test_exchanges_that_tie_with_the_sample_count_against_it():
+    # Whatever is exchanged, the one item on which they differ makes the same difference.
+    one, other = np.ones((12, 1)), np.ones((12, 1))
+    other[4] = 0
+    assert randomisation(ACCURACY, [one, other], [(0, 1)], 500).tolist() == [1.0]
+    thirds = [np.full((12, 1), 0.1), np.full((12, 1), 0.1)]
+    thirds[1][4] = 0.3
+    assert randomisation(ACCURACY, thirds, [(0, 1)], 500).tolist() == [1.0]
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
+def test_mcnemar_is_scipys_and_statsmodels_exact_test(counts):
+    differing, here = counts
+    first = np.arange(differing + 7) < here
+    second = (np.arange(differing + 7) >= here) & (np.arange(differing + 7) < differing)
+    p, only_first, only_second = mcnemar(first, second)
+    assert (only_first, only_second) == (here, differing - here)
+    assert p == pytest.approx(stats.binomtest(here, differing).pvalue, abs=1e-12, rel=1e-9)
+    theirs = their_mcnemar([[0, here], [differing - here, 7]], exact=True).pvalue
+    assert p == pytest.approx(theirs, abs=1e-12, rel=1e-9)
+
+
+def test_mcnemar_is_exact_for_many_items():
+    for differing, here in ((20_001, 9_871), (100_000, 49_500), (1023, 400), (2, 1)):
+        first = np.arange(differing) < here
+        expected = stats.binomtest(here, differing).pvalue
+        assert mcnemar(first, ~first)[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_mcnemars_p_is_never_0():
+    right = np.ones(3000, bool)
+    assert 0 < mcnemar(right, ~right)[0] < 1e-300
+
+
+def test_mcnemar_where_nothing_differs():
+    right = np.array([True, False, True])
+    assert mcnemar(right, right) == (1.0, 0, 0)
+    assert mcnemar(right, ~right) == (*mcnemar(~right, right)[:1], 2, 1)
+
+
+def test_mcnemar_is_what_randomisation_approaches():
+    gold_label, gold_p, p = world(40, seed=5)
+    one, other = rows_of(ACCURACY, gold_label, gold_p, p)
+    exact, _, _ = mcnemar(one[:, 0], other[:, 0])
+    assert randomisation(ACCURACY, [one, other], [(0, 1)], TRIALS)[0] == pytest.approx(
+        exact, abs=APART
+    )
+
+
+@settings(max_examples=20)  # one call of theirs takes 50 ms
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_holm_is_statsmodels(p):
+    found = holm(p)
+    np.testing.assert_allclose(found, multipletests(p, method="holm")[1], rtol=0, atol=1e-12)
+    assert (found >= p).all()
+    order = np.argsort(p, kind="stable")
+    assert (np.diff(found[order]) >= 0).all()
+
+
+@given(st.lists(st.one_of(st.floats(0, 1), st.just(float("nan"))), max_size=20))
+def test_undefined_p_does_not_count_in_holm(p):
+    values = np.array(p)
+    defined = ~np.isnan(values)
+    found = holm(values)
+    np.testing.assert_array_equal(found[defined], holm(values[defined]))
+    assert np.isnan(found[~defined]).all()
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
+def test_a_detectable_difference_is_detected_with_its_power(alpha, power):
+    least = detectable_difference(0.02, alpha, power)
+    limit = stats.norm.ppf(1 - alpha / 2)
+    assert stats.norm.sf(limit - least / 0.02) == pytest.approx(power, abs=1e-12)
+    assert detectable_difference(0.04, alpha, power) == pytest.approx(2 * least)
+
+
+def null(kind, n, sets, difference=0.0, base=0.7, **how):
+    r = [latent.correlation_for(kind.name, base + more) for more in (0.0, difference)]
+    found = []
+    for seed in range(sets):
+        u, seen = latent.draw(n, r, np.random.default_rng(3000 + seed), **how)
+        rows = [latent.statistics(kind, u, z) for z in seen]
+        found.append(randomisation(kind, rows, [(0, 1)], 199, seed)[0])
+    return np.array(found)
+
+
+# Accuracy has few different p on few items; on many, its steps are small enough for this test.
+@pytest.mark.parametrize(("kind", "n"), [(ACCURACY, 4000), (RHO, 200)], ids=["accuracy", "rho"])
+def test_p_of_equal_systems_is_uniform(kind, n):
+    p = null(kind, n, 200, shared=0.3)
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert np.mean(p <= 0.05) < 0.1
+
+
+@pytest.mark.parametrize("kind", [ACCURACY, RHO], ids=named)
+def test_power_rises_with_the_difference(kind):
+    found = [np.mean(null(kind, 400, 60, difference) <= 0.05) for difference in (0, 0.05, 0.12)]
+    assert found[0] < 0.15
+    assert found[0] + 0.1 < found[1] < found[2] - 0.1
+    assert found[2] > 0.9
+
+
+@pytest.mark.parametrize("kind", [ACCURACY, RHO], ids=named)
+def test_the_detectable_difference_is_found_in_4_of_5_cases(kind):
+    n, base, least = 400, 0.7, 0.0
+    for _ in range(3):
+        r = [latent.correlation_for(kind.name, base + more) for more in (0.0, least)]
+        u, seen = latent.draw(100_000, r, np.random.default_rng(1))
+        one, other = (kind.influence(latent.statistics(kind, u, z)) for z in seen)
+        least = detectable_difference(np.sqrt(np.sum((one - other) ** 2) * 100_000 / n))
+    found = np.mean(null(kind, n, 150, least) <= 0.05)
+    # Four standard errors of a share of 150.
+    assert found == pytest.approx(0.8, abs=0.13)
+
+
+def test_all_pairs_share_their_exchanges():
+    gold_label, gold_p, p = world(50, systems=4)
+    rows, pairs = rows_of(RHO, gold_label, gold_p, p), list(combinations(range(4), 2))
+    together = randomisation(RHO, rows, pairs, 400, seed=2)
+    alone = [randomisation(RHO, rows, [pair], 400, seed=2)[0] for pair in pairs]
+    np.testing.assert_array_equal(together, alone)
+    assert (randomisation(RHO, rows, pairs, 400, seed=3) != together).any()

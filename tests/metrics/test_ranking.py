@@ -1,0 +1,92 @@
+"""Ranks against scipy, and groups of systems."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import rankdata
+
+from shroom.metrics.rank_intervals import groups, rank_intervals, ranks
+
+#: Few different scores, so that many are tied.
+FEW = st.sampled_from([0.25, 0.5, 0.75, float("nan")])
+
+
+@given(arrays(np.float64, st.integers(1, 12), elements=FEW))
+def test_ranks_are_scipys(scores):
+    expected = rankdata(-np.nan_to_num(scores, nan=-9), method="min")
+    np.testing.assert_array_equal(ranks(scores, np.zeros(len(scores))), expected)
+
+
+@given(st.lists(st.tuples(FEW, FEW), min_size=1, max_size=12))
+def test_ties_are_broken_by_the_other_score(pairs):
+    known = [tuple(-9 if np.isnan(value) else value for value in pair) for pair in pairs]
+    expected = [1 + sum(other > own for other in known) for own in known]
+    first, second = np.array(pairs).T
+    assert ranks(first, second).tolist() == expected
+
+
+@given(st.data())
+def test_the_order_of_systems_does_not_matter(data):
+    pairs = data.draw(st.lists(st.tuples(FEW, FEW), min_size=1, max_size=9))
+    order = data.draw(st.permutations(range(len(pairs))))
+    first, second = np.array(pairs).T
+    moved = ranks(first[order], second[order])
+    np.testing.assert_array_equal(moved, ranks(first, second)[order])
+
+
+def test_ranks_of_many_resamples_are_each_as_one():
+    scores, ties = np.random.default_rng(0).integers(0, 4, (2, 50, 7)) / 4
+    found = ranks(scores, ties)
+    np.testing.assert_array_equal(found, [ranks(a, b) for a, b in zip(scores, ties)])
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("count", [1, 7, 200])
+def test_rank_intervals_hold_what_they_promise(count, confidence):
+    scores, ties = np.random.default_rng(1).integers(0, 9, (2, count, 6)) / 9
+    found = rank_intervals(scores, ties, confidence)
+    every = ranks(scores, ties)
+    for (low, high), own in zip(found, every.T):
+        assert np.mean((low <= own) & (own <= high)) >= confidence
+        # Not wider than it need be: no more than half the rest lies on either side beyond it.
+        assert np.mean(own < low) <= (1 - confidence) / 2 + 1e-12
+        assert np.mean(own > high) <= (1 - confidence) / 2 + 1e-12
+        assert {low, high} <= set(own.tolist())
+
+
+def test_rank_intervals_do_not_depend_on_the_chunks(monkeypatch):
+    scores, ties = np.random.default_rng(2).random((2, 60, 5))
+    whole = rank_intervals(scores, ties)
+    monkeypatch.setattr("shroom.metrics.rank_intervals._CHUNK", 30)
+    np.testing.assert_array_equal(whole, rank_intervals(scores, ties))
+
+
+def test_one_system_is_first_for_sure():
+    scores = np.random.default_rng(3).random((40, 1))
+    assert rank_intervals(scores, scores).tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [
+        ([], [1, 1, 1, 1]),
+        ([(0, 1), (1, 2), (2, 3)], [1, 2, 3, 4]),
+        ([(0, 3)], [1, 1, 1, 2]),
+        ([(0, 2), (0, 3)], [1, 1, 2, 2]),
+        ([(0, 2), (0, 3), (2, 3)], [1, 1, 2, 3]),
+        # A difference between two that both are like the first does not part them.
+        ([(1, 3)], [1, 1, 1, 1]),
+    ],
+)
+def test_groups(apart, expected):
+    p = np.ones((4, 4))
+    for a, b in apart:
+        p[a, b] = p[b, a] = 0.05
+    assert groups(p).tolist() == expected
+    assert groups(p, alpha=0.04).tolist() == [1, 1, 1, 1]
+
+
+def test_one_system_is_a_group():
+    assert groups(np.ones((1, 1))).tolist() == [1]

@@ -1,0 +1,241 @@
+"""The metrics of segments against scikit-learn, and their resampling by response."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+from shroom.metrics.discrimination import auroc
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.metrics.resampling import bootstrap, jackknife, resamples
+from shroom.metrics.segment_metrics import (
+    RESPONSE_METRICS,
+    SEGMENT_AUROC,
+    SEGMENT_METRICS,
+    any_wrong,
+    by_response,
+    counts,
+    ranked,
+    scored,
+)
+
+EVERY = (*SEGMENT_METRICS, *RESPONSE_METRICS, SEGMENT_AUROC)
+NAMES = [metric.name for metric in EVERY]
+
+
+def balanced(meant, said):
+    return sk.balanced_accuracy_score(meant, said) if len(set(meant)) == 2 else np.nan
+
+
+def oracle(flagged, wrong, response, n, p):
+    """Return all scores by scikit-learn, of pooled segments and of responses in a plain loop."""
+    flagged, wrong = np.asarray(flagged, bool), np.asarray(wrong, bool)
+    said = np.array([flagged[response == r].any() for r in range(n)])
+    meant = np.array([wrong[response == r].any() for r in range(n)])
+    arguments = {"zero_division": np.nan}
+    return {
+        "segment_f1": sk.f1_score(wrong, flagged, **arguments),
+        "segment_precision": sk.precision_score(wrong, flagged, **arguments),
+        "segment_recall": sk.recall_score(wrong, flagged, **arguments),
+        "segment_balanced_accuracy": balanced(wrong, flagged),
+        "response_f1": sk.f1_score(meant, said, **arguments),
+        "response_balanced_accuracy": balanced(meant, said),
+        "segment_auroc": sk.roc_auc_score(wrong, p) if len(set(wrong)) == 2 else np.nan,
+    }
+
+
+def ours(flagged, wrong, response, n, p):
+    found = scored(flagged, wrong, response, n, p)
+    return {metric.name: metric(statistics) for metric, statistics in found}
+
+
+def made_up(m=200, n=40, seed=0):
+    """Return m segments of n responses, each with one at least: flagged, wrong, response, n, p."""
+    generator = np.random.default_rng(seed)
+    response = np.sort(np.concatenate((np.arange(n), generator.integers(0, n, m - n))))
+    wrong = generator.random(m) < 0.25
+    p = np.round(np.clip(0.2 * wrong + 0.8 * generator.random(m), 0, 1), 1)
+    return p > 0.5, wrong, response, n, p
+
+
+CASES = st.integers(1, 40).flatmap(
+    lambda m: st.tuples(
+        st.lists(st.booleans(), min_size=m, max_size=m),
+        st.lists(st.booleans(), min_size=m, max_size=m),
+        st.lists(st.integers(0, 7), min_size=m, max_size=m),
+        st.lists(st.integers(0, 4), min_size=m, max_size=m),
+    )
+)
+
+
+@given(CASES)
+def test_all_scores_are_scikit_learns(case):
+    flagged, wrong, response, p = map(np.array, case)
+    n = 8  # some responses may have no segments
+    expected = oracle(flagged, wrong, response, n, p / 4)
+    found = ours(flagged, wrong, response, n, p / 4)
+    assert list(found) == NAMES
+    for name, value in expected.items():
+        assert found[name] == (None if np.isnan(value) else pytest.approx(value, abs=1e-12)), name
+
+
+@given(CASES, st.data())
+def test_a_weight_is_so_many_copies_of_a_response(case, data):
+    flagged, wrong, response, p = map(np.array, case)
+    weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=8, max_size=8)))
+    parts = [np.flatnonzero(response == r) for r in np.repeat(np.arange(8), weights)]
+    rows = np.concatenate([*parts, np.zeros(0, np.intp)]).astype(np.intp)
+    copies = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    again = scored(flagged[rows], wrong[rows], copies, len(parts), p[rows])
+    for (metric, statistics), (_, repeated) in zip(scored(flagged, wrong, response, 8, p), again):
+        once = metric.score(statistics, weights[None, :].astype(float))
+        twice = metric.score(repeated, np.ones((1, len(parts))))
+        np.testing.assert_allclose(once, twice, rtol=0, atol=1e-12, err_msg=metric.name)
+
+
+@given(CASES, st.randoms(use_true_random=False))
+def test_the_order_of_segments_and_of_responses_is_no_matter(case, random):
+    flagged, wrong, response, p = map(np.array, case)
+    order, names = list(range(len(p))), list(range(8))
+    random.shuffle(order)
+    random.shuffle(names)
+    moved = (flagged[order], wrong[order], np.array(names)[response[order]], 8, p[order])
+    one, other = ours(flagged, wrong, response, 8, p), ours(*moved)
+    assert one == pytest.approx(other, abs=1e-12)
+
+
+def test_a_slice_is_rows_of_the_statistics():
+    flagged, wrong, response, n, p = made_up()
+    mask = np.arange(n) % 3 == 0
+    rows = mask[response]
+    alone = oracle(
+        flagged[rows], wrong[rows], (np.cumsum(mask) - 1)[response[rows]], mask.sum(), p[rows]
+    )
+    found = {
+        metric.name: metric(statistics[mask])
+        for metric, statistics in scored(flagged, wrong, response, n, p)
+    }
+    assert found == pytest.approx(alone, abs=1e-12)
+
+
+def test_a_rising_function_of_p_leaves_auroc_as_it_is():
+    _, wrong, response, n, p = made_up()
+    value = SEGMENT_AUROC(ranked(p, wrong, response, n))
+    assert value == auroc(p, wrong)
+    assert value == SEGMENT_AUROC(ranked(np.exp(7 * p) - 3, wrong, response, n))
+    assert value == pytest.approx(1 - SEGMENT_AUROC(ranked(-p, wrong, response, n)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("flagged", "wrong", "undefined"),
+    [
+        ([1, 1, 1], [0, 0, 0], {"segment_recall", "segment_balanced_accuracy"}),
+        ([0, 0, 0], [1, 0, 1], {"segment_precision"}),
+        ([0, 1, 0], [1, 1, 1], {"segment_balanced_accuracy"}),
+        (
+            [0, 0, 0],
+            [0, 0, 0],
+            {"segment_f1", "segment_precision", "segment_recall", "segment_balanced_accuracy"},
+        ),
+        ([], [], {metric.name for metric in SEGMENT_METRICS}),
+    ],
+    ids=["nothing wrong", "nothing flagged", "all wrong", "neither", "no segments"],
+)
+def test_what_is_undefined_is_none(flagged, wrong, undefined):
+    response = np.arange(len(wrong))
+    found = ours(np.array(flagged), np.array(wrong), response, len(wrong), np.zeros(len(wrong)))
+    assert {name for name in found if found[name] is None and "segment" in name} - {
+        "segment_auroc"
+    } == undefined
+    assert (found["segment_auroc"] is None) == (len(set(wrong)) < 2)
+
+
+def test_the_floors():
+    _, wrong, response, n, _ = made_up()
+    share = wrong.mean()
+    every = ours(np.ones(len(wrong)), wrong, response, n, np.ones(len(wrong)))
+    assert every["segment_precision"] == pytest.approx(share)
+    assert every["segment_f1"] == pytest.approx(2 * share / (1 + share))
+    assert (every["segment_recall"], every["segment_balanced_accuracy"]) == (1, 0.5)
+    assert every["segment_auroc"] == 0.5
+    nothing = ours(np.zeros(len(wrong)), wrong, response, n, None)
+    assert (nothing["segment_f1"], nothing["segment_balanced_accuracy"]) == (0, 0.5)
+    assert nothing["segment_precision"] is None
+    assert "segment_auroc" not in nothing
+
+
+def test_resamples_draw_whole_responses():
+    """Each score of a resample is that of scikit-learn on the segments of the drawn responses."""
+    flagged, wrong, response, n, p = made_up()
+    drawn = np.concatenate(list(resamples(n, 20, seed=3))).astype(int)
+    rows = [np.repeat(np.arange(len(p)), weights[response]) for weights in drawn]
+    for metric, statistics in scored(flagged, wrong, response, n, p):
+        if metric in RESPONSE_METRICS:
+            continue
+        found = bootstrap(metric, statistics, 20, seed=3)
+        expected = [
+            oracle(flagged[row], wrong[row], response[row], n, p[row])[metric.name] for row in rows
+        ]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=metric.name)
+
+
+def test_segments_that_go_together_make_wider_intervals():
+    wrong = np.repeat(np.arange(60) % 3 == 0, 10)
+    flagged = np.repeat(np.arange(60) % 4 == 0, 10)
+    how = Intervals(400, seed=1)
+    together = estimates(scored(flagged, wrong, np.repeat(np.arange(60), 10), 60), how)
+    apart = estimates(scored(flagged, wrong, np.arange(600), 600), how)
+    for name in (metric.name for metric in SEGMENT_METRICS):
+        assert together[0][name] == apart[0][name]
+        one, other = (np.ptp(each[1][name]) for each in (together, apart))
+        assert one > 2 * other
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_intervals_hold_the_score(method):
+    scores, intervals = estimates(scored(*made_up()), Intervals(300, method=method))
+    for name in NAMES:
+        low, high = intervals[name]
+        assert 0 <= low <= scores[name] <= high <= 1
+
+
+@pytest.mark.parametrize("metric", SEGMENT_METRICS, ids=lambda metric: metric.name)
+def test_influences_are_derivatives_and_sums_tell_the_score(metric):
+    statistics = by_response(counts(*made_up()[:2]), *made_up()[2:4])
+    ones, step = np.ones((1, len(statistics))), 1e-6
+    value = metric.score(statistics, ones)
+    nudged = metric.score(statistics, ones + step * np.eye(len(statistics)))
+    np.testing.assert_allclose(metric.influence(statistics), (nudged - value) / step, atol=1e-6)
+    assert metric.exchange is not None
+    sums = metric.exchange.terms(statistics).sum(axis=0)
+    assert metric.exchange.score(sums, len(statistics)) == pytest.approx(value[0], abs=1e-15)
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=NAMES)
+def test_a_metric_has_statistics_of_lone_segments(metric):
+    flagged, wrong, _, _, p = made_up()
+    statistics = metric.statistics(flagged, p, wrong, wrong.astype(float))
+    expected = oracle(flagged, wrong, np.arange(len(p)), len(p), p)[metric.name]
+    assert metric(statistics) == pytest.approx(expected, abs=1e-12)
+    assert len(jackknife(metric, statistics)) == len(p)
+
+
+def test_one_response_has_scores_and_no_intervals():
+    one = np.zeros(3, np.intp)
+    found = scored(np.array([1, 0, 1]), np.array([1, 1, 0]), one, 1, np.array([0.9, 0.1, 0.6]))
+    scores, intervals = estimates(found, Intervals(50))
+    assert scores["segment_auroc"] == 0.5
+    assert set(intervals.values()) == {None}
+
+
+def test_other_shapes_are_refused():
+    with pytest.raises(ValueError, match="one shape"):
+        counts(np.zeros(2), np.zeros(3))
+    with pytest.raises(ValueError, match="one shape"):
+        ranked(np.zeros(2), np.zeros(3), np.arange(3), 3)
+
+
+def test_a_response_without_segments_is_not_wrong():
+    assert any_wrong(np.array([True]), np.array([1]), 3).tolist() == [False, True, False]
+    assert any_wrong(np.zeros(0), np.zeros(0, np.intp), 2).tolist() == [False, False]

@@ -1,0 +1,242 @@
+"""IoU and rho of spans against per-character loops and scipy, and their means and intervals."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.metrics.span_arrays import MAX_END
+from shroom.metrics.span_metrics import (
+    FLOORS,
+    IOU,
+    RHO,
+    Marks,
+    Spans,
+    everything,
+    iou,
+    nothing,
+    rho,
+    scored,
+)
+
+
+def loop_iou(predicted, gold):
+    """As the task defines it, character by character."""
+    sides = [{place for span in side for place in range(*span[:2])} for side in (predicted, gold)]
+    if not any(sides):
+        return 1.0
+    return len(sides[0] & sides[1]) / len(sides[0] | sides[1])
+
+
+def loop_rho(predicted, gold, length):
+    sides = []
+    for side in (predicted, gold):
+        values = [0.0] * length
+        for start, end, prob in side:
+            for place in range(start, min(end, length)):
+                values[place] = prob
+        sides.append(values)
+    constant = [len({round(value, 8) for value in values}) <= 1 for values in sides]
+    if any(constant):
+        return float(all(constant))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return float(stats.spearmanr(*sides)[0])
+
+
+LENGTH = st.integers(0, 12)
+# Few probabilities, so that there are ties; some equal to eight digits but no more.
+PROB = st.sampled_from([0.0, 0.25, 1 / 3, 0.3333333333, 0.5, 0.5000000001, 1.0]) | st.floats(0, 1)
+SPAN = st.tuples(st.integers(0, 14), st.integers(0, 14), PROB)
+SIDE = st.lists(SPAN, max_size=5)
+TEXTS = st.lists(st.tuples(LENGTH, SIDE, SIDE), min_size=1, max_size=6)
+
+
+def sides(texts):
+    lengths = [length for length, _, _ in texts]
+    return Spans.of([a for _, a, _ in texts], lengths), Spans.of([b for _, _, b in texts], lengths)
+
+
+@given(TEXTS)
+def test_iou_is_that_of_the_characters(texts):
+    expected = [loop_iou(predicted, gold) for _, predicted, gold in texts]
+    assert iou(*sides(texts)).tolist() == expected
+
+
+@given(TEXTS)
+def test_rho_is_scipys_of_the_characters(texts):
+    expected = [loop_rho(predicted, gold, length) for length, predicted, gold in texts]
+    np.testing.assert_allclose(rho(*sides(texts)), expected, rtol=0, atol=1e-12)
+
+
+def test_rho_of_long_texts_with_a_span_for_each_character():
+    generator = np.random.default_rng(0)
+    texts = []
+    for length in (1, 2, 700, 3000):
+        p, gold = generator.random(length), generator.integers(0, 4, length) / 3
+        texts.append(
+            (length, *([(i, i + 1, float(v)) for i, v in enumerate(x)] for x in (p, gold)))
+        )
+    expected = [loop_rho(predicted, gold, length) for length, predicted, gold in texts]
+    np.testing.assert_allclose(rho(*sides(texts)), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected"),
+    [
+        ([], [], 1.0),
+        ([(0, 4)], [], 0.0),
+        ([], [(0, 4)], 0.0),
+        ([(0, 4)], [(0, 4)], 1.0),
+        ([(0, 2), (2, 4)], [(0, 4)], 1.0),
+        ([(0, 3), (1, 4)], [(0, 4)], 1.0),
+        ([(0, 2)], [(2, 4)], 0.0),
+        ([(3, 3)], [], 1.0),
+        ([(5, 3)], [], 1.0),
+        ([(8, 12)], [(8, 10)], 0.5),
+        ([(10, 12)], [], 0.0),
+        ([(0, MAX_END)], [(0, 10)], 10 / MAX_END),
+    ],
+    ids=str,
+)
+def test_iou_of_a_text_of_ten_characters(predicted, gold, expected):
+    assert iou(Spans.of([predicted], [10]), Spans.of([gold], [10])).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected"),
+    [
+        ([], [], 1.0),
+        ([(0, 10, 0.7)], [], 1.0),  # both constant, if at other values
+        ([(0, 10, 0.7)], [(0, 5, 1.0)], 0.0),
+        ([(0, 5, 1.0)], [(0, 10, 0.2)], 0.0),
+        ([(0, 5, 1e-9)], [], 1.0),  # constant to eight digits
+        ([(0, 5, 1e-9)], [(0, 5, 1.0)], 0.0),
+        ([(0, 5, 1e-7)], [(0, 5, 1.0)], 1.0),
+        ([(0, 5, 1.0)], [(5, 10, 1.0)], -1.0),
+        ([(0, 5, 1.0), (0, 5, 0.0)], [(0, 5, 1.0)], 0.0),  # the last one counts
+        ([(0, 10, 0.2), (0, 5, 1.0)], [(0, 5, 1.0)], 1.0),
+        ([(0, 5, 1.0), (10, 99, 0.5)], [(0, 5, 1.0)], 1.0),  # past the end
+        ([(10, 99, 0.5)], [], 1.0),
+    ],
+    ids=str,
+)
+def test_rho_of_a_text_of_ten_characters(predicted, gold, expected):
+    found = rho(Spans.of([predicted], [10]), Spans.of([gold], [10]))
+    assert found.tolist() == pytest.approx([expected], abs=1e-15)
+
+
+def test_constant_is_judged_as_python_rounds():
+    # numpy rounds 0.285 * 1e-6 the other way than Python's correct rounding might.
+    for value in (0.123456785, 0.5 + 5e-9, 2.5e-8, 1.5e-8, 0.1 + 4.9e-9):
+        spans = [(0, 5, value), (5, 10, round(value, 8))]
+        gold = [(0, 5, 1.0)]
+        found = rho(Spans.of([spans], [10]), Spans.of([gold], [10]))[0]
+        assert found == pytest.approx(loop_rho(spans, gold, 10), abs=1e-12)
+
+
+def test_an_empty_text_has_nothing_to_get_wrong():
+    empty = Spans.of([[]], [0])
+    assert (iou(empty, empty)[0], rho(empty, empty)[0]) == (1, 1)
+
+
+def test_no_texts():
+    none = Spans.of([], [])
+    assert (len(iou(none, none)), len(rho(none, none))) == (0, 0)
+    assert [metric(values) for metric, values in scored(*[Marks.alike(none)] * 2)] == [None, None]
+
+
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_texts_do_not_touch_each_other(texts, random):
+    order = list(range(len(texts)))
+    random.shuffle(order)
+    shuffled = [texts[i] for i in order]
+    for metric in (iou, rho):
+        values = metric(*sides(texts))
+        assert metric(*sides(shuffled)).tolist() == values[order].tolist()
+
+
+@given(TEXTS)
+def test_iou_and_rho_are_symmetric(texts):
+    predicted, gold = sides(texts)
+    assert iou(predicted, gold).tolist() == iou(gold, predicted).tolist()
+    np.testing.assert_allclose(rho(predicted, gold), rho(gold, predicted), atol=1e-12)
+
+
+@given(TEXTS)
+def test_the_gold_itself_scores_one(texts):
+    _, gold = sides(texts)
+    assert iou(gold, gold).tolist() == [1] * len(texts)
+    np.testing.assert_allclose(rho(gold, gold), 1, rtol=0, atol=1e-12)
+
+
+@given(TEXTS)
+def test_rho_depends_on_the_order_of_probabilities_alone(texts):
+    coarse = [
+        (length, [(a, b, round(p, 2)) for a, b, p in predicted], gold)
+        for length, predicted, gold in texts
+    ]
+    bent = [
+        (length, [(a, b, p**2) for a, b, p in predicted], gold)
+        for length, predicted, gold in coarse
+    ]
+    assert rho(*sides(bent)).tolist() == rho(*sides(coarse)).tolist()
+
+
+def test_floors():
+    gold = Spans.of([[(0, 4, 0.6)], [], [(0, 3, 0.4)]], [10, 5, 3])
+    found = {name: iou(floor([10, 5, 3]), gold).tolist() for name, floor in FLOORS.items()}
+    assert found == {"flag everything": [0.4, 0.0, 1.0], "flag nothing": [0.0, 1.0, 0.0]}
+    for floor in (everything, nothing):
+        assert rho(floor([10, 5, 3]), gold).tolist() == [0.0, 1.0, 1.0]
+
+
+def test_scores_are_means_with_intervals_over_texts():
+    generator = np.random.default_rng(1)
+    lengths = generator.integers(5, 40, 60)
+    soft = [
+        [[(int(a), int(a) + 6, float(p))] for a, p in zip(generator.integers(0, 20, 60), row)]
+        for row in generator.random((2, 60))
+    ]
+    predicted, gold = (Marks.alike(Spans.of(side, lengths)) for side in soft)
+    scores, intervals = estimates(scored(predicted, gold), Intervals(500))
+    assert scores["iou"] == pytest.approx(np.mean(iou(predicted.hard, gold.hard)), abs=1e-15)
+    assert scores["rho"] == pytest.approx(np.mean(rho(predicted.soft, gold.soft)), abs=1e-15)
+    for metric in (IOU, RHO):
+        low, high = intervals[metric.name]
+        assert metric.bounds[0] <= low < scores[metric.name] < high <= metric.bounds[1]
+
+
+def test_hard_spans_are_for_iou_and_soft_ones_for_rho():
+    gold = Marks.alike(Spans.of([[(0, 4)]], [10]))
+    other = Spans.of([[(4, 10)]], [10])
+    assert [m(v) for m, v in scored(Marks(gold.hard, other), gold)] == [1.0, -1.0]
+    assert [m(v) for m, v in scored(Marks(other, gold.soft), gold)] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("span", [(-1, 3), (0, MAX_END + 1)])
+def test_places_that_no_text_has(span):
+    with pytest.raises(ValueError, match="within"):
+        Spans.of([[span]], [10])
+
+
+def test_texts_of_other_lengths():
+    for metric in (iou, rho):
+        with pytest.raises(ValueError, match="same texts"):
+            metric(Spans.of([[]], [10]), Spans.of([[]], [11]))
+
+
+def test_memory_grows_with_spans_and_not_with_characters():
+    lengths = [10**8, 10**8]
+    predicted = Spans.of([[(0, 10**7, 0.9)], []], lengths)
+    tracemalloc.start()
+    assert iou(predicted, everything(lengths)).tolist() == [0.1, 0.0]
+    assert rho(predicted, predicted).tolist() == pytest.approx([1.0, 1.0])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20

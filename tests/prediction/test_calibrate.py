@@ -1,0 +1,648 @@
+"""Calibrators against their oracles, and the command that fits and applies them."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from conftest import DATA, SAMPLE, write_json
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize
+from sklearn import calibration as sklearn_calibration
+from sklearn.isotonic import IsotonicRegression
+
+from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature
+from shroom.learners.curves import log_odds, pool_adjacent_violators, smoothed
+from shroom.metrics.calibration import log_loss
+from shroom.prediction.calibration.calibrate import How, fitted_on, out_of_fold
+
+CURVES = ("platt", "isotonic", "temperature")
+P_KEY = "p(Hallucination)"
+
+
+def system(n=60, seed=0):
+    """Return p and the annotators' proportions, which it follows overconfidently."""
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 6, n) / 5
+    return np.clip(np.round(y + generator.normal(0, 0.45, n), 2), 0, 1), y
+
+
+def rows(p, y=None, first_id=None, **more):
+    """Return predictions, or with y gold, as the files have them."""
+    made = []
+    for i, value in enumerate(p.tolist() if y is None else y.tolist()):
+        row = {
+            "label": "Hallucination" if value > 0.5 else "Not Hallucination",
+            P_KEY: value,
+            **({"hyp": f"hypothesis {i}", "src": "", "tgt": "x", "task": "DM"} if more else {}),
+            **more,
+        }
+        made.append(row if first_id is None else {"id": first_id + i, **row})
+    return made
+
+
+@pytest.fixture
+def files(tmp_path):
+    p, y = system()
+    return (
+        write_json(tmp_path / "val.model-aware.json", rows(p)),
+        write_json(tmp_path / "gold" / "val.model-aware.json", rows(p, y, model="m")),
+        tmp_path / "calibrator.json",
+    )
+
+
+@pytest.fixture
+def fitted(files, shroom):
+    submission, gold, calibrator = files
+    assert shroom("calibrate", submission, gold, "-o", calibrator)[0] == 0
+    return files
+
+
+# The calibrators
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_platt_is_scikit_learns_on_labels(seed):
+    p, y = system(seed=seed)
+    label = (y > 0.5).astype(float)
+    found = Platt.fitted(p, label)
+    slope, intercept = sklearn_calibration._sigmoid_calibration(log_odds(p), label)
+    assert (found.slope, found.intercept) == pytest.approx((-slope, -intercept), abs=1e-5)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=40))
+def test_nothing_near_a_fitted_curve_is_likelier(items):
+    p, y = np.array(items).T
+    x, wanted = log_odds(p), smoothed(y)
+
+    def loss(slope, intercept):
+        odds = slope * x + intercept
+        return np.sum(np.logaddexp(0, odds) - wanted * odds)
+
+    platt, temperature = Platt.fitted(p, y), Temperature.fitted(p, y)
+    best = loss(platt.slope, platt.intercept)
+    slope = 1 / temperature.temperature
+    for step in (1e-3, -1e-3):
+        assert loss(platt.slope, platt.intercept + step) >= best - 1e-9
+        if platt.slope + step >= 0:
+            assert loss(platt.slope + step, platt.intercept) >= best - 1e-9
+        if slope + step >= 0:
+            assert loss(slope + step, 0) >= loss(slope, 0) - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_logistic_curves_are_the_minimum_to_1e_9(seed):
+    p, y = system(200, seed)
+    x, wanted = log_odds(p), smoothed(y)
+    found = Platt.fitted(p, y)
+    residual = 1 / (1 + np.exp(-found.slope * x - found.intercept)) - wanted
+    assert [residual.sum(), residual @ x] == pytest.approx([0, 0], abs=1e-9)
+    slope = optimize.brentq(
+        lambda slope: (1 / (1 + np.exp(-slope * x)) - wanted) @ x, 0, 10, xtol=1e-14
+    )
+    assert 1 / Temperature.fitted(p, y).temperature == pytest.approx(slope, abs=1e-9)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 20).map(lambda k: k / 20), st.integers(0, 5).map(lambda k: k / 5)),
+        min_size=1,
+        max_size=60,
+    )
+)
+def test_isotonic_is_scikit_learns(items):
+    p, y = np.array(items).T
+    oracle = IsotonicRegression(out_of_bounds="clip").fit(p, y)
+    at = np.linspace(0, 1, 101)
+    found = Isotonic.fitted(p, y)
+    np.testing.assert_allclose(found(at), oracle.predict(at), atol=1e-12)
+    assert (np.diff(found(at)) >= 0).all()
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.integers(1, 9)), min_size=1, max_size=40))
+def test_pooling_is_scikit_learns_with_weights(items):
+    values, weights = np.array(items).T
+    places = np.arange(len(values))
+    oracle = IsotonicRegression().fit(places, values, weights).predict(places)
+    found = pool_adjacent_violators(values, weights)
+    np.testing.assert_allclose(found, oracle, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", CURVES)
+def test_a_curve_never_falls_and_stays_within_0_and_1(method):
+    curve = METHODS[method].fitted(*system())
+    at = curve(np.concatenate(([-1e-10, 0.0], np.geomspace(1e-12, 1, 200), [1.0000000000000002])))
+    assert (np.diff(at) >= 0).all()
+    assert at.min() >= 0
+    assert at.max() <= 1
+    if curve.keeps_order:
+        assert (np.diff(at[1:-1]) > 0).all()
+
+
+@pytest.mark.parametrize("method", CURVES)
+def test_calibration_repairs_what_was_distorted(method):
+    generator = np.random.default_rng(4)
+    truth = generator.uniform(0.02, 0.98, 5000)
+    y = generator.binomial(5, truth) / 5
+    p = 1 / (1 + np.exp(-3 * np.log(truth / (1 - truth))))  # three times too sure
+    curve = METHODS[method].fitted(p, y)
+    assert np.abs(curve(p) - truth).mean() < 0.02
+    assert log_loss(curve(p), y) < log_loss(p, y)
+
+
+def test_perfect_p_stays_as_it_is():
+    generator = np.random.default_rng(5)
+    p = generator.uniform(0.02, 0.98, 20_000)
+    y = generator.binomial(5, p) / 5
+    assert Temperature.fitted(p, y).temperature == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("method", CURVES)
+@pytest.mark.parametrize(
+    ("p", "y"),
+    [([0.5] * 4, [0, 0.2, 0.8, 1]), ([0.1, 0.3, 0.7, 0.9], [1, 0.8, 0.2, 0]), ([0.3], [1.0])],
+    ids=["constant", "against the gold", "one item"],
+)
+def test_what_does_not_rise_is_flat(method, p, y):
+    curve = METHODS[method].fitted(np.array(p), np.array(y))
+    assert not curve.rises
+    assert len(set(curve(np.array([0.0, 0.4, 1.0])).tolist())) == 1
+
+
+@pytest.mark.parametrize("p", np.linspace(0, 1, 41))
+def test_a_constant_p_has_no_slope_whatever_rounding_makes_of_its_mean(p):
+    assert not Platt.fitted(np.full(3, p), np.array([0.0, 0.4, 1.0])).rises
+
+
+@pytest.mark.parametrize("method", CURVES)
+def test_classes_that_p_sets_apart_give_a_finite_curve(method):
+    curve = METHODS[method].fitted(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1.0, 1.0]))
+    state = [value for values in curve.to_dict().values() for value in np.atleast_1d(values)]
+    assert np.isfinite(state).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_written_reads_alike(method):
+    p, y = system()
+    curve = METHODS[method].fitted(p, y)
+    again = METHODS[method].from_dict(json.loads(json.dumps(curve.to_dict())))
+    np.testing.assert_array_equal(curve(p), again(p))
+
+
+# Out of fold
+
+
+def test_no_item_has_a_say_in_its_own_p_or_label():
+    p, y = system(40)
+    how = How("isotonic", folds=8)
+    _, before = out_of_fold(p, y, y > 0.5, how)
+    for item in range(0, 40, 7):
+        changed = y.copy()
+        changed[item] = 1 - changed[item]
+        _, after = out_of_fold(p, changed, changed > 0.5, how)
+        assert after[item] == before[item]
+
+
+def test_leaving_one_out_is_as_many_folds_as_items():
+    p, y = system(12)
+    label, found = out_of_fold(p, y, y > 0.5, How(folds=1000))
+    for item in range(12):
+        rest = np.arange(12) != item
+        curve, threshold = fitted_on(p[rest], y[rest], y[rest] > 0.5, How())
+        assert found[item] == curve(p[item : item + 1])[0]
+        assert label[item] == (found[item] > threshold)
+
+
+# Fitting
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fit_writes_a_calibrator_and_shows_figures_out_of_fold(files, shroom, method):
+    submission, gold, calibrator = files
+    arguments = ("calibrate", submission, gold, "-o", calibrator, "--method", method)
+    code, out, err = shroom(*arguments)
+    assert code == 0
+    assert "wrote the calibrator of model-aware" in err
+    assert "out of fold, in 10 folds" in out
+    assert f"|calibration:{method}|fit:out-of-fold.10" in out
+    assert "nan" not in out
+    content = json.loads(calibrator.read_text(), parse_constant=pytest.fail)
+    track = content["tracks"]["model-aware"]
+    assert (track["n"], track["method"], track["fit"]) == (60, method, "out-of-fold.10")
+    assert 0 <= track["threshold"] <= 1
+    assert shroom(*arguments)[1] == out
+
+
+def test_fit_as_json_has_every_figure(files, shroom):
+    submission, gold, calibrator = files
+    code, out, _ = shroom("calibrate", submission, gold, "-o", calibrator, "--format", "json")
+    assert code == 0
+    result = json.loads(out, parse_constant=pytest.fail)
+    (track,) = result["results"]
+    assert result["signature"] == track["signature"]
+    for side in ("before", "after"):
+        assert set(track[side]) == {"label", "proportion"}
+        for against in track[side].values():
+            total = against["reliability"] - against["resolution"] + against["uncertainty"]
+            assert total + against["within_bins"] == pytest.approx(against["brier"], abs=1e-12)
+        assert {"auroc", "average_precision", "accuracy", "accuracy_at_half"} <= set(
+            track[side]["label"]
+        )
+    assert track["after"]["proportion"]["brier"] < track["before"]["proportion"]["brier"]
+    # A curve that keeps the order keeps what depends on it alone.
+    for against, name in (("label", "auroc"), ("proportion", "rho")):
+        assert track["after"][against][name] == track["before"][against][name]
+
+
+def test_p_of_several_isotonic_curves_has_no_order(files, shroom):
+    submission, gold, calibrator = files
+    arguments = ("calibrate", submission, gold, "-o", calibrator, "--method", "isotonic")
+    code, out, _ = shroom(*arguments, "--format", "json")
+    assert code == 0
+    (track,) = json.loads(out)["results"]
+    assert track["after"]["proportion"]["rho"] is track["after"]["label"]["auroc"] is None
+    assert track["after"]["label"]["brier"] is not None
+    assert "undefined: what goes by order" in shroom(*arguments)[1]
+    (track,) = json.loads(shroom(*arguments, "--format", "json", "--in-sample")[1])["results"]
+    assert track["after"]["proportion"]["rho"] is not None
+
+
+def test_in_sample_figures_only_when_they_are_asked_for(files, shroom):
+    submission, gold, calibrator = files
+    arguments = ("calibrate", submission, gold, "-o", calibrator, "--method", "isotonic")
+    _, honest, _ = shroom(*arguments, "--format", "json")
+    code, out, _ = shroom(*arguments, "--format", "json", "--in-sample")
+    assert code == 0
+    one, other = (json.loads(text)["results"][0] for text in (honest, out))
+    assert other["signature"].endswith("|fit:in-sample")
+    assert other["after"]["proportion"]["brier"] < one["after"]["proportion"]["brier"]
+    assert other["calibrator"] == one["calibrator"]
+    assert "in-sample" in shroom(*arguments, "--in-sample")[1]
+
+
+def test_both_tracks_have_their_own(shroom, tmp_path):
+    calibrator = tmp_path / "c.json"
+    code, out, _ = shroom("calibrate", SAMPLE, SAMPLE, "-o", calibrator)
+    assert code == 0
+    assert "|track:model-agnostic+model-aware|n:60|gold:a5d856+c8bdf0|" in out
+    assert set(json.loads(calibrator.read_text())["tracks"]) == {"model-agnostic", "model-aware"}
+    code, _, _ = shroom("calibrate", "--apply", calibrator, SAMPLE, "-o", tmp_path / "out.zip")
+    assert code == 0
+    with zipfile.ZipFile(tmp_path / "out.zip") as made:
+        assert made.namelist() == ["val.model-agnostic.json", "val.model-aware.json"]
+
+
+def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
+    submission, gold, _ = files
+    code, out, err = shroom("calibrate", submission, gold, "-o", "-")
+    assert code == 0
+    assert json.loads(out)["shroom_calibrator"] == 1
+    assert "Brier score" in err
+
+
+@pytest.mark.parametrize(
+    ("p", "y", "sentence"),
+    [
+        ([0.5, 0.5, 0.5, 0.5], [0, 0.2, 0.8, 1], "p is the same everywhere"),
+        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0], "p does not rise with the annotators'"),
+        ([0.1, 0.4, 0.6, 0.9], [0.2, 0.2, 0.2, 0.2], "proportion is the same everywhere"),
+        ([0.3], [1.0], "p is the same everywhere"),
+    ],
+)
+@pytest.mark.parametrize("method", CURVES)
+def test_what_cannot_be_fitted_is_told(shroom, tmp_path, p, y, sentence, method):
+    submission = write_json(tmp_path / "p.json", rows(np.array(p)))
+    gold = write_json(tmp_path / "g.json", rows(np.array(p), np.array(y)))
+    out = tmp_path / "c.json"
+    code, shown, err = shroom("calibrate", submission, gold, "-o", out, "--method", method)
+    assert (code, shown) == (1, "")
+    assert sentence in err
+    assert "Traceback" not in err
+    assert not out.exists()
+
+
+def test_one_item_has_no_cross_validation(shroom, tmp_path):
+    submission = write_json(tmp_path / "p.json", rows(np.array([0.3])))
+    gold = write_json(tmp_path / "g.json", rows(None, np.array([1.0])))
+    arguments = ("calibrate", submission, gold, "-o", tmp_path / "c.json", "--method", "none")
+    code, _, err = shroom(*arguments)
+    assert code == 1
+    assert "one item cannot be cross-validated" in err
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("method", METHODS)
+def test_few_items_of_one_class_show_no_nan(shroom, tmp_path, n, method):
+    p, y = np.linspace(0.2, 0.6, n), np.linspace(0, 0.4, n)
+    submission = write_json(tmp_path / "p.json", rows(p))
+    gold = write_json(tmp_path / "g.json", rows(p, y))
+    arguments = ("calibrate", submission, gold, "-o", tmp_path / "c.json", "--method", method)
+    code, out, _ = shroom(*arguments)
+    assert code == 0
+    assert "AUROC" in out
+    assert "–" in out
+    assert "nan" not in out
+    code, out, _ = shroom(*arguments, "--format", "json")
+    assert (
+        json.loads(out, parse_constant=pytest.fail)["results"][0]["before"]["label"]["auroc"]
+        is None
+    )
+
+
+def test_two_splits_of_one_track_are_refused(shroom, tmp_path):
+    p, y = system(12)
+    for split, first_id in (("val", None), ("test", 5)):
+        write_json(tmp_path / "s" / f"{split}.model-aware.json", rows(p, first_id=first_id))
+        write_json(tmp_path / "g" / f"{split}.model-aware.json", rows(p, y, first_id=first_id))
+    code, _, err = shroom("calibrate", tmp_path / "s", tmp_path / "g", "-o", tmp_path / "c.json")
+    assert code == 1
+    assert "one file for each track" in err
+
+
+def test_problems_of_the_submission_are_all_told(files, shroom, tmp_path):
+    _, gold, calibrator = files
+    broken = write_json(tmp_path / "b.json", [{"label": "no", P_KEY: "0.5"}])
+    code, _, err = shroom("calibrate", broken, gold, "-o", calibrator)
+    assert code == 1
+    assert "[label-value]" in err
+    assert "[p-number]" in err
+    assert "[count]" in err
+
+
+# Applying
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_apply_keeps_rows_ids_and_order(files, shroom, tmp_path, method):
+    submission, gold, calibrator = files
+    assert shroom("calibrate", submission, gold, "-o", calibrator, "--method", method)[0] == 0
+    p, _ = system(30, seed=9)
+    given_rows = rows(p, first_id=100)[::-1]
+    test = write_json(tmp_path / "test.model-aware.json", given_rows)
+    out = tmp_path / "out.json"
+    code, shown, err = shroom("calibrate", "--apply", calibrator, test, "-o", out)
+    assert (code, shown) == (0, "")
+    assert "wrote 30 predictions" in err
+    made = json.loads(out.read_text(), parse_constant=pytest.fail)
+    assert [row["id"] for row in made] == [row["id"] for row in given_rows]
+    track = json.loads(calibrator.read_text())["tracks"]["model-aware"]
+    curve = METHODS[method].from_dict(track["calibrator"])
+    expected = curve(np.array([row[P_KEY] for row in given_rows]))
+    assert [row[P_KEY] for row in made] == expected.tolist()
+    for row in made:
+        assert (row["label"] == "Hallucination") == (row[P_KEY] > track["threshold"])
+
+
+def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, tmp_path):
+    p, y = system(50, seed=7)
+    other = write_json(tmp_path / "p.json", rows(p, first_id=1))
+    gold = write_json(tmp_path / "g.json", rows(p, y, first_id=1, model="m"))
+    out = tmp_path / "o.json"
+    arguments = ("calibrate", "--apply", fitted[2], other, gold, "-o", out)
+    code, shown, _ = shroom(*arguments, "--format", "json")
+    assert code == 0
+    (track,) = json.loads(shown)["results"]
+    assert track["fit"] == "other-gold"
+    assert track["after"]["proportion"]["log_loss"] < track["before"]["proportion"]["log_loss"]
+    assert "fitted on other gold" in shroom(*arguments)[1]
+    scored = json.loads(shroom("score", out, gold, "--format", "json", "--no-ci")[1])["results"][0]
+    assert scored["accuracy"] == track["after"]["label"]["accuracy"]
+    assert scored["rho"] == track["after"]["proportion"]["rho"]
+
+
+def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, shroom, tmp_path):
+    submission, gold, calibrator = fitted
+    out = tmp_path / "o.json"
+    content = json.loads(gold.read_text())
+    renamed = write_json(tmp_path / "elsewhere.json", [{**row, "tgt": "y"} for row in content])
+    for known in (gold, gold.parent, renamed):
+        code, shown, err = shroom("calibrate", "--apply", calibrator, submission, known, "-o", out)
+        assert (code, shown) == (1, "")
+        assert "is the gold that the calibrator was fitted on" in err
+        assert "cross-validated" in err
+        assert "--in-sample" in err
+        assert not out.exists()
+    arguments = ("calibrate", "--apply", calibrator, submission, renamed, "-o", out, "--in-sample")
+    code, shown, _ = shroom(*arguments)
+    assert code == 0
+    assert "in-sample, on the very data" in shown
+    assert shown.strip().endswith("|fit:in-sample")
+
+
+def test_the_gold_is_known_in_another_order(fitted, shroom, tmp_path):
+    submission, gold, calibrator = fitted
+    order = np.random.default_rng(0).permutation(60)
+    moved = [
+        write_json(tmp_path / "moved" / name, [json.loads(path.read_text())[i] for i in order])
+        for name, path in (("p.json", submission), ("g.json", gold))
+    ]
+    code, _, err = shroom("calibrate", "--apply", calibrator, *moved, "-o", tmp_path / "o.json")
+    assert code == 1
+    assert "was fitted on" in err
+
+
+def test_like_labels_of_other_texts_in_another_order_are_other_gold(fitted, shroom, tmp_path):
+    submission, gold, calibrator = fitted
+    content = [{**row, "hyp": f"other {i}"} for i, row in enumerate(json.loads(gold.read_text()))]
+    other = write_json(tmp_path / "g.json", content[::-1])
+    code, shown, _ = shroom(
+        "calibrate", "--apply", calibrator, submission, other, "-o", tmp_path / "o.json"
+    )
+    assert code == 0
+    assert "fit:other-gold" in shown
+
+
+def test_with_ids_the_gold_is_known_in_another_order(shroom, tmp_path):
+    p, y = system(20)
+    submission = write_json(tmp_path / "test.model-agnostic.json", rows(p, first_id=1))
+    gold = write_json(tmp_path / "g.json", rows(p, y, first_id=1))
+    calibrator = tmp_path / "c.json"
+    assert shroom("calibrate", submission, gold, "-o", calibrator)[0] == 0
+    moved = write_json(tmp_path / "g2.json", rows(p, y, first_id=1)[::-1])
+    code, _, err = shroom(
+        "calibrate", "--apply", calibrator, submission, moved, "-o", tmp_path / "o.json"
+    )
+    assert code == 1
+    assert "was fitted on" in err
+
+
+def test_a_track_without_its_calibrator_is_told(fitted, shroom, tmp_path):
+    p, _ = system(10)
+    agnostic = write_json(tmp_path / "val.model-agnostic.json", rows(p))
+    code, _, err = shroom("calibrate", "--apply", fitted[2], agnostic, "-o", tmp_path / "o.json")
+    assert code == 1
+    assert "is of model-agnostic, and the calibrator was fitted on model-aware" in err
+
+
+def test_a_name_that_tells_no_track_serves_where_there_is_one_calibrator(fitted, shroom, tmp_path):
+    p, _ = system(10)
+    unnamed = write_json(tmp_path / "mine.json", rows(p))
+    out = tmp_path / "o.json"
+    assert shroom("calibrate", "--apply", fitted[2], unnamed, "-o", out)[0] == 0
+    both = tmp_path / "both.json"
+    assert shroom("calibrate", SAMPLE, SAMPLE, "-o", both)[0] == 0
+    code, _, err = shroom("calibrate", "--apply", both, unnamed, "-o", out)
+    assert code == 1
+    assert "its name does not tell the track" in err
+    code, _, err = shroom("calibrate", "--apply", fitted[2], unnamed, "-o", tmp_path / "folder")
+    assert code == 1
+    assert "name a .json file" in err
+
+
+def test_inputs_are_never_touched(fitted, shroom):
+    submission, gold, calibrator = fitted
+    before = [path.read_bytes() for path in fitted]
+    for arguments in (
+        (submission, gold, "-o", submission),
+        (submission, gold, "-o", gold),
+        ("--apply", calibrator, submission, "-o", submission),
+        ("--apply", calibrator, submission, "-o", calibrator),
+    ):
+        code, _, err = shroom("calibrate", *arguments)
+        assert code == 1
+        assert "inputs are never touched" in err
+    assert [path.read_bytes() for path in fitted] == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "no json",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        "\ud800",
+        b"\xff\xfe\x00",
+        {"shroom_calibrator": 2},
+        {"shroom_calibrator": 1},
+        {"shroom_calibrator": 1, "tracks": {}},
+        {"shroom_calibrator": 1, "tracks": {"model-blind": {}}},
+        {"shroom_calibrator": 1, "tracks": {"model-aware": None}},
+        {"shroom_calibrator": 1, "tracks": {"model-aware": {"method": "magic"}}},
+        {"method": []},
+        {"threshold": None},
+        {"threshold": float("nan")},
+        {"threshold": 1.5},
+        {"threshold": 10**400},
+        {"n": "many"},
+        {"calibrator": None},
+        {"calibrator": {"slope": 1.0}},
+        {"calibrator": {"slope": float("nan"), "intercept": 0.0}},
+        {"calibrator": {"slope": -1.0, "intercept": 0.0}},
+        {"method": "temperature", "calibrator": {"temperature": 0.0}},
+        {"method": "temperature", "calibrator": {"temperature": float("inf")}},
+        {"method": "isotonic", "calibrator": {"knots": [0, 1], "values": [0.1]}},
+        {"method": "isotonic", "calibrator": {"knots": [0, 1], "values": [0.9, 0.1]}},
+        {"method": "isotonic", "calibrator": {"knots": [1, 0], "values": [0.1, 0.9]}},
+        {"method": "isotonic", "calibrator": {"knots": [0, 1], "values": [0.1, 1.9]}},
+        {"method": "isotonic", "calibrator": {"knots": [], "values": []}},
+    ],
+    ids=repr,
+)
+def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
+    submission, _, calibrator = fitted
+    broken, out = tmp_path / "broken.json", tmp_path / "o.json"
+    if isinstance(content, dict) and "shroom_calibrator" not in content:
+        whole = json.loads(calibrator.read_text())
+        whole["tracks"]["model-aware"].update(content)
+        content = whole
+    if isinstance(content, bytes):
+        broken.write_bytes(content)
+    else:
+        text = content if isinstance(content, str) else json.dumps(content)
+        broken.write_text(text, encoding="utf-8", errors="backslashreplace")
+    code, shown, err = shroom("calibrate", "--apply", broken, submission, "-o", out)
+    assert (code, shown) == (1, "")
+    assert "broken.json" in err
+    assert "Traceback" not in err
+    assert not out.exists()
+
+
+# The command line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("S -o O", "expected SUBMISSION and GOLD, got 1"),
+        ("S G G -o O", "got 3 arguments"),
+        ("S G", "where shall the calibrator go"),
+        ("-o O", "Missing argument"),
+        ("S no-such-file -o O", "does not exist"),
+        ("- - -o O", "only one input"),
+        ("S G -o O --method none --no-threshold", "nothing is fitted"),
+        ("S G -o O --method magic", "magic"),
+        ("S G -o O --folds 1", "--folds"),
+        ("--apply C S", "where shall the calibrated submission go"),
+        ("--apply C S G G -o O", "got 3 arguments"),
+        ("--apply no-such-file S -o O", "does not exist"),
+        ("--apply C S -o O --method isotonic", "--method belongs to fitting"),
+        ("--apply C S -o O --no-threshold", "belongs to fitting"),
+        ("--apply C S -o O --folds 5", "--folds belongs to fitting"),
+        ("--apply C S -o O --seed 5", "--seed belongs to fitting"),
+        ("--apply C S -o O --in-sample", "name the GOLD"),
+    ],
+)
+def test_wrong_command_lines(fitted, shroom, tmp_path, arguments, sentence):
+    out = tmp_path / "out.json"
+    names = {"S": fitted[0], "G": fitted[1], "C": fitted[2], "O": out}
+    words = [str(names.get(word, word)) for word in arguments.split()]
+    code, shown, err = shroom("calibrate", *words)
+    assert (code, shown) == (2, "")
+    assert sentence in err
+    assert not out.exists()
+
+
+def test_no_threshold_is_a_half(files, shroom):
+    submission, gold, calibrator = files
+    assert shroom("calibrate", submission, gold, "-o", calibrator, "--no-threshold")[0] == 0
+    assert json.loads(calibrator.read_text())["tracks"]["model-aware"]["threshold"] == 0.5
+
+
+def test_a_threshold_that_costs_out_of_fold_is_told(shroom, tmp_path):
+    generator = np.random.default_rng(11)
+    y = generator.integers(0, 2, 40).astype(float)
+    p = np.where(y > 0.5, 0.55, 0.45) + np.round(generator.normal(0, 0.1, 40), 2)
+    submission = write_json(tmp_path / "p.json", rows(p))
+    gold = write_json(tmp_path / "g.json", rows(p, y))
+    arguments = ("calibrate", submission, gold, "-o", tmp_path / "c.json", "--format", "json")
+    _, out, err = shroom(*arguments)
+    label = json.loads(out)["results"][0]["after"]["label"]
+    assert label["accuracy"] < label["accuracy_at_half"]
+    assert "note: p.json: out of fold" in err.replace(str(tmp_path) + "/", "")
+    assert "--no-threshold" in err
+    assert "note:" not in shroom(*arguments, "--no-threshold")[2]
+
+
+def test_a_threshold_alone_leaves_p(files, shroom, tmp_path):
+    submission, gold, calibrator = files
+    out = tmp_path / "o.json"
+    assert shroom("calibrate", submission, gold, "-o", calibrator, "--method", "none")[0] == 0
+    assert shroom("calibrate", "--apply", calibrator, submission, "-o", out)[0] == 0
+    given_p, made = (
+        [row[P_KEY] for row in json.loads(path.read_text())] for path in (submission, out)
+    )
+    assert made == given_p
+
+
+# Real systems
+
+SYSTEMS = "gpt-3.5-turbo-v13-20-sample-2024-01-28", "gpt-4-1106-preview-v8-2024-01-20"
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("method", METHODS)
+def test_real_systems_get_better_out_of_fold(shroom, tmp_path, name, method):
+    submission, gold = DATA / "submissions" / name, DATA / "semeval2024"
+    arguments = ("calibrate", submission, gold, "-o", tmp_path / "c.json", "--format", "json")
+    code, out, _ = shroom(*arguments, "--method", method)
+    assert code == 0
+    for track in json.loads(out, parse_constant=pytest.fail)["results"]:
+        before, after = track["before"], track["after"]
+        assert after["label"]["accuracy"] > before["label"]["accuracy"] - 0.02
+        if method != "none":
+            assert after["proportion"]["brier"] < 0.75 * before["proportion"]["brier"]
+            assert after["proportion"]["ece"] < 0.5 * before["proportion"]["ece"]

@@ -1,0 +1,752 @@
+"""Ensembles of submissions: the methods, the learner, and that nothing is judged in-sample."""
+
+import json
+import math
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from conftest import DATA, write_json
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from shroom.core.datapoint import Datapoint, Task
+from shroom.core.problems import Problems, ShroomError
+from shroom.learners import kernel_logistic
+from shroom.learners.curves import clipped_log_odds
+from shroom.learners.kernel_logistic import KernelLogistic
+from shroom.metrics.correlation import rho
+from shroom.prediction.ensemble import combine
+from shroom.prediction.ensemble.columns import Columns, distinct, measures, resolution
+from shroom.prediction.ensemble.combine import (
+    Combined,
+    Training,
+    Weighted,
+    mean,
+    out_of_fold,
+    rank,
+    vote,
+)
+from shroom.prediction.ensemble.members import groups, read
+
+P = "p(Hallucination)"
+RNG = np.random.default_rng
+WORDS = ("a", "small", "cat", "sat", "on", "some", "old", "mat", "and", "slept")
+
+
+# what is scored: a world in which the members know something of p
+
+
+def world(n, seed=0, first_id=None):
+    """Return n labelled datapoints, with ids where a first one is given."""
+    rng = RNG(seed)
+    rows = []
+    for i in range(n):
+        p = int(rng.integers(0, 6)) / 5
+        hyp = " ".join(rng.choice(WORDS, 5)) + f" {seed} {i}"
+        row = {
+            "hyp": hyp,
+            "src": f"source {seed} {i}",
+            "tgt": " ".join(rng.choice(WORDS, 5)),
+            "task": ("DM", "MT", "PG")[i % 3],
+            "label": "Hallucination" if p > 0.5 else "Not Hallucination",
+            P: p,
+        }
+        rows.append(row if first_id is None else {"id": first_id + i, **row})
+    return rows
+
+
+def unlabelled(rows):
+    return [{key: row[key] for key in row if key not in ("label", P)} for row in rows]
+
+
+def member(rows, noise=0.3, seed=0, **more):
+    """Return predictions of a system that sees p through noise."""
+    rng, found = RNG(seed), []
+    for row in rows:
+        p = round(float(np.clip(row[P] + noise * rng.normal(), 0, 1)), 4)
+        said = {"label": "Hallucination" if p > 0.5 else "Not Hallucination", P: p}
+        said |= {key: value(row, p) for key, value in more.items()}
+        found.append({"id": row["id"], **said} if "id" in row else said)
+    return found
+
+
+class World:
+    """Files of two systems: what they said of a labelled val and of an unlabelled test."""
+
+    def __init__(self, folder, n=90):
+        self.folder = folder
+        self.gold = {track: world(n, seed) for seed, track in enumerate(("agnostic", "aware"))}
+        self.test = {t: world(40, seed, 100) for seed, t in enumerate(("agnostic", "aware"), 7)}
+        for track, rows in self.gold.items():
+            write_json(folder / "gold" / f"val.model-{track}.json", rows)
+            self.members(f"val.model-{track}.json", rows, "train")
+        for track, rows in self.test.items():
+            write_json(folder / "data" / f"test.model-{track}.json", unlabelled(rows))
+            write_json(folder / "key" / f"test.model-{track}.json", rows)
+            self.members(f"test.model-{track}.json", rows, "pred")
+
+    def members(self, name, rows, kind):
+        for seed, system in enumerate("ab"):
+            made = member(rows, seed=seed + 10)
+            write_json(self.folder / f"{kind}-{system}" / name, made)
+
+    def __call__(self, name):
+        return self.folder / name
+
+    def logistic(self, *more, preds=("pred-a", "pred-b"), out="out"):
+        train = "--train", self("train-a"), "--train", self("train-b")
+        gold = "--train-gold", self("gold"), "--method", "logistic"
+        return "ensemble", *map(self, preds), "-o", self(out), *train, *gold, *more
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Fit with less care, where the care is not what is tested."""
+    monkeypatch.setattr(kernel_logistic, "LANDMARKS", 10)
+    monkeypatch.setattr(combine, "STRENGTHS", (0.1,))
+
+
+@pytest.fixture
+def files(tmp_path, quick):
+    return World(tmp_path)
+
+
+def rows_of(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+# the methods that need no training
+
+TABLES = st.integers(1, 25).flatmap(
+    lambda n: st.integers(1, 4).flatmap(
+        lambda m: st.lists(
+            st.lists(st.integers(0, 10), min_size=m, max_size=m), min_size=n, max_size=n
+        )
+    )
+)
+
+
+@given(TABLES, st.randoms(use_true_random=False))
+def test_what_every_method_keeps(table, random):
+    p = np.array(table) / 10
+    label = np.array([[random.random() < value for value in row] for row in p.tolist()])
+    order = RNG(0).permutation(len(p))
+    for method in (mean, rank, vote):
+        found = method(p, label)
+        assert ((found.p >= 0) & (found.p <= 1)).all()
+        assert not (found.label & (found.p < 0.5)).any()
+        assert not (~found.label & (found.p > 0.5)).any()
+        moved = method(p[order], label[order])
+        np.testing.assert_array_equal(moved.p, found.p[order])
+        swapped = method(p[:, ::-1], label[:, ::-1])
+        np.testing.assert_allclose(swapped.p, found.p, atol=2e-6)
+
+
+@given(TABLES)
+def test_rank_is_the_mean_of_scipys_ranks(table):
+    p = np.array(table) / 10
+    found = rank(p, p > 0.5)
+    ranks = np.mean([stats.rankdata(column) for column in p.T], axis=0)
+    for i in range(len(p)):
+        for j in range(len(p)):
+            if ranks[i] < ranks[j] - 1e-9:
+                assert found.p[i] < found.p[j]
+            elif abs(ranks[i] - ranks[j]) < 1e-9:
+                assert found.p[i] == pytest.approx(found.p[j], abs=2e-6)
+
+
+def test_rank_flags_as_many_as_the_members_do():
+    p = RNG(2).random((200, 3)) ** [1, 2, 3]
+    label = p > [0.9, 0.8, 0.7]
+    ties = 3  # those with the border's own rank stay below it
+    wanted = round(label.sum() / 3)
+    assert wanted - ties <= rank(p, label).label.sum() <= wanted
+    for flagged in (np.zeros_like(label), np.ones_like(label)):
+        assert (rank(p, flagged).label == flagged[:, 0]).all()
+
+
+def test_rank_looks_at_order_alone():
+    p = RNG(1).random((50, 3))
+    label = p > 0.5
+    np.testing.assert_array_equal(rank(p**3, label).p, rank(p, label).p)
+
+
+def test_mean_and_vote_by_hand():
+    p = np.array([[0.2, 0.9, 0.7], [0.1, 0.3, 0.6]])
+    label = np.array([[False, True, True], [True, True, False]])
+    assert mean(p, label).p.tolist() == [0.6, 0.333333]
+    assert mean(p, label).label.tolist() == [True, False]
+    assert vote(p, label).p.tolist() == [0.666667, 0.666667]
+    assert vote(p, label).label.tolist() == [True, True]
+
+
+def test_an_even_vote_goes_by_the_mean():
+    p = np.array([[0.4, 0.8], [0.4, 0.55], [0.5, 0.5]])
+    label = np.array([[False, True]] * 3)
+    assert vote(p, label).p.tolist() == [0.5] * 3
+    assert vote(p, label).label.tolist() == [True, False, False]
+
+
+def test_labels_go_by_p_as_it_is_written():
+    said = Combined.by(np.array([0.5000001, 0.500001, -1e-9, 1 + 1e-9]), 0.5)
+    assert said.p.tolist() == [0.5, 0.500001, 0, 1]
+    assert said.label.tolist() == [False, True, False, True]
+
+
+# the learner
+
+
+def training(n=150, seed=0, k=3, noise=1.0):
+    rng = RNG(seed)
+    values = rng.normal(size=(n, k))
+    tasks = np.array(["DM", "MT", "PG"])[np.arange(n) % 3]
+    p = np.round(1 / (1 + np.exp(-2 * values[:, 0] + noise * rng.normal(size=n))) * 5) / 5
+    return Training(values, tasks, p, p > 0.5, np.arange(n))
+
+
+@pytest.mark.parametrize("c", [0.01, 1.0])
+def test_the_weights_are_the_optimum(c):
+    data = training(60)
+    fitted = KernelLogistic.fit(data.values, data.tasks, data.p, c)
+    design = fitted.design(data.values, data.tasks)
+    target = np.clip(data.p, 1e-3, 1 - 1e-3)
+
+    def loss(weights):
+        logits = design @ weights
+        entropy = np.logaddexp(0, logits) - target * logits
+        return entropy.sum() + (weights[1:] ** 2).sum() / (2 * c)
+
+    def slope(weights):
+        penalty = weights / c
+        penalty[0] = 0
+        return design.T @ (1 / (1 + np.exp(-design @ weights)) - target) + penalty
+
+    best = optimize.minimize(loss, np.zeros(design.shape[1]), jac=slope, tol=1e-12)
+    assert loss(fitted.weights) <= best.fun + 1e-7
+    assert np.abs(slope(fitted.weights.copy())).max() < 1e-6
+
+
+def test_the_surface_spans_the_kernel():
+    """With every row a landmark, the coordinates' products are the kernel itself."""
+    data = training(80)
+    fitted = KernelLogistic.fit(data.values, data.tasks, data.p, 0.1)
+    linear = 4 * 4  # the intercept and three columns, of all and of three tasks
+    surface = fitted.design(data.values, data.tasks)[:, linear:] / math.sqrt(3)
+    rows = np.hstack([(data.values - data.values.mean(0)) / data.values.std(0),
+                      data.tasks[:, None] == np.unique(data.tasks)])  # fmt: skip
+    squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    kernel = np.exp(-kernel_logistic.WIDTH / 3 * squares)
+    np.testing.assert_allclose(surface @ surface.T, kernel, atol=1e-4)
+
+
+def test_it_can_bend_and_differ_by_task():
+    rng = RNG(0)
+    x = rng.uniform(-2, 2, 400)
+    tasks = np.where(np.arange(400) % 2, "DM", "MT")
+    p = np.where(tasks == "DM", np.abs(x) > 1, x > 0).astype(float)
+    fitted = KernelLogistic.fit(x[:, None], tasks, p, 1.0)
+    said = fitted.p(x[:, None], tasks)
+    assert ((said > 0.5) == (p > 0.5)).mean() > 0.97
+
+
+def test_a_task_never_seen_has_what_the_others_share():
+    data = training()
+    fitted = KernelLogistic.fit(data.values, data.tasks, data.p, 0.1)
+    said = fitted.p(data.values, np.repeat("TS", len(data.p)))
+    assert np.isfinite(said).all()
+    assert rho(said, data.p) > 0.5
+
+
+@pytest.mark.parametrize("values", [np.zeros((20, 2)), np.full((20, 1), 1e9)])
+def test_columns_without_any_difference(values):
+    p = np.arange(20) % 2 * 1.0
+    said = KernelLogistic.fit(values, np.repeat("DM", 20), p, 1.0).p(values, np.repeat("DM", 20))
+    np.testing.assert_allclose(said, 0.5, atol=1e-6)
+
+
+def test_order_and_scale_of_columns_do_not_matter():
+    data = training()
+    tasks = data.tasks
+    usual = KernelLogistic.fit(data.values, tasks, data.p, 0.1).p(data.values, tasks)
+    other = data.values[:, ::-1] * [2.0, 100.0, 0.1] + 7
+    changed = KernelLogistic.fit(other, tasks, data.p, 0.1).p(other, tasks)
+    np.testing.assert_allclose(changed, usual, atol=1e-5)
+
+
+def test_out_of_fold_is_out_of_fold(monkeypatch):
+    """Each datapoint is judged by an ensemble whose data did not have its group."""
+    data = training(60)
+    data = Training(data.values, data.tasks, data.p, data.label, np.arange(60) // 2)
+    seen = []
+
+    class Spy:
+        def predict(self, values, _):
+            return Combined.by(np.full(len(values), 0.3), 0.5)
+
+    def fit(part):
+        seen.append(set(part.groups.tolist()))
+        return Spy()
+
+    monkeypatch.setattr(Weighted, "fit", fit)
+    assert (out_of_fold(data).p == 0.3).all()
+    assert len(seen) == 10
+    assert all(sum(group not in part for part in seen) == 1 for group in range(30))
+
+
+def test_chance_is_not_flattered(quick):
+    """Labels by chance: the figures out of fold say so, where those in-sample would not."""
+    found = []
+    for seed in range(3):
+        data = training(120, seed)
+        p = RNG(seed + 50).permutation(data.p)
+        data = Training(data.values, data.tasks, p, p > 0.5, data.groups)
+        found.append(rho(out_of_fold(data).p, p))
+    assert abs(np.mean(found)) < 0.15
+
+
+def test_thresholds_are_fitted_where_they_pay():
+    data = training(400, noise=0.1)
+    label = data.p > 0.1  # so that p > 0.5 is far too late
+    fitted = Weighted.fit(Training(data.values, data.tasks, data.p, label, data.groups))
+    assert fitted.threshold < 0.4
+    said = fitted.predict(data.values, data.tasks)
+    assert (said.label == label).mean() > 0.9
+
+
+@pytest.mark.parametrize("n", [10, 11, 30])
+def test_few_datapoints(n, quick):
+    data = training(n)
+    said = out_of_fold(data)
+    assert np.isfinite(said.p).all()
+
+
+# the columns
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_log_odds_are_finite_and_rise(values):
+    p = np.array(values)
+    clip = resolution(p)
+    assert 1e-6 <= clip <= 1e-2
+    found = clipped_log_odds(p, clip)
+    assert np.isfinite(found).all()
+    order = np.argsort(p)
+    assert (np.diff(found[order]) >= 0).all()
+
+
+def test_columns_that_say_nothing_new_are_left_out():
+    values = np.array([[0.1, 0.1, 0.5, 0.2], [0.2, 0.2, 0.5, 0.3]])
+    assert distinct(values) == [0, 3]
+
+
+def point(**texts):
+    return Datapoint(**{"hyp": "", "src": "", "tgt": "", "task": Task.PG, **texts})
+
+
+def test_measures():
+    found = measures(
+        [
+            point(hyp="A cat, a CAT.", src="a cat"),
+            point(hyp="", src="x"),
+            point(hyp="one two", src="three", tgt="two"),
+        ]
+    )
+    lengths = [math.log(14 / 6), math.log(1 / 2), math.log(8 / 4)]
+    np.testing.assert_allclose(found, np.column_stack([[1, 0, 2 / 3], lengths]))
+    with pytest.raises(ShroomError, match="both empty"):
+        measures([point(hyp="x")])
+
+
+def nli(seed):
+    rng = RNG(seed)
+    return lambda _row, _p: round(float(rng.random() / 2), 3)
+
+
+def test_nli_columns_count_where_all_have_them(files):
+    rows = files.gold["aware"]
+    more = {"p(Contr)": nli(0), "p(Entl)": nli(1)}
+    full = write_json(files("full.json"), member(rows, **more))
+    plain = write_json(files("plain.json"), member(rows, seed=5))
+    half = member(rows, **more)
+    del half[3]["p(Entl)"]
+    half = write_json(files("half.json"), half)
+
+    def columns(train, pred):
+        gold = files("gold") / "val.model-aware.json"
+        trained = read([train], Problems(), gold=gold)
+        return Columns(trained, read([pred], Problems())).of(trained).shape[1]
+
+    assert columns(full, full) == 3
+    assert columns(full, plain) == 1
+    assert columns(plain, full) == 1
+    assert columns(half, full) == 1
+
+
+# the command
+
+
+@pytest.mark.parametrize("method", ["mean", "rank", "vote", "logistic"])
+@pytest.mark.parametrize("out", ["out", "out.zip"])
+def test_folders(shroom, files, method, out):
+    command = files.logistic("--data", files("data"), out=out)
+    if method != "logistic":
+        command = ("ensemble", files("pred-a"), files("pred-b"), "-o", files(out))
+        command += ("--method", method, "--data", files("data"))
+    code, shown, err = shroom(*command)
+    assert code == 0, err
+    assert shown == ""
+    assert "wrote 80 predictions" in err
+    code, shown, err = shroom("check", files(out), "--data", files("data"))
+    assert (code, err) == (0, "")
+    code, shown, err = shroom("score", files(out), files("key"), "--format", "json", "--no-ci")
+    results = json.loads(shown)["results"]
+    assert [result["track"] for result in results] == ["model-agnostic", "model-aware"]
+    assert all(result["rho"] > 0.6 for result in results)
+
+
+def test_figures_out_of_fold_are_told(shroom, files):
+    code, _, err = shroom(*files.logistic("--data", files("data")))
+    assert code == 0
+    lines = err.splitlines()
+    assert lines[0].split() == ["out", "of", "fold", "(10", "folds)", "n", "accuracy", "rho"]
+    assert [line.split()[:3] for line in lines[2:4]] == [
+        ["val", "model-agnostic", "90"],
+        ["val", "model-aware", "90"],
+    ]
+    assert "inverse penalty" in lines[4]
+
+
+def test_two_runs_write_the_same_bytes(shroom, files):
+    written = []
+    for out in ("one", "two"):
+        assert shroom(*files.logistic("--data", files("data"), out=out))[0] == 0
+        written.append([path.read_bytes() for path in sorted(files(out).iterdir())])
+    assert written[0] == written[1]
+
+
+def test_files_and_folders_and_zips_give_the_same(shroom, files):
+    for kind in ("pred-a", "train-a", "gold", "data"):
+        with zipfile.ZipFile(files(f"{kind}.zip"), "w") as archive:
+            for path in files(kind).iterdir():
+                archive.write(path, path.name)
+    assert shroom(*files.logistic("--data", files("data"), out="folders"))[0] == 0
+    command = (
+        "ensemble", files("pred-a.zip"), files("pred-b"), "-o", files("zips"), "--method",
+        "logistic", "--train", files("train-a.zip"), "--train", files("train-b"), "--train-gold",
+        files("gold.zip"), "--data", files("data.zip"),
+    )  # fmt: skip
+    assert shroom(*command)[0] == 0
+    for path in files("folders").iterdir():
+        assert path.read_text() == (files("zips") / path.name).read_text()
+
+
+def test_one_track_may_be_judged_by_weights_of_both(shroom, files):
+    name = "test.model-aware.json"
+    preds = f"pred-a/{name}", f"pred-b/{name}"
+    data = "--data", files("data")
+    code, _, err = shroom(*files.logistic(*data, preds=preds, out="aware.json"))
+    assert code == 0, err
+    assert shroom(*files.logistic(*data, out="both"))[0] == 0
+    assert files("aware.json").read_text() == (files("both") / name).read_text()
+
+
+def test_without_data_there_are_no_tasks(shroom, files):
+    code, _, err = shroom(*files.logistic())
+    assert code == 0, err
+    code, _, err = shroom("check", files("out"), "--data", files("data"))
+    assert (code, err) == (0, "")
+
+
+def test_order_by_id(shroom, files):
+    rows = rows_of(files("pred-b") / "test.model-aware.json")
+    moved = write_json(files("moved.json"), rows[::-1])
+    first = files("pred-a") / "test.model-aware.json"
+    data = files("data") / "test.model-aware.json"
+    for out, second in (("x.json", files("pred-b") / "test.model-aware.json"), ("y.json", moved)):
+        code, _, err = shroom("ensemble", first, second, "-o", files(out), "--data", data)
+        assert code == 0, err
+    assert files("x.json").read_text() == files("y.json").read_text()
+    assert [row["id"] for row in rows_of(files("y.json"))] == list(range(100, 140))
+    code, _, err = shroom("ensemble", moved, first, "-o", files("z.json"), "--data", data)
+    assert rows_of(files("z.json")) == rows_of(files("x.json"))
+    code, _, err = shroom("ensemble", moved, first, "-o", files("w.json"))  # in the first's order
+    assert [row["id"] for row in rows_of(files("w.json"))] == list(range(100, 140))[::-1]
+
+
+def test_val_has_no_ids_and_keeps_its_order(shroom, files):
+    train = files("train-a"), files("train-b")
+    code, _, err = shroom("ensemble", *train, "-o", files("out"), "--method", "mean")
+    assert code == 0, err
+    rows = [rows_of(folder / "val.model-aware.json") for folder in train]
+    expected = [round((a[P] + b[P]) / 2, 6) for a, b in zip(*rows)]
+    assert [row[P] for row in rows_of(files("out") / "val.model-aware.json")] == expected
+    assert all("id" not in row for row in rows_of(files("out") / "val.model-aware.json"))
+
+
+def test_one_submission(shroom, files):
+    code, _, err = shroom("ensemble", files("pred-a"), "-o", files("out"))
+    assert code == 0
+    assert "the only submission" in err
+    command = "ensemble", files("pred-a"), "-o", files("out2"), "--method", "logistic"
+    code, _, err = shroom(*command, "--train", files("train-a"), "--train-gold", files("gold"))
+    assert code == 0, err
+    for path in files("out2").iterdir():
+        p = [row[P] for row in rows_of(path)]
+        assert len(set(p)) > 10
+
+
+def test_zeros_and_ones_alone(shroom, files):
+    for kind in ("train-a", "pred-a"):
+        for path in files(kind).iterdir():
+            rows = rows_of(path)
+            write_json(path, [{**row, P: int(row[P] > 0.5)} for row in rows])
+    code, _, err = shroom(*files.logistic("--data", files("data")))
+    assert code == 0, err
+
+
+# refusals
+
+USAGE = {
+    "logistic alone": (("--method", "logistic"), "needs --train"),
+    "no gold": (("--method", "logistic", "--train", "train-a"), "--train-gold"),
+    "train too few": (
+        ("--method", "logistic", "--train", "train-a", "--train-gold", "gold"),
+        "once for each of 2 PREDs, got it 1 times",
+    ),
+    "mean with train": (("--train", "train-a"), "--method logistic, not mean"),
+    "vote with gold": (("--method", "vote", "--train-gold", "gold"), "--method logistic, not vote"),
+    "pipe": (("--data", "-"), "none can be a pipe"),
+    "unknown method": (("--method", "median"), "median"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", USAGE)
+def test_usage(shroom, files, name):
+    words, message = USAGE[name]
+    words = [files(word) if files(word).exists() else word for word in words]
+    command = "ensemble", files("pred-a"), files("pred-b"), "-o", files("out"), *words
+    code, _, err = shroom(*command)
+    assert code == 2
+    assert message in err
+    assert not files("out").exists()
+
+
+def fewer(rows):
+    return rows[:-1]
+
+
+def other_ids(rows):
+    return [{**row, "id": row["id"] + 1000} for row in rows]
+
+
+def no_ids(rows):
+    return [{key: row[key] for key in row if key != "id"} for row in rows]
+
+
+def twice(rows):
+    return [*rows[:-1], rows[0]]
+
+
+def not_numbers(rows):
+    return [{**row, P: float("nan")} for row in rows]
+
+
+@pytest.mark.parametrize("change", [fewer, other_ids, no_ids, twice, not_numbers])
+@pytest.mark.parametrize("data", [True, False])
+def test_submissions_that_do_not_fit(shroom, files, change, data):
+    path = files("pred-b") / "test.model-aware.json"
+    write_json(path, change(rows_of(path)))
+    more = ("--data", files("data")) if data else ()
+    code, _, err = shroom("ensemble", files("pred-a"), files("pred-b"), "-o", files("out"), *more)
+    assert code == 1
+    assert "pred-b" in err
+    assert "Traceback" not in err
+    assert not files("out").exists()
+
+
+def test_problems_of_all_submissions_are_told_at_once(shroom, files):
+    for kind in ("pred-a", "pred-b"):
+        path = files(kind) / "test.model-aware.json"
+        write_json(path, fewer(rows_of(path)))
+    preds = files("pred-a"), files("pred-b")
+    code, _, err = shroom("ensemble", *preds, "-o", files("out"), "--data", files("data"))
+    assert code == 1
+    assert "pred-a" in err
+    assert "pred-b" in err
+
+
+def test_different_tracks(shroom, files):
+    (files("pred-b") / "test.model-aware.json").unlink()
+    preds = files("pred-a"), files("pred-b")
+    code, _, err = shroom("ensemble", *preds, "-o", files("out"), "--data", files("data"))
+    assert code == 1
+    assert "must have the same tracks" in err
+    aware, agnostic = (files("pred-a") / f"test.model-{t}.json" for t in ("aware", "agnostic"))
+    code, _, err = shroom("ensemble", aware, agnostic, "-o", files("out"))
+    assert code == 1
+    assert "must have the same tracks" in err
+
+
+@pytest.mark.parametrize("order", [("pred-a", "pred-b"), ("pred-b", "pred-a")])
+def test_a_track_that_one_of_them_has_is_never_dropped(shroom, files, order):
+    (files("pred-a") / "test.model-agnostic.json").unlink()
+    code, _, err = shroom("ensemble", *map(files, order), "-o", files("out"))
+    assert code == 1
+    assert "must have the same tracks" in err
+    assert "gold" not in err
+    assert not files("out").exists()
+
+
+def test_an_empty_folder_is_told_once(shroom, files):
+    files("empty").mkdir()
+    code, _, err = shroom("ensemble", files("empty"), files("pred-a"), "-o", files("out"))
+    assert code == 1
+    assert err.count("[no-file]") == 2  # the problem, and how to mend it
+    assert "gold" not in err
+
+
+def test_a_named_pipe_is_refused_as_a_pipe(shroom, files):
+    os.mkfifo(files("pipe"))
+    code, _, err = shroom("ensemble", files("pipe"), files("pred-a"), "-o", files("out"))
+    assert code == 2
+    assert "none can be a pipe" in err
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+def test_nothing_is_judged_in_sample(shroom, files, with_data):
+    more = ("--data", files("gold")) if with_data else ()
+    command = files.logistic(*more, preds=("train-a", "train-b"))
+    code, _, err = shroom(*command)
+    assert code == 1
+    assert "the weights would be fitted on" in err
+    assert not files("out").exists()
+
+
+def test_a_few_datapoints_seen_before_are_told(shroom, files):
+    path = files("data") / "test.model-aware.json"
+    rows = rows_of(path)
+    seen = files.gold["agnostic"][0]
+    rows[0] |= {"hyp": seen["hyp"], "tgt": seen["tgt"]}
+    write_json(path, rows)
+    code, _, err = shroom(*files.logistic("--data", files("data")))
+    assert code == 0
+    assert "note: 1 of the datapoints to judge are in the training gold" in err
+    write_json(path, [{**row, "hyp": s["hyp"], "tgt": s["tgt"]}
+                      for row, s in zip(rows, files.gold["agnostic"])])  # fmt: skip
+    code, _, err = shroom(*files.logistic("--data", files("data")))
+    assert code == 1
+    assert "the weights would be fitted on" in err
+
+
+def test_gold_of_one_class(shroom, files):
+    for path in files("gold").iterdir():
+        rows = [{**row, "label": "Not Hallucination", P: 0.2} for row in rows_of(path)]
+        write_json(path, rows)
+    code, _, err = shroom(*files.logistic("--data", files("data")))
+    assert code == 1
+    assert "one label on every item" in err
+
+
+def test_gold_of_a_few_items(shroom, tmp_path, quick):
+    files = World(tmp_path, n=4)
+    code, _, err = shroom(*files.logistic("--data", files("data")))
+    assert code == 1
+    assert "fewer than 10 different datapoints" in err
+
+
+def test_gold_without_labels(shroom, files):
+    for path in files("gold").iterdir():
+        write_json(path, unlabelled(rows_of(path)))
+    code, _, err = shroom(*files.logistic("--data", files("data")))
+    assert code == 1
+    assert "gold-unlabelled" in err
+
+
+def test_gold_without_texts_serves_where_no_data_are_given(shroom, files):
+    for path in files("gold").iterdir():
+        write_json(path, [{key: row[key] for key in ("label", P)} for row in rows_of(path)])
+    code, _, err = shroom(*files.logistic())
+    assert code == 0, err
+    code, _, err = shroom(*files.logistic("--data", files("data"), out="again"))
+    assert code == 0, err  # then the texts cannot serve, on either side
+
+
+def constant(path):
+    write_json(path, [{**row, P: 0.5, "label": "Not Hallucination"} for row in rows_of(path)])
+
+
+def test_constant_p(shroom, files):
+    for kind in ("train-a", "pred-a"):
+        for path in files(kind).iterdir():
+            constant(path)
+    code, _, err = shroom(*files.logistic("--data", files("data")))
+    assert code == 0, err
+    assert "[p-constant]" in err
+    for kind in ("train-b", "pred-b"):
+        for path in files(kind).iterdir():
+            constant(path)
+    code, _, err = shroom(*files.logistic("--data", files("data"), out="again"))
+    assert code == 1
+    assert "nothing to weigh" in err
+    for method in ("mean", "rank", "vote"):
+        preds = files("pred-a"), files("pred-b")
+        command = "ensemble", *preds, "-o", files(method), "--method", method
+        assert shroom(*command)[0] == 0
+
+
+@pytest.mark.parametrize("target", ["pred-a", "train-b", "gold"])
+def test_inputs_are_never_touched(shroom, files, target):
+    before = {path: path.read_bytes() for path in files.folder.rglob("*.json")}
+    name = "val.model-aware.json" if target != "pred-a" else "test.model-aware.json"
+    preds = (f"pred-a/{p}" for p in ["test.model-aware.json"]), ("pred-b/test.model-aware.json",)
+    command = files.logistic(preds=(*preds[0], *preds[1]), out=f"{target}/{name}")
+    code, _, err = shroom(*command)
+    assert code == 1
+    assert "inputs are never touched" in err
+    assert {path: path.read_bytes() for path in files.folder.rglob("*.json")} == before
+
+
+def test_two_tracks_want_a_folder(shroom, files):
+    preds = files("pred-a"), files("pred-b")
+    code, _, err = shroom("ensemble", *preds, "-o", files("out.json"))
+    assert code == 1
+    assert "name a .zip or a folder" in err
+
+
+# real data
+
+MODELS = (
+    "FacebookAI-roberta-large-mnli",
+    "deberta-selfchecknli",
+    "google_t5_xxl_true_nli_mixture",
+    "microsoft-deberta-large-mnli",
+    "microsoft-deberta-v2-xxlarge-mnli",
+    "microsoft-deberta-xlarge-mnli",
+)
+
+
+@pytest.mark.real
+def test_six_nli_models_out_of_fold_on_val(shroom, tmp_path):
+    data = DATA / "semeval2024"
+    train = []
+    for model in MODELS:
+        for track in ("agnostic", "aware"):
+            source = DATA / "nli_outputs" / f"{model}.val.model-{track}.csv"
+            out = tmp_path / model
+            assert shroom("convert", "nli", source, data, "-o", out)[0] == 0
+        train.append(tmp_path / model)
+    trained = read(train, Problems(), gold=data)
+    columns = Columns(trained, trained)
+    assert len(columns.kept) == 12
+    gold = [one.against for one in trained]
+    p = np.concatenate([one.p for one in gold])
+    label = np.concatenate([one.label == 1 for one in gold])
+    data = Training(columns.of(trained), columns.tasks(trained), p, label, groups(trained))
+    said = out_of_fold(data, folds=5)
+    agnostic, aware = slice(0, 499), slice(499, 1000)
+    for part, accuracy, correlation in ((agnostic, 0.805, 0.74), (aware, 0.78, 0.71)):
+        assert (said.label[part] == label[part]).mean() > accuracy
+        assert rho(said.p[part], p[part]) > correlation

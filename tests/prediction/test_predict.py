@@ -1,0 +1,1139 @@
+"""`shroom predict`, `fit`, `detectors` and recipes, at the command line."""
+
+import importlib.util
+import io
+import json
+import re
+import shutil
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny_models
+from conftest import ROOT, SAMPLE, gold, write_json
+
+from shroom.cli import run as run_command
+from shroom.cli import shroom as command
+from shroom.core.extras import install_hint
+from shroom.core.problems import ShroomError
+from shroom.detectors.base import DEFAULT, REGISTRY, Entry
+from shroom.detectors.recipe import Recipe
+from shroom.inference import hub
+from shroom.inference.journal import Journal
+from shroom.inference.run import over
+from shroom.prediction import submission_rows
+
+BASELINES = ROOT / "baselines"
+RECIPES = sorted(BASELINES.glob("**/*.toml"))
+
+
+class Slow:
+    """A detector that tells what it was asked, and can be interrupted or break down."""
+
+    name = "slow"
+    asked: list = []  # noqa: RUF012 - each test has its own
+    stops = None
+    version = 1
+
+    def __init__(self, threshold=0.5):
+        self.threshold = threshold
+
+    def predict(self, datapoints, run):
+        def work(batch):
+            if self.stops is not None and len(self.asked) + len(batch) > self.stops[0]:
+                raise self.stops[1]
+            self.asked.extend(hyp for (hyp,) in batch)
+            return np.array([len(hyp) / 100 for (hyp,) in batch])
+
+        items = [(point.hyp,) for point in datapoints]
+        lengths = [1] * len(items)
+        return over(items, work, lengths=lengths, scope=f"slow {self.version}", run=run)[:, 0]
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    monkeypatch.setitem(REGISTRY, "slow", Entry(f"{__name__}:Slow", "takes its time"))
+    monkeypatch.setattr(Slow, "asked", [])
+    monkeypatch.setattr(Slow, "stops", None)
+    monkeypatch.setattr(Slow, "version", 1)
+    return Slow
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_json(tmp_path / "in" / "data.json", gold(12))
+
+
+@pytest.fixture
+def out(tmp_path):
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"
+
+
+def recipe(folder, text, name="mine.toml"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def listing(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def hyps(rows):
+    return [row["hyp"] for row in rows]
+
+
+# --- which detector
+
+
+def test_by_default_the_kits_own_model_judges(out, shroom, tmp_path):
+    """Odd datapoints among ordinary ones: each is judged, and what matters is noted."""
+    rows = gold(4)
+    rows[1]["hyp"] = " "
+    rows[2].update(src="word " * 10_000, ref="src")
+    rows[3]["hyp"] = "\ud800 \0 \u202e"
+    path = write_json(tmp_path / "odd.json", rows)
+    code, text, err = shroom("predict", path, "-o", out / "p.json")
+    assert (code, text) == (0, "")
+    assert "note: odd.json: hyp is empty in 1 items, first item 1\n" in err
+    assert re.search("note: 1 of . premises are too long for the cross-encoder", err)
+    assert err.endswith(f"wrote 4 predictions to {out / 'p.json'}\n")
+    assert listing(out) == ["p.json"]
+    assert shroom("check", out / "p.json", "--gold", path)[0] == 0
+
+
+def test_the_default_recipe_leaves_a_record(tmp_path, out, shroom):
+    rows = json.loads((SAMPLE / "val.model-aware.json").read_text())[:1]
+    write_json(tmp_path / "d" / "val.model-aware.json", rows)  # a file with one datapoint
+    made = out / "sub"
+    assert shroom("predict", BASELINES / f"{DEFAULT}.toml", tmp_path / "d", "-o", made)[0] == 0
+    assert listing(out) == ["sub", "sub/run.json", "sub/val.model-aware.json"]
+    record = json.loads((made / "run.json").read_text(), parse_constant=pytest.fail)
+    assert (record["recipe"], record["detector"]) == (DEFAULT, DEFAULT)
+    assert record["datapoints"] == {"val.model-aware.json": 1}
+    assert re.search("[0-9a-f]{8}", record["weights"])
+    assert record["precision"] == "float32"
+    assert {"onnxruntime", "tokenizers", "numpy", "python", "shroom-kit"} <= set(record["versions"])
+    (scored,) = record["scores"]
+    assert (scored["track"], scored["n"], scored["rho"]) == ("model-aware", 1, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["lexical", "{data}"], 0, "wrote 12"),
+        (["{recipe}", "{data}"], 0, "wrote 12"),
+        (["lexicle", "{data}"], 1, "did you mean 'lexical'? there are: cross-encoder, "),
+        (["LEXICAL", "{data}"], 1, "no detector is named 'LEXICAL'"),
+        (["", "{data}"], 1, "no detector is named ''"),
+        (["lexical"], 2, "lexical is a detector; which DATA shall it judge?"),
+        (["{data}", "lexical"], 2, "'lexical' does not exist"),
+        (["nowhere.json"], 2, "'nowhere.json' does not exist"),
+        (["lexical", "{data}", "{data}"], 2, "got 3 arguments"),
+        ([], 2, "Missing argument"),
+        (["lexical", "{data}", "--batch-tokens", "0"], 2, "--batch-tokens"),
+        (["lexical", "{data}", "--max-cost", "3"], 1, "has no setting 'max_cost'"),
+        (["lexical", "{data}", "--dry-run"], 1, "asks no service"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_the_detector_and_the_data(arguments, code, said, data, out, tmp_path, shroom):
+    names = {"{data}": data, "{recipe}": recipe(tmp_path, 'detector = "lexical"')}
+    arguments = [names.get(argument, argument) for argument in arguments]
+    found, text, err = shroom("predict", *arguments, "-o", out / "p.json")
+    assert (found, text) == (code, "")
+    assert said in err
+    assert listing(out) == ([] if code else ["p.json"])
+
+
+@pytest.mark.parametrize(
+    "detector", sorted(REGISTRY.keys() - {"cross-encoder", "lexical", "unigram"})
+)
+def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out, shroom):
+    code, _, err = shroom("predict", detector, data, "-o", out / "p.json")
+    assert (code, listing(out)) == (1, [])
+    verb = "fit" if "shroom fit" in err else "predict"
+    options = shroom(verb, "--help")[1]
+    assert all(option in options for option in re.findall("--[a-z-]+", err))
+
+
+# --- recipes
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("detector = ", "mine.toml: is not TOML: "),
+        ("\x00", "mine.toml: is not TOML: "),
+        ("", 'mine.toml: says no detector; begin it with: detector = "nli"'),
+        ('model = "x"', "mine.toml: says no detector"),
+        ('detector = ["lexical"]', "mine.toml: says no detector"),
+        ('detector = "lexicle"', "mine.toml: no detector is named 'lexicle'; did you mean"),
+        ('detector = "lexical"\ntreshold = 1', "mine.toml: the detector lexical has no setting"),
+        ('detector = "lexical"\ntreshold = 1', "did you mean 'threshold'?"),
+        ('detector = "lexical"\nname = "my run"', "mine.toml: the detector lexical has no setting"),
+        ('detector = "lexical"\nself = 1', "mine.toml: the detector lexical has no setting"),
+        ('detector = "lexical"\nthreshold = 2', "mine.toml: threshold: expected a number from 0"),
+        ('detector = "lexical"\nthreshold = nan', "mine.toml: threshold: expected a number from 0"),
+        ('detector = "lexical"\nmodel = 5', "model"),
+        ('detector = "cross-encoder"\nmodel = [1]', "model"),
+        ('detector = "cross-encoder"\nreference = "scr"', "did you mean 'src'?"),
+        ('detector = "selfcheck"\nsamples = 5', "samples"),
+        ('detector = "lexical"\ndata = "val"', "mine.toml: data: expected a list of splits"),
+        ('detector = "lexical"\ndata = [1]', "mine.toml: data: expected a list of splits"),
+        ('detector = "lexical"\ndata = []', "mine.toml: data: expected a list of splits"),
+        ('detector = "lexical"\ndata = ["vall"]', "vall"),
+        ("a = " + "[" * 100_000, "nests too deeply"),
+    ],
+    ids=lambda text: text[:45],
+)
+def test_what_is_wrong_with_a_recipe_is_told(text, said, out, tmp_path, shroom):
+    code, _, err = shroom("predict", recipe(tmp_path, text), SAMPLE, "-o", out / "sub")
+    assert (code, listing(out)) == (1, [])
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "bytes"])
+def test_what_is_no_recipe_is_told(kind, out, tmp_path, shroom):
+    path = tmp_path / "none.toml"
+    recipe(tmp_path, "", "other.toml")
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "bytes":
+        path.write_bytes(b"\xff\xfe")
+    code, _, err = shroom("predict", path, SAMPLE, "-o", out / "sub")
+    assert (code, listing(out)) == (1, [])
+    assert err.startswith(f"shroom: {path}: ")
+    assert kind != "missing" or "there are: other" in err
+
+
+def test_a_recipe_of_an_editor_that_writes_a_mark(tmp_path):
+    assert Recipe.of(str(recipe(tmp_path, '\ufeffdetector = "lexical"\r\n'))).detector == "lexical"
+
+
+def test_a_recipe_says_the_splits(tmp_path, out, shroom):
+    for split in ("val", "test", "trial"):
+        write_json(tmp_path / "d" / f"{split}.model-aware.json", gold(3, first_id=1))
+    for number, (splits, made) in enumerate([("", {"val", "test"}), ('data = ["test"]', {"test"})]):
+        path = recipe(tmp_path, f'detector = "lexical"\n{splits}\n')
+        assert shroom("predict", path, tmp_path / "d", "-o", out / str(number))[0] == 0
+        names = {f"{split}.model-aware.json" for split in made}
+        assert set(listing(out / str(number))) == {*names, "run.json"}
+    one = tmp_path / "d" / "trial.model-aware.json"  # a file that is named is meant
+    assert shroom("predict", path, one, "-o", out / "p.json")[0] == 0
+    assert listing(out).count("run.json") == 0
+
+
+def test_the_folder_of_real_data_has_a_place(tmp_path, monkeypatch):
+    text = 'detector = "judge"\nmodel = "{data}/m"\na = ["{data}", {b = "x{data}"}]\nseed = 3\n'
+    monkeypatch.setenv("SHROOM_DATA", "/elsewhere")
+    assert Recipe.of(str(recipe(tmp_path, text))).settings == {
+        "model": "/elsewhere/m",
+        "a": ["/elsewhere", {"b": "x/elsewhere"}],
+        "seed": 3,
+    }
+    monkeypatch.setenv("SHROOM_DATA", "")
+    assert Recipe.of(str(recipe(tmp_path, text))).settings["model"] == "../shared/data/m"
+
+
+# --- settings
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        (["--set", "threshold=0.25"], 0, ""),
+        (["--set", ' threshold = "0.25" '], 0, ""),
+        (["--set", "threshold=0", "--set", "threshold=1"], 0, ""),
+        (["--threshold", "0.25"], 0, ""),
+        (["--set", "model={model}"], 0, ""),
+        (["--set", "threshold=high"], 1, 'threshold: expected a number from 0 to 1, got "high"'),
+        (["--set", "threshold=true"], 1, "threshold: expected a number from 0 to 1, got true"),
+        (["--set", "threshold=[0.1]"], 1, "threshold: expected a number from 0 to 1, got [0.1]"),
+        (["--set", "threshold=2024-01-01"], 1, "threshold: expected a number from 0 to 1"),
+        (["--set", "treshold=0.1"], 1, "has no setting 'treshold'; did you mean 'threshold'?"),
+        (["--set", "threshold=" + "[" * 9999], 1, "nests too deeply"),
+        (["--set", "name=x"], 1, "has no setting 'name'"),
+        (["--set", "self=x"], 1, "has no setting 'self'"),
+        (["--set", "model=5"], 1, "model"),
+        (["--set", "model=[1]"], 1, "model"),
+        (["--set", "model=2024-01-01"], 1, "model"),
+        (["--set", "model=nowhere"], 1, "nowhere: not a model of the lexical detector"),
+        (["--model", "nowhere"], 1, "nowhere: not a model of the lexical detector"),
+        (["--set", "threshold"], 2, "expected NAME=VALUE, got threshold"),
+        (["--set", "=0.5"], 2, "expected NAME=VALUE, got =0.5"),
+        (["--threshold", "1.5"], 2, "--threshold"),
+        (["--threshold", "nan"], 2, "nan is no threshold"),
+        (["--threshold", "0.3", "--set", "threshold=high"], 0, ""),
+        (["--model", "{model}", "--set", "model=nowhere"], 0, ""),
+    ],
+    ids=lambda given: " ".join(given)[:40] if isinstance(given, list) else "",
+)
+def test_settings(given, code, said, data, out, shroom):
+    model = ROOT / "shroom" / "models" / "lexical" / "model.json"
+    given = [text.replace("{model}", str(model)) for text in given]
+    found, _, err = shroom("predict", "lexical", data, "-o", out / "p.json", *given)
+    assert (found, listing(out)) == (code, [] if code else ["p.json"])
+    assert said in err
+
+
+def test_what_is_given_last_holds(tmp_path, data, out, shroom):
+    path = recipe(tmp_path, 'detector = "lexical"\nthreshold = 1\n')
+    for given, flagged in (([], 0), (["--set", "threshold=0"], 12), (["--threshold", 0], 12)):
+        assert shroom("predict", path, data, "-o", out / "p.json", *given)[0] == 0
+        rows = json.loads((out / "p.json").read_text())
+        assert [row["label"] for row in rows].count("Hallucination") == flagged
+
+
+@pytest.mark.parametrize("verb", ["predict", "fit", "explain"])
+def test_an_option_of_its_own_goes_before_a_setting(verb, data, tmp_path, shroom):
+    where = ["--index", 0] if verb == "explain" else ["-o", tmp_path / "x.json"]
+    model = ROOT / "shroom" / "models" / "lexical" / "model.json"
+    given = ["--model", model, "--set", "model=nowhere"]
+    assert shroom(verb, "lexical", data, *where, *given)[0] == 0
+
+
+# --- models
+
+
+@pytest.fixture(scope="module")
+def nli(tmp_path_factory):
+    return tiny_models.nli_model(tmp_path_factory.mktemp("nli") / "model")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("empty", "has no config.json that transformers can load"),
+        ("config", "has no config.json that transformers can load"),
+        ("tokenizer", "has no tokenizer that transformers can load"),
+        ("weights", "has no model that transformers can load"),
+        ("labels", 'the names of its classes ("LABEL_0", "LABEL_1", "LABEL_2") do not tell'),
+        ("missing", "there is no such folder, nor such a hub name"),
+    ],
+)
+def test_a_folder_that_is_no_model(change, said, nli, data, out, tmp_path, shroom):
+    folder = tmp_path / "a model"
+    if change not in ("empty", "missing"):
+        shutil.copytree(nli, folder)
+    elif change == "empty":
+        folder.mkdir()
+    if change == "config":
+        (folder / "config.json").write_text("{")
+    elif change == "weights":
+        (folder / "model.safetensors").write_bytes(b"\0" * 9)
+    elif change == "tokenizer":
+        for path in folder.glob("*token*"):
+            path.unlink()
+    elif change == "labels":
+        config = json.loads((folder / "config.json").read_text())
+        config["id2label"] = {str(place): f"LABEL_{place}" for place in range(3)}
+        (folder / "config.json").write_text(json.dumps(config))
+    code, _, err = shroom("predict", "nli", data, "--model", folder, "-o", out / "p.json")
+    assert (code, listing(out)) == (1, [])
+    assert err.startswith(f"shroom: {folder}: ")
+    assert said in err
+
+
+def test_a_long_premise_and_an_empty_hypothesis_are_noted(nli, out, tmp_path, shroom):
+    rows = gold(3)
+    rows[0].update(src="word " * 10_000, ref="src")
+    rows[2]["hyp"] = ""
+    write_json(tmp_path / "d" / "val.model-aware.json", rows)
+    made = ("predict", recipe(tmp_path, 'detector = "nli"\nmodel = "x/y"\n'), tmp_path / "d")
+    code, _, err = shroom(*made, "--model", nli, "-o", out / "sub")
+    assert code == 0
+    assert re.search("note: 1 of . premises are too long for ", err)
+    assert "hyp is empty in 1 items, first item 2" in err
+    record = json.loads((out / "sub" / "run.json").read_text())
+    assert "x/y" not in json.dumps(record)  # what was run is another model
+    assert re.search("[0-9a-f]{8}", record["weights"] or "")
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        (None, "not a model of the cross-encoder"),
+        ({}, "not a model of the cross-encoder"),
+        ({"format": 9, "threshold": 0.5}, "of format 9, and this kit reads 2"),
+        ({"format": 2, "threshold": 0.5}, "not a model of the cross-encoder"),
+        ({"format": 2, "threshold": "high"}, "not a model of the cross-encoder"),
+    ],
+)
+def test_a_folder_that_is_no_cross_encoder(about, said, data, out, tmp_path, shroom):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    if about is not None:
+        write_json(folder / "about.json", about)
+    code, _, err = shroom("predict", data, "--model", folder, "-o", out / "p.json")
+    assert (code, listing(out)) == (1, [])
+    assert said in err
+
+
+# --- run.json
+
+
+@pytest.fixture
+def ran(tmp_path, out, shroom):
+    """Run a recipe on two files; return the folder and the record."""
+    for track in ("agnostic", "aware"):
+        write_json(tmp_path / "d" / f"val.model-{track}.json", gold(12))
+    path = recipe(tmp_path, 'detector = "lexical"\nthreshold = 0.4\n')
+    code, _, err = shroom("predict", path, tmp_path / "d", "-o", out / "sub")
+    assert (code, err) == (0, f"wrote 24 predictions to {out / 'sub'}\n")
+    return out / "sub", json.loads((out / "sub" / "run.json").read_text())
+
+
+def test_the_record(ran, tmp_path, shroom):
+    folder, record = ran
+    assert (record["recipe"], record["detector"]) == ("mine", "lexical")
+    assert record["settings"] == {"threshold": 0.4}
+    assert record["datapoints"] == {f"val.model-{t}.json": 12 for t in ("agnostic", "aware")}
+    assert (record["in_sample"], record["out_of_fold"]) == ({}, {})
+    assert 0 <= record["seconds"] < 60
+    assert {"shroom-kit", "python", "numpy", "sacrebleu"} <= set(record["versions"])
+    _, text, _ = shroom("score", folder, tmp_path / "d", "--format", "json", "--no-ci")
+    for kept, result in zip(record["scores"], json.loads(text)["results"]):
+        assert kept.items() <= {**result, "signature": kept["signature"]}.items()
+        assert f"|track:{kept['track']}|n:12|" in kept["signature"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "computed"),
+    [(None, (), "float32"), ("float16", (), "float16"), ("float16", ("float32",), "float32")],
+)
+def test_the_record_names_the_precision(asked, given, computed, nli, out, tmp_path, shroom):
+    write_json(tmp_path / "d" / "val.model-aware.json", gold(3))
+    line = f'precision = "{asked}"\n' if asked else ""
+    path = recipe(tmp_path, f'detector = "nli"\nmodel = "{nli}"\n{line}')
+    options = [word for one in given for word in ("--precision", one)]
+    assert shroom("predict", path, tmp_path / "d", "-o", out / "sub", *options)[0] == 0
+    assert json.loads((out / "sub" / "run.json").read_text())["precision"] == computed
+
+
+def test_the_record_of_a_run_without_a_model_has_no_precision(ran):
+    assert ran[1]["precision"] is None
+
+
+def test_a_recipe_with_an_unknown_precision(tmp_path, data, out, shroom):
+    path = recipe(tmp_path, 'detector = "lexical"\nprecision = "half"\n')
+    code, _, err = shroom("predict", path, data, "-o", out / "sub")
+    assert (code, listing(out)) == (1, [])
+    assert err == (
+        f"shroom: {path}: precision: expected one of auto, float32, bfloat16, float16, int8, "
+        "got 'half'\n"
+    )
+
+
+def test_the_record_does_not_disturb(ran, tmp_path, shroom):
+    folder, _ = ran
+    verbs = [["check", folder, "--gold", tmp_path / "d"], ["score", folder, tmp_path / "d"]]
+    with_it = [shroom(*verb) for verb in verbs]
+    (folder / "run.json").unlink()
+    assert [shroom(*verb) for verb in verbs] == with_it
+    assert with_it[0][0] == with_it[1][0] == 0
+
+
+def test_the_record_has_a_hash_of_the_weights(ran):
+    assert re.search("[0-9a-f]{8}", ran[1]["weights"] or "")
+
+
+def test_the_record_tells_what_was_given_instead_of_the_recipes(ran, tmp_path, out, shroom):
+    given = ["--threshold", 0.9]
+    assert (
+        shroom("predict", tmp_path / "mine.toml", tmp_path / "d", "-o", out / "b", *given)[0] == 0
+    )
+    assert json.loads((out / "b" / "run.json").read_text())["settings"] == {"threshold": 0.9}
+
+
+def test_the_record_tells_of_its_own_run_alone(ran, tmp_path, shroom):
+    folder, _ = ran
+    write_json(tmp_path / "d" / "test.model-aware.json", gold(12, first_id=1))
+    path = recipe(tmp_path, 'detector = "lexical"\ndata = ["test"]\n')
+    assert shroom("predict", path, tmp_path / "d", "-o", folder)[0] == 0
+    record = json.loads((folder / "run.json").read_text())
+    assert {(one["split"], one["track"]) for one in record["scores"]} == {("test", "model-aware")}
+
+
+def test_a_detector_that_is_named_leaves_a_record_too(ran, tmp_path, shroom):
+    folder, _ = ran
+    assert shroom("predict", "lexical", tmp_path / "d", "-o", folder, "--threshold", 0)[0] == 0
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["recipe"], record["settings"]) == ("lexical", {"threshold": 0.0})
+
+
+@pytest.mark.parametrize("form", ["sub.zip", "p.json", "-"])
+def test_only_a_folder_has_a_record(form, tmp_path, out, shroom, monkeypatch):
+    monkeypatch.chdir(out)
+    write_json(tmp_path / "d" / "val.model-aware.json", gold(3))
+    path = recipe(tmp_path, 'detector = "lexical"')
+    assert shroom("predict", path, tmp_path / "d", "-o", form)[0] == 0
+    assert listing(out) == [] if form == "-" else [form]
+
+
+def test_without_labels_there_are_no_scores(tmp_path, out, shroom):
+    rows = [{"id": 1, "hyp": "a", "src": "b", "task": "MT"}]
+    write_json(tmp_path / "d" / "test.model-aware.json", rows)
+    path = recipe(tmp_path, 'detector = "lexical"')
+    assert shroom("predict", path, tmp_path / "d", "-o", out / "sub")[0] == 0
+    assert json.loads((out / "sub" / "run.json").read_text())["scores"] == []
+
+
+# --- interrupted, failed, resumed
+
+
+def interrupted(slow, shroom, data, target, *more, after=8, error=KeyboardInterrupt):
+    slow.stops = after, error
+    found = shroom("predict", "slow", data, "-o", target, "--batch-tokens", 4, *more)
+    slow.stops = None
+    slow.asked.clear()
+    return found
+
+
+def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroom):
+    args = ("predict", "slow", data, "--batch-tokens", 4, "-o")
+    assert shroom(*args, out / "whole.json")[0] == 0
+    whole = (out / "whole.json").read_bytes()
+    slow.asked.clear()
+    code, text, err = interrupted(slow, shroom, data, out / "p.json")
+    assert (code, text) == (130, "")
+    assert "8 results are kept; to go on from them, add --resume\n" in err
+    assert listing(out) == ["p.json.partial", "whole.json"]
+    assert (out / "p.json.partial").read_text().count("\n") == 2
+    code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)
+    assert (code, slow.asked) == (0, hyps(gold(12))[8:])
+    assert listing(out) == ["p.json", "whole.json"]
+    assert (out / "p.json").read_bytes() == whole.replace(b"Not Hall", b"Hall")
+
+
+def test_a_run_that_is_interrupted_again_keeps_both_parts(slow, data, out, shroom):
+    interrupted(slow, shroom, data, out / "p.json", after=4)
+    interrupted(slow, shroom, data, out / "p.json", "--resume", after=4)
+    assert shroom("predict", "slow", data, "-o", out / "p.json", "--resume")[0] == 0
+    assert slow.asked == hyps(gold(12))[8:]
+
+
+def test_what_is_kept_may_be_half_written_or_of_another_model(slow, data, out, shroom):
+    interrupted(slow, shroom, data, out / "p.json")
+    journal = out / "p.json.partial"
+    kept = journal.read_text()
+    journal.write_text('[["some key", [7, 8]]]\n\0\n' + kept[:-5])
+    args = ("predict", "slow", data, "-o", out / "p.json", "--resume")
+    assert shroom(*args)[0] == 0
+    assert len(slow.asked) == 8  # a batch is there whole or not at all
+    journal.write_text(kept)
+    slow.asked.clear()
+    slow.version = 2
+    assert shroom(*args)[0] == 0
+    assert len(slow.asked) == 12
+
+
+@pytest.mark.parametrize(
+    "values", ["[]", "[0.1, 0.2]", "[7]", "[-1]", "[1" + "0" * 400 + "]", '"1"']
+)
+def test_kept_results_that_cannot_be_are_not_believed(values, slow, data, out, shroom):
+    interrupted(slow, shroom, data, out / "p.json")
+    journal = out / "p.json.partial"
+    journal.write_text(re.sub(r"\[0\.\d+\]", values, journal.read_text(), count=1))
+    code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
+    assert (code, listing(out), len(slow.asked)) == (0, ["p.json"], 8)
+    assert f"note: {journal}: 1 line is damaged; what it held is computed anew\n" in err
+
+
+def test_no_changed_bit_of_what_is_kept_changes_a_prediction(slow, data, out, shroom):
+    args = ("predict", "slow", data, "--batch-tokens", 4, "-o")
+    assert shroom(*args, out / "whole.json")[0] == 0
+    slow.asked.clear()
+    interrupted(slow, shroom, data, out / "p.json")
+    journal = out / "p.json.partial"
+    kept = journal.read_bytes()
+    for place in range(0, len(kept), 17):
+        changed = bytes([kept[place] ^ 1 << place % 8])
+        journal.write_bytes(kept[:place] + changed + kept[place + 1 :])
+        assert shroom(*args, out / "p.json", "--resume")[0] == 0
+        assert (out / "p.json").read_bytes() == (out / "whole.json").read_bytes()
+
+
+def test_where_kept_results_do_not_pass_the_check_the_way_out_is_named(slow, data, out, shroom):
+    """The checksum is right, as where a detector that was wrong has been mended since."""
+    interrupted(slow, shroom, data, out / "p.json")
+    journal = Journal(out / "p.json.partial", resume=True)
+    journal.add([(key, [7.5]) for key in journal.known])
+    code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
+    assert (code, listing(out)) == (1, ["p.json.partial"])
+    assert f"{journal.path}: 8 results are taken from it; run again without --resume" in err
+
+
+def test_without_resume_everything_is_computed_anew(slow, data, out, shroom):
+    interrupted(slow, shroom, data, out / "p.json")
+    assert shroom("predict", "slow", data, "-o", out / "p.json")[0] == 0
+    assert len(slow.asked) == 12
+    assert listing(out) == ["p.json"]
+
+
+def test_several_files_share_what_is_kept(slow, tmp_path, out, shroom):
+    other = [{**row, "hyp": f"other {place}"} for place, row in enumerate(gold(12))]
+    write_json(tmp_path / "d" / "val.model-agnostic.json", gold(12))
+    write_json(tmp_path / "d" / "val.model-aware.json", other)
+    code, _, err = interrupted(slow, shroom, tmp_path / "d", f"{out}/sub/", after=20)
+    assert (code, listing(out)) == (130, ["sub.partial"])
+    assert "20 results" in err
+    assert shroom("predict", "slow", tmp_path / "d", "-o", out / "sub", "--resume")[0] == 0
+    assert slow.asked == hyps(other)[8:]
+    names = ["run.json", "val.model-agnostic.json", "val.model-aware.json"]
+    assert listing(out) == ["sub", *(f"sub/{name}" for name in names)]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KeyboardInterrupt, 130),
+        (ShroomError("no power"), 1),
+        (OSError(28, "No space left"), 1),
+        (MemoryError, 1),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("form", ["p.json", "p.zip", "sub/val.model-aware.json"])
+def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, out, shroom):
+    data = write_json(tmp_path / "val.model-aware.json", gold(12))
+    (out / "sub").mkdir()
+    (out / form).write_text("precious")
+    before = listing(out)
+    target = out / "sub" if form.startswith("sub") else out / form
+    found, text, err = interrupted(slow, shroom, data, target, after=8, error=error)
+    assert (found, text) == (code, "")
+    assert err
+    assert (out / form).read_text() == "precious"
+    assert [name for name in listing(out) if not name.endswith(".partial")] == before
+    assert shroom("predict", "slow", data, "-o", target, "--resume")[0] == 0
+    assert len(slow.asked) == 4
+    assert [name for name in listing(out) if name != "sub/run.json"] == before
+
+
+@pytest.mark.parametrize("more", [(), ("--resume",)])
+@pytest.mark.parametrize("form", ["p.json", "p.zip", "sub/"])
+def test_a_second_run_at_one_output_is_refused_and_changes_nothing(
+    slow, form, more, tmp_path, out, shroom, monkeypatch
+):
+    data = write_json(tmp_path / "val.model-aware.json", gold(12))
+    args = ("predict", "slow", data, "--batch-tokens", 4, "-o", f"{out}/{form}")
+    assert shroom(*args)[0] == 0
+    expected = contents(out)
+    seen = []
+
+    def made_by(chosen, file, run):
+        def report(*_):
+            before = contents(out)
+            seen.append((*shroom(*args, *more), before == contents(out)))
+
+        return submission_rows.made_by(chosen, file, replace(run, report=report))
+
+    monkeypatch.setattr("shroom.cli.predict.made_by", made_by)
+    assert shroom(*args)[0] == 0
+    assert len(seen) == 3
+    place = f"{out}/{form}".rstrip("/")
+    for code, text, err, same in seen:
+        assert (code, text, same) == (1, "", True)
+        assert f"{place}.partial: another run is writing to it" in err
+        assert err.endswith("; wait for its end, or name another output\n")
+    for path, content in expected.items():
+        if path.name != "run.json":  # which says how long it took
+            assert path.read_bytes() == content
+
+
+def test_where_nothing_can_be_kept_the_run_goes_on_without(slow, data, out, shroom):
+    (out / "p.json.partial").mkdir()
+    code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
+    assert (code, listing(out)) == (0, ["p.json", "p.json.partial"])
+    assert "p.json.partial: cannot be written: Is a directory, so that nothing is kept" in err
+
+
+def test_nothing_is_kept_of_a_pipe(slow, data, out, shroom, monkeypatch):
+    monkeypatch.chdir(out)
+    code, _, err = interrupted(slow, shroom, data, "-")
+    assert (code, listing(out)) == (130, [])
+    assert "--resume" not in err
+
+
+def test_what_is_called_like_the_kept_results_is_not_removed(slow, out, shroom):
+    """Neither an input nor a file of the user's is a journal because of its name."""
+    data = write_json(out / "p.json.partial", gold(12))
+    shroom("predict", "slow", data, "-o", out / "p.json")
+    assert json.loads(data.read_text()) == gold(12)
+
+
+def test_nothing_is_kept_of_what_goes_to_stdout(slow, data, shroom):
+    code, _, err = shroom("predict", "slow", data, "-o", "-", "--resume")
+    assert (code, "to --resume, name a file" in err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["chapter one\n", "chapter one", '[["a", "b"]]\n'])
+def test_a_file_of_the_users_is_no_journal(slow, data, out, shroom, text):
+    mine = out / "p.json.partial"
+    mine.write_text(text)
+    for more in ([], ["--resume"]):
+        code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", *more)
+        assert (code, "p.json.partial: is no record of an interrupted run" in err) == (1, True)
+        assert mine.read_text() == text
+
+
+@pytest.mark.parametrize("half", ["", "[", '["0f5', '["0f53a2b1", [["abc', "\0\0"])
+def test_what_a_killed_run_has_left_is_a_journal(slow, data, out, shroom, half):
+    (out / "p.json.partial").write_text(half)
+    assert shroom("predict", "slow", data, "-o", out / "p.json", "--resume")[0] == 0
+    assert listing(out) == ["p.json"]
+
+
+def test_a_run_into_the_folder_of_its_data_is_taken_up_again(slow, tmp_path, shroom):
+    data = tmp_path / "d"
+    write_json(data / "val.model-aware.json", gold(12))
+    interrupted(slow, shroom, data, data / "p.json", after=4)
+    assert (data / "p.json.partial").exists()
+    assert shroom("predict", "slow", data, "-o", data / "p.json", "--resume")[0] == 0
+    assert slow.asked == hyps(gold(12))[4:]
+    assert listing(data) == ["p.json", "val.model-aware.json"]
+
+
+def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
+    data = write_json(tmp_path / "val.model-aware.json", gold(12))
+    (out / "run.json").write_text("mine")
+    code, _, err = shroom("predict", "slow", data, "-o", out)
+    assert not slow.asked
+    assert (code, "run.json: is no record of a run" in err) == (1, True)
+    assert (listing(out), (out / "run.json").read_text()) == (["run.json"], "mine")
+
+
+# --- what is written, and where
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("{d}/val.model-aware.json", "{d}/val.model-aware.json"),
+        ("{d}/val.model-aware.json", "{d}"),
+        ("{d}", "{d}"),
+        ("{d}/../d", "{d}/val.model-aware.json"),
+        ("{link}", "{d}"),
+    ],
+)
+def test_an_output_that_lies_in_the_input_is_refused(source, target, tmp_path, shroom):
+    folder = tmp_path / "d"
+    names = {"d": folder, "link": tmp_path / "link"}
+    path = write_json(folder / "val.model-aware.json", gold(12))
+    names["link"].symlink_to(folder)
+    before = path.read_bytes()
+    args = (source.format(**names), "-o", target.format(**names))
+    code, _, err = shroom("predict", "lexical", *args)
+    assert (code, "inputs are never touched" in err) == (1, True)
+    assert path.read_bytes() == before
+    assert listing(tmp_path) == ["d", "d/val.model-aware.json", "link"]
+
+
+@pytest.mark.parametrize("verb", ["predict", "fit"])
+@pytest.mark.parametrize("what", ["recipe", "model"])
+def test_neither_recipe_nor_model_is_written_over(verb, what, data, tmp_path, shroom):
+    path = recipe(tmp_path, 'detector = "lexical"\n')
+    model = tmp_path / "model.json"
+    shutil.copy(ROOT / "shroom" / "models" / "lexical" / "model.json", model)
+    target = path if what == "recipe" else model
+    before = target.read_bytes()
+    more = ["--folds", 0] if verb == "fit" else []
+    code, _, _ = shroom(verb, path, data, "--model", model, "-o", target, *more)
+    assert target.read_bytes() == before
+    assert code == 1
+
+
+@pytest.mark.parametrize("case", ["one file", "pipe", "no name", "input", "ids", "no folder"])
+def test_what_cannot_be_written_is_told_before_anything_is_computed(
+    case, slow, data, tmp_path, out, shroom
+):
+    for track in ("agnostic", "aware"):
+        write_json(tmp_path / "d" / f"val.model-{track}.json", gold(12))
+    double = write_json(tmp_path / "double.json", [{**row, "id": 7} for row in gold(3)])
+    (tmp_path / "file").write_text("")
+    source, target = {
+        "one file": (tmp_path / "d", out / "p.json"),
+        "pipe": (tmp_path / "d", "-"),
+        "no name": (data, out / "sub"),
+        "input": (data, data),
+        "ids": (double, out / "p.json"),
+        "no folder": (data, tmp_path / "file" / "p.json"),
+    }[case]
+    code, text, err = shroom("predict", "slow", source, "-o", target)
+    assert (code, text) == (1, "")
+    assert err
+    assert slow.asked == []
+    assert listing(out) == []
+
+
+def test_a_slash_at_the_end_names_a_folder(tmp_path, out, shroom):
+    assert shroom("predict", "lexical", SAMPLE, "-o", f"{out}/v1.2/")[0] == 0
+    assert len(listing(out / "v1.2")) == 3
+
+
+@pytest.mark.parametrize("split", ["train", "trial"])
+def test_a_folder_that_is_written_passes_the_check(split, tmp_path, out, shroom):
+    data = write_json(tmp_path / f"{split}.model-aware.json", gold(3))
+    if shroom("predict", "lexical", data, "-o", out / "sub")[0] == 0:
+        assert shroom("check", out / "sub")[0] == 0
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_pipes(lines, data, monkeypatch, tmp_path, shroom):
+    monkeypatch.chdir(tmp_path)
+    rows = gold(12)
+    text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    code, piped, err = shroom("predict", "lexical", "-", "-o", "-")
+    assert (code, err) == (0, "wrote 12 predictions to -\n")
+    assert shroom("predict", "lexical", data, "-o", "p.json")[0] == 0
+    assert (tmp_path / "p.json").read_text() == piped
+    assert listing(tmp_path) == ["in", "in/data.json", "p.json"]
+
+
+def test_a_pipe_with_nothing_in_it(monkeypatch, shroom):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    code, out, err = shroom("predict", "lexical", "-", "-o", "-")
+    assert (code, out) == (1, "")
+    assert "<stdin>: " in err
+
+
+# --- bad data
+
+
+def rows_with(**changes):
+    rows = gold(3, first_id=40)
+    rows[1].update(changes)
+    return rows
+
+
+def without(key):
+    rows = gold(3, first_id=40)
+    del rows[1][key]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (without("task"), 'd.json: item 1 (id 41): expected the key "task"'),
+        (without("hyp"), 'd.json: item 1 (id 41): expected the key "hyp"'),
+        (rows_with(task="QA"), 'd.json: item 1 (id 41): task: expected "DM" or "MT"'),
+        (rows_with(task=None), 'd.json: item 1 (id 41): task: expected "DM" or "MT"'),
+        (rows_with(task=["DM"]), 'd.json: item 1 (id 41): task: expected "DM" or "MT"'),
+        (rows_with(src="", tgt=""), "d.json: item 1 (id 41): expected src or tgt, got both empty"),
+        (rows_with(src=" \n", tgt="\t"), "item 1 (id 41): expected src or tgt, got both empty"),
+        (rows_with(src=3), "d.json: item 1 (id 41): src: expected a text, got 3"),
+        (rows_with(hyp=None), "d.json: item 1 (id 41): hyp: expected a text, got null"),
+        (rows_with(ref="hyp"), "d.json: item 1 (id 41): ref: expected"),
+        (rows_with(id=1.5), "d.json: item 1: id: expected an integer, got 1.5"),
+        (rows_with(id=40), "d.json: item 1 (id 40): id: expected an id of its own, got 40 again"),
+        (without("id"), "d.json: item 1: id: expected an id, as other items have"),
+        (rows_with(label="maybe"), "d.json: item 1 (id 41): label: expected"),
+        ([*gold(1), "a text"], 'd.json: item 1: expected an object, got "a text"'),
+        ([], "d.json: expected at least one item, got none"),
+        ({"hyp": "a"}, "d.json: expected a list of items"),
+        ("[" * 100_000, "d.json: "),
+        ('[{"hyp": "a"', "d.json: "),
+    ],
+    ids=lambda value: value[:45] if isinstance(value, str) else "",
+)
+def test_bad_data_is_told_with_its_place(rows, said, tmp_path, out, shroom):
+    path = tmp_path / "d.json"
+    path.write_text(rows if isinstance(rows, str) else json.dumps(rows))
+    (out / "p.json").write_text("precious")
+    code, text, err = shroom("predict", "lexical", path, "-o", out / "p.json")
+    assert (code, text) == (1, "")
+    assert said in err
+    assert (out / "p.json").read_text() == "precious"
+    assert listing(out) == ["p.json"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"hyp": ""}, "note: d.json: hyp is empty in 1 items, first item 1\n"),
+        ({"hyp": "\n \t"}, "note: d.json: hyp is empty in 1 items, first item 1\n"),
+        ({"src": "x " * 25_000}, ""),
+        ({"src": "\ud800", "hyp": "\udfff\0\x1b[31m"}, ""),
+        ({"src": float("nan")}, "d.json: item 1 (id 41): src: expected a text (read as empty)"),
+        ({"id": "41"}, ""),
+        ({"more": [[1]]}, ""),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_odd_data_is_judged(changes, said, tmp_path, out, shroom):
+    path = write_json(tmp_path / "d.json", rows_with(**changes))
+    code, _, err = shroom("predict", "lexical", path, "-o", out / "p.json")
+    assert code == 0
+    assert said in err
+    rows = json.loads((out / "p.json").read_text())
+    assert [row["id"] for row in rows] == [40, 41, 42]
+    assert shroom("check", out / "p.json", "--data", path)[0] == 0
+
+
+def test_one_datapoint(tmp_path, out, shroom):
+    path = write_json(tmp_path / "d.json", gold(1))
+    assert shroom("predict", "lexical", path, "-o", out / "p.json")[0] == 0
+    assert len(json.loads((out / "p.json").read_text())) == 1
+
+
+def test_all_problems_of_all_files_are_told_at_once(tmp_path, out, shroom):
+    for track in ("agnostic", "aware"):
+        write_json(tmp_path / "d" / f"val.model-{track}.json", rows_with(src="", tgt=""))
+    _, _, err = shroom("predict", "lexical", tmp_path / "d", "-o", out / "sub")
+    assert err.count("item 1 (id 41): expected src or tgt") == 2
+
+
+# --- shroom detectors
+
+
+@pytest.mark.parametrize("absent", [[], ["torch"], ["onnxruntime", "sacrebleu", "torch"]])
+def test_detectors(absent, monkeypatch, shroom):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name in absent else real(name, *more),
+    )
+    code, text, err = shroom("detectors")
+    assert (code, err) == (0, "")
+    code, listed, err = shroom("detectors", "--format", "json")
+    assert (code, err) == (0, "")
+    found = {one["name"]: one for one in json.loads(listed)}
+    assert list(found) == list(REGISTRY)
+    blocks = dict(re.findall(r"^(\S+) +((?:.+\n?)(?: .*\n?)*)", text, re.MULTILINE))
+    assert list(blocks) == list(REGISTRY)
+    for name, entry in REGISTRY.items():
+        missing = [module for module in entry.needs if module in absent]
+        assert found[name]["missing"] == missing
+        assert found[name]["line"] == entry.line
+        assert blocks[name].startswith("absent" if missing else "ready")
+        install = install_hint(entry.extra)
+        assert (install in blocks[name]) == bool(missing)
+        assert entry.also in blocks[name]
+    assert "the default" in blocks[DEFAULT]
+    assert text.count("the default") == 1
+
+
+def test_every_extra_exists():
+    extras = (ROOT / "setup.cfg").read_text().partition("[options.extras_require]")[2]
+    for entry in REGISTRY.values():
+        assert bool(entry.extra) == bool(entry.needs)
+        assert not entry.extra or f"\n{entry.extra} =" in extras
+
+
+# --- shroom fit
+
+
+@pytest.mark.parametrize(
+    ("detector", "rows", "given", "said"),
+    [
+        ("lexical", [{"hyp": "a", "src": "b", "task": "MT"}], [], "d.json: has datapoints without"),
+        ("lexical", [], [], "d.json: expected at least one item"),
+        ("lexical", rows_with(task="QA"), [], "d.json: item 1 (id 41): task"),
+        ("lexical", rows_with(src="", tgt=""), [], "src and tgt are both empty"),
+        ("lexical", gold(1), [], "at least two different hypotheses"),
+        ("lexical", [{**row, "hyp": "same"} for row in gold(6)], [], "two different hypotheses"),
+        ("lexical", gold(6), ["--set", "treshold=1"], "did you mean 'threshold'?"),
+        ("lexicle", gold(6), [], "did you mean 'lexical'?"),
+        ("nli", gold(6), [], "nli has nothing to fit"),
+        ("judge", gold(6), ["--folds", 0], "judge has nothing to fit"),
+        ("selfcheck", gold(6), [], "selfcheck has nothing to fit"),
+        ("stack", gold(6), [], "needs the detectors that it is made of"),
+        ("similarity", gold(6), [], "needs --model"),
+        ("cross-encoder", gold(6), [], "needs an encoder to begin from"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_fitted_is_told(detector, rows, given, said, tmp_path, out, shroom):
+    path = write_json(tmp_path / "d.json", rows)
+    (out / "m.json").write_text("precious")
+    code, text, err = shroom("fit", detector, path, "-o", out / "m.json", *given)
+    assert (code, text) == (1, "")
+    assert said in err
+    assert (out / "m.json").read_text() == "precious"
+    assert listing(out) == ["m.json"]
+
+
+@pytest.mark.parametrize("folds", [1, -1, 101, "x"])
+def test_folds_that_make_no_sense(folds, data, out, shroom):
+    code, _, err = shroom("fit", "lexical", data, "-o", out / "m.json", "--folds", folds)
+    assert (code, "--folds" in err, listing(out)) == (2, True, [])
+
+
+@pytest.mark.parametrize("rows", [gold(1), gold(12), [{**row, "hyp": "same"} for row in gold(6)]])
+def test_without_folds_there_are_no_figures(rows, tmp_path, out, shroom):
+    path = write_json(tmp_path / "d.json", rows)
+    made = shroom("fit", "lexical", path, "-o", out / "m.json", "--folds", 0)
+    assert made == (0, f"wrote {out / 'm.json'}\n", "")
+    assert "out_of_fold" not in json.loads((out / "m.json").read_text())
+    code, _, err = shroom("predict", "lexical", path, "--model", out / "m.json", "-o", out / "p")
+    assert (code, "names like" in err) == (1, True)
+    given = ["--model", out / "m.json", "-o", out / "p.json"]
+    code, _, err = shroom("predict", "lexical", path, *given)
+    assert (code, f"was fitted on {len(rows)} of these {len(rows)} items" in err) == (0, True)
+    assert "in-sample" in err
+
+
+def test_fitting_a_recipe(tmp_path, data, out, shroom):
+    path = recipe(tmp_path, 'detector = "lexical"\nthreshold = 0.4\ndata = ["test"]\n')
+    code, text, err = shroom("fit", path, data, "-o", out / "m.json", "--folds", 3)
+    assert (code, err) == (0, "")
+    assert re.search(r"^data.json +12 ", text, re.MULTILINE)
+    fitted = json.loads((out / "m.json").read_text())
+    assert (fitted["folds"], set(fitted["out_of_fold"])) == (3, {"data.json"})
+
+
+def test_more_folds_than_hypotheses(data, out, shroom):
+    assert shroom("fit", "lexical", data, "-o", out / "m.json", "--folds", 100)[0] == 0
+
+
+def test_files_of_one_name_each_have_their_figures(tmp_path, out, shroom):
+    for folder, n in (("a", 6), ("b", 7)):
+        write_json(tmp_path / folder / "val.json", gold(n))
+    paths = [tmp_path / folder / "val.json" for folder in "ab"]
+    code, text, _ = shroom("fit", "lexical", *paths, "-o", out / "m.json", "--folds", 2)
+    assert code == 0
+    assert {"6", "7"} <= set(text.split())
+
+
+def test_a_model_is_not_written_into_a_file_called_dash(data, out, shroom, monkeypatch):
+    monkeypatch.chdir(out)
+    shroom("fit", "lexical", data, "-o", "-", "--folds", 0)
+    assert listing(out) == []
+
+
+def test_fitting_from_a_pipe(monkeypatch, out, shroom):
+    text = json.dumps(gold(12)).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert shroom("fit", "lexical", "-", "-o", out / "m.json", "--folds", 0)[0] == 0
+    assert shroom("fit", "lexical", "-", "-", "-o", out / "m.json")[0] == 2
+
+
+# --- the recipes of the repository
+
+
+@pytest.fixture
+def nothing_is_loaded(monkeypatch):
+    def load(*_):
+        pytest.fail("a model was loaded")
+
+    for name in ("config", "tokenizer", "model", "file"):
+        monkeypatch.setattr(hub, name, load)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_can_be_made(path, nothing_is_loaded):
+    found = Recipe.of(str(path))
+    assert found.make().name == found.detector
+    assert set(found.data) <= {"val", "test"}
+    assert "{data}" not in json.dumps(found.settings)
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_model_of_the_hub_has_a_revision(path):
+    settings = Recipe.of(str(path)).settings
+    for one in [settings, *settings.get("detectors", [])]:
+        if "model" in one and "endpoint" not in one:
+            assert "revision" in one
+
+
+def test_every_recipe_is_told_of():
+    page = (BASELINES / "README.md").read_text()
+    for path in BASELINES.glob("*.toml"):
+        assert f"`{path.stem}`" in page
+
+
+def test_the_makefiles_recipes_exist():
+    text = (ROOT / "Makefile").read_text()
+    (default,) = re.findall(r"^RECIPE \?= (\S+)$", text, re.MULTILINE)
+    assert Recipe.of(str(BASELINES / f"{default}.toml")).detector == DEFAULT
+    extras = dict(re.findall(r"^EXTRA_(\S+) := (\S+)$", text, re.MULTILINE))
+    assert default in extras
+    for name, extra in extras.items():
+        assert (BASELINES / f"{name}.toml").is_file()
+        needs = REGISTRY[Recipe.of(str(BASELINES / f"{name}.toml")).detector].needs
+        assert "torch" not in needs or "models" in extra.split(",")
+
+
+# --- the table of results
+
+
+@pytest.fixture(scope="module")
+def table():
+    spec = importlib.util.spec_from_file_location("table_of_results", BASELINES / "table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RECORD = {
+    "recipe": "mine",
+    "seconds": 12.4,
+    "datapoints": {"val.model-agnostic.json": 499, "val.model-aware.v2.json": 501},
+    "in_sample": ["val.model-agnostic.json", "val.model-aware.v2.json"],
+    "out_of_fold": {"val.model-aware.v2.json": {"accuracy": 0.6914, "rho": 0.4185}},
+    "scores": [
+        {"split": "val", "track": "model-agnostic", "accuracy": 0.99, "rho": 0.99},
+        {"split": "val", "track": "model-aware", "accuracy": 0.99, "rho": 0.99},
+        {"split": "test", "track": "model-aware", "accuracy": 1.0, "rho": None},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("split", "track", "cell"),
+    [
+        ("val", "model-agnostic", ".990/.990*"),
+        ("val", "model-aware", ".691/.418"),
+        ("test", "model-aware", "1.000/–"),
+        ("test", "model-agnostic", None),
+    ],
+)
+def test_the_figures_of_a_run(split, track, cell, table):
+    assert table.figures(RECORD, split, track) == cell
+    blank = {**RECORD, "in_sample": [], "out_of_fold": None, "scores": []}
+    assert table.figures(blank, split, track) is None
+
+
+def test_figures_out_of_fold_have_no_star(table):
+    record = {**RECORD, "in_sample": {}, "out_of_fold": {"val.model-agnostic.json": 499}}
+    assert table.figures(record, "val", "model-agnostic") == ".990/.990"
+    seen = {**record, "in_sample": {"val.model-agnostic.json": 20}}
+    assert table.figures(seen, "val", "model-agnostic") == ".990/.990*"
+
+
+def test_the_table(table):
+    lines = table.table([RECORD]).splitlines()
+    assert {line.count("|") for line in lines} == {8}
+    assert lines[2] == "| `mine` | .990/.990* | .691/.418 | – | 1.000/– | 12 for 1000 | run |"
+    assert len(lines) == 3 + len(table.PUBLISHED)
+    assert all(line.endswith("| published |") for line in lines[3:])
+    assert table.table([]).splitlines() == [*lines[:2], *lines[3:]]
+
+
+def test_the_table_is_made_from_the_records(ran, table, tmp_path, monkeypatch):
+    page = recipe(tmp_path, f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n", "README.md")
+    monkeypatch.setattr(table, "HERE", tmp_path)
+    for _ in range(2):  # the second time changes nothing
+        table.main(ran[0].parent)
+        text = page.read_text()
+        assert text.startswith(f"before\n{table.BEGIN}\n| system |")
+        assert text.endswith(f"{table.END}\nafter\n")
+        assert len(re.findall(r"^\| `mine` \| \.\d+/-?\.\d+ \|", text, re.MULTILINE)) == 1
+        assert "old" not in text
+
+
+def test_a_command_line_is_run_without_a_traceback(capfd, data, out):
+    assert run_command(command, ["predict", "lexical", str(data), "-o", str(out)], "shroom") == 1
+    assert "split and track" in capfd.readouterr().err

@@ -1,0 +1,626 @@
+"""`shroom predict --engine ray`: shards, their manifest, and a real cluster that loses workers."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+import tiny_models
+from conftest import SAMPLE, gold, write_json
+from pyarrow import Table, parquet
+
+from shroom.core.atomic_writing import encoded
+from shroom.core.extras import install_hint
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.recipe import Recipe
+from shroom.inference.run import RUN
+from shroom.prediction.ray.cluster import outcomes
+from shroom.prediction.ray.manifest import MANIFEST, Manifest
+from shroom.prediction.ray.run import run_shards
+from shroom.prediction.ray.shards import read, shards_of
+from shroom.prediction.ray.storage import Place
+from shroom.prediction.ray.worker import Outcome, Worker
+from shroom.prediction.submission_rows import list_of, made_by
+from shroom.scoring.datapoint_files import from_document
+from shroom.scoring.documents import Document
+
+# What Ray and its own libraries warn of among themselves.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+LEXICAL = Recipe.of("lexical")
+SPLITS = ("val", "test")
+
+
+def rows_of(shard: int, n: int = 20) -> list[dict]:
+    """Return datapoints that no other shard has."""
+    return [
+        {**row, "hyp": f"{row['hyp']} {'word ' * (i % 5)}", "id": 1000 * shard + i}
+        for i, row in enumerate(gold(n))
+    ]
+
+
+def lines(rows) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Shards of each kind, in order of their names."""
+    folder = tmp_path / "in" / "deeper"
+    folder.mkdir(parents=True)
+    for shard in range(6):
+        (folder / f"a{shard}.jsonl").write_text(lines(rows_of(shard)), encoding="utf-8")
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress(lines(rows_of(6)).encode()))
+    write_json(folder / "c.json", rows_of(7))
+    table = Table.from_pylist(rows_of(8))
+    parquet.write_table(table, folder / "d.parquet")
+    (folder / "notes.txt").write_text("no shard")
+    (folder / ".hidden.jsonl").write_text("no shard")
+    return folder.parent
+
+
+@pytest.fixture
+def single(data, tmp_path, shroom):
+    """What one process makes of all shards, put together in one file."""
+
+    def predict(*detector) -> bytes:
+        whole, out = tmp_path / "whole.jsonl", tmp_path / "whole.out.jsonl"
+        whole.write_text("".join(lines(rows_of(shard)) for shard in range(9)), encoding="utf-8")
+        code, _, err = shroom("predict", *detector[:1], whole, *detector[1:], "-o", out)
+        assert code == 0, err
+        return out.read_bytes()
+
+    return predict
+
+
+def union(out: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(out.glob("part-*")))
+
+
+def manifest_of(out: Path) -> dict:
+    return json.loads((out / MANIFEST).read_text(), parse_constant=pytest.fail)
+
+
+def begun(data, out, *, resume=False, recipe=LEXICAL) -> Manifest:
+    shards = shards_of(str(data), recipe.data)
+    return Manifest(Place(str(out)), shards, recipe, RUN, resume=resume)
+
+
+def here(shards, recipe=LEXICAL):
+    """Judge shards in this process."""
+    yield from map(Worker(recipe).judge, shards)
+
+
+def run(manifest, judge=here, notes=None) -> Problems:
+    notes = [] if notes is None else notes
+    return run_shards(manifest, judge, report=lambda *_: None, note=notes.append)
+
+
+# --- shards
+
+
+def test_the_shards_of_a_folder(data):
+    shards = shards_of(str(data), SPLITS)
+    assert [shard.base for shard in shards] == [
+        *(f"a{number}.jsonl" for number in range(6)),
+        "b.jsonl.gz",
+        "c.json",
+        "d.parquet",
+    ]
+    assert [shard.number for shard in shards] == list(range(9))
+    for shard in shards:
+        problems = Problems()
+        file = read(shard, problems)
+        assert [point.id for point in file.datapoints] == [
+            row["id"] for row in rows_of(shard.number)
+        ]
+        assert not problems.errors
+        assert Path(shard.input).stat().st_size == shard.size
+
+
+@pytest.mark.parametrize("name", ["a0.jsonl", "b.jsonl.gz", "c.json", "d.parquet"])
+def test_one_file_is_one_shard(data, name):
+    (shard,) = shards_of(str(data / "deeper" / name), SPLITS)
+    assert (shard.number, shard.base) == (0, name)
+
+
+def test_all_forms_say_the_same(tmp_path):
+    """Parquet has every column in every row; null is what is absent."""
+    rows = [
+        {"hyp": "a b", "src": "a b c", "tgt": "", "task": "PG"},
+        {"hyp": "é", "src": "x", "tgt": "y", "task": "MT", "ref": "tgt", "model": "m"},
+        {"hyp": "", "src": "x", "tgt": "y", "task": "DM", "p(Hallucination)": 0.5},
+    ]
+    keys = dict.fromkeys(key for row in rows for key in row)
+    parquet.write_table(
+        Table.from_pylist([{key: row.get(key) for key in keys} for row in rows]),
+        tmp_path / "a.parquet",
+    )
+    write_json(tmp_path / "b.json", rows)
+    (tmp_path / "c.jsonl").write_text(lines(rows))
+    shards = shards_of(str(tmp_path), SPLITS)
+    first, *others = (read(shard, Problems()).datapoints for shard in shards)
+    assert len(first) == 3
+    assert all(points == first for points in others)
+
+
+def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
+    for name in ("val.model-aware.json", "val.model-aware.v2.json", "train.model-aware.json"):
+        write_json(tmp_path / name, gold(3))
+    (shard,) = shards_of(str(tmp_path), SPLITS)
+    assert (shard.base, shard.submission) == ("val.model-aware.v2.json", "val.model-aware.json")
+    with pytest.raises(ShroomError, match=r"none of them is named \{trial\}.model-"):
+        shards_of(str(tmp_path), ("trial",))
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("{tmp}/nowhere", "there is no such file or folder"),
+        ("{tmp}/empty", "has no file named *.json, *.jsonl, "),
+        ("{tmp}/a.zip", "expected a folder or a file named"),
+        ("memory://nowhere", "there is no such file or folder"),
+        ("nothing://bucket/a", "no file system can be had for it"),
+    ],
+)
+def test_what_is_no_shard_is_told(where, said, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    with pytest.raises(ShroomError) as error:
+        shards_of(where.format(tmp=tmp_path), SPLITS)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("a.jsonl", b"{", "not-json"),
+        ("a.json", b"{}", "not-a-list"),
+        ("a.jsonl.gz", b"\x1f\x8b\x08\x00", "gzip-broken"),
+        ("a.jsonl", b"\xff\xfe", "not-utf8"),
+        ("a.parquet", b"PAR1", "file-unreadable"),
+        ("a.jsonl", b'{"hyp": "x", "src": "", "tgt": " ", "task": "PG"}', "premise-missing"),
+        ("a.jsonl", b'{"hyp": "x", "src": "s", "tgt": "", "task": "XX"}', "task-value"),
+    ],
+)
+def test_wrong_data_have_their_problems(name, content, code, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    (shard,) = shards_of(str(tmp_path), SPLITS)
+    outcome = Worker(LEXICAL).judge(shard)
+    assert code in outcome.problems.codes
+    assert outcome.problems.errors
+    assert (outcome.lines, outcome.stop) == (b"", "")
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.json", "val.model-aware.jsonl"])
+def test_an_empty_file_that_was_named_or_is_scored_is_told(name, tmp_path):
+    path = tmp_path / name
+    path.write_text("")
+    if path.suffix == ".parquet":
+        parquet.write_table(Table.from_pydict({"hyp": []}), path)
+    scored = name.startswith("val")
+    (shard,) = shards_of(str(tmp_path if scored else path), SPLITS)
+    assert Worker(LEXICAL).judge(shard).problems.codes == {"empty"}
+
+
+def test_a_shard_that_is_gone_is_told(data):
+    shards = shards_of(str(data), SPLITS)
+    (data / "deeper" / "a0.jsonl").unlink()
+    assert Worker(LEXICAL).judge(shards[0]).problems.codes == {"file-unreadable"}
+
+
+# --- where they lie
+
+
+def test_a_store_is_read_and_written_like_a_folder(data):
+    """In memory, through fsspec: what object stores go through that pyarrow does not know."""
+    store = Place("memory://bucket/shards")
+    for path in (data / "deeper").glob("*.*"):
+        store.write(path.name, path.read_bytes())
+    there = shards_of("memory://bucket/shards", SPLITS)
+    ours = shards_of(str(data), SPLITS)
+    assert [(s.base, s.size) for s in there] == [(s.base, s.size) for s in ours]
+    manifest = begun("memory://bucket/shards", "memory://bucket/out")
+    run(manifest)
+    local = [Worker(LEXICAL).judge(shard).lines for shard in ours]
+    out = Place("memory://bucket/out")
+    assert [out.read(shard.output) for shard in there] == local
+    known = json.loads(out.read(MANIFEST))
+    assert known["shards"][3]["input"] == "memory://bucket/shards/a3.jsonl"
+    again = begun("memory://bucket/shards", "memory://bucket/out", resume=True)
+    assert again.missing == []
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a b.jsonl", "é%20?#+.jsonl", "a:b.jsonl"])
+def test_a_name_is_read_wherever_it_lies(name, tmp_path):
+    (tmp_path / name).write_text(lines(gold(2)))
+    Place("memory://names").write(name, lines(gold(2)).encode())
+    for where in (str(tmp_path), f"file://{tmp_path}", "memory://names"):
+        (shard,) = [one for one in shards_of(where, SPLITS) if one.name == name]
+        assert shard.base == name
+        assert shard.input.endswith(f"/{name}")
+        assert len(read(shard, Problems()).datapoints) == 2
+
+
+def test_a_uri_may_have_a_query():
+    place = Place.__new__(Place)
+    place.where, place._is_uri = "s3://bucket/in/?region=eu-west-1", True
+    assert place.of("a.jsonl") == "s3://bucket/in/a.jsonl?region=eu-west-1"
+    assert place.of("") == "s3://bucket/in?region=eu-west-1"
+
+
+# --- the manifest
+
+
+def test_each_part_is_what_one_process_makes_of_the_shard(data, tmp_path, single):
+    out = tmp_path / "out"
+    manifest = begun(data, out)
+    assert not out.exists()
+    run(manifest)
+    assert union(out) == single("lexical")
+    known = manifest_of(out)
+    assert (known["detector"], known["settings"]) == ("lexical", {})
+    assert known["weights"].startswith("lexical ")
+    assert [row["rows"] for row in known["shards"]] == [20] * 9
+    for row in known["shards"]:
+        content = (out / row["output"]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == row["sha256"]
+        assert len(content) == row["bytes"]
+
+
+def test_resuming_does_only_what_is_missing(data, tmp_path):
+    out, asked = tmp_path / "out", []
+
+    def stops(shards):
+        for number, outcome in enumerate(here(shards)):
+            if number == 4:
+                raise KeyboardInterrupt
+            asked.append(outcome.number)
+            yield outcome
+
+    with pytest.raises(KeyboardInterrupt):
+        run(begun(data, out), stops)
+    assert asked == [0, 1, 2, 3]
+    (out / "part-00001.jsonl").write_text("cut off")  # as by a full disk
+    (out / "part-00002.jsonl").unlink()
+    path = data / "deeper" / "a3.jsonl"
+    path.write_text(lines(rows_of(33)))  # as if mended
+    again = begun(data, out, resume=True)
+    assert [shard.number for shard in again.missing] == [1, 2, 3, 4, 5, 6, 7, 8]
+    run(again)
+    fresh = tmp_path / "fresh"
+    run(begun(data, fresh))
+    assert union(out) == union(fresh)
+    assert begun(data, out, resume=True).missing == []
+
+
+def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run(begun(data, out))
+    before = union(out), manifest_of(out)
+    with pytest.raises(ShroomError, match="has the results of a run; go on from them with --res"):
+        begun(data, out)
+    other = Recipe("lexical", "lexical", {"threshold": 0.25})
+    with pytest.raises(ShroomError, match=r"is of a run with settings \{\}, and this one has"):
+        begun(data, out, resume=True, recipe=other)
+    with pytest.raises(ShroomError, match='is of a run with detector "lexical", and this one'):
+        begun(data, out, resume=True, recipe=Recipe.of("unigram"))
+    (data / "a.jsonl").write_text(lines(gold(2)))
+    with pytest.raises(ShroomError, match="is of a run over other files"):
+        begun(data, out, resume=True)
+    (data / "a.jsonl").unlink()
+    monkeypatch.setattr("shroom.prediction.ray.manifest.__version__", "0.0.0")
+    with pytest.raises(ShroomError, match="is of a run with kit "):
+        begun(data, out, resume=True)
+    assert (union(out), manifest_of(out)) == before
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"format": 1}', "\x00"])
+def test_what_is_no_manifest_is_told(text, data, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / MANIFEST).write_text(text)
+    with pytest.raises(ShroomError, match="is no manifest of a run"):
+        begun(data, tmp_path / "out", resume=True)
+
+
+def test_a_part_of_something_else_is_not_overwritten(data, tmp_path):
+    write_json(tmp_path / "out" / "part-00003.jsonl", "mine")
+    with pytest.raises(ShroomError, match=r"has part-00003.jsonl and no manifest.json"):
+        begun(data, tmp_path / "out", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [({"weights": "lexical b"}, "other weights"), ({"version": "0.0.0"}, "other kit")],
+)
+def test_workers_that_differ_are_refused(other, said, data, tmp_path):
+    def judge(shards):
+        yield Outcome(0, b"{}\n", 1, weights="lexical a")
+        yield Outcome(1, b"{}\n", 1, **other)
+
+    with pytest.raises(ShroomError, match=said):
+        run(begun(data, tmp_path / "out"), judge)
+    assert union(tmp_path / "out") == b"{}\n"
+
+
+def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
+    out, notes = tmp_path / "out", []
+    wrong = data / "deeper" / "a2.jsonl"
+    good = wrong.read_bytes()
+    wrong.write_text("{\n{\n")
+    with pytest.raises(InvalidInput) as error:
+        run(begun(data, out), notes=notes)
+    assert str(error.value).count(f"{wrong}: expected JSON") == 2
+    assert notes == ["8 of 9 shards are done; when the others are mended, add --resume"]
+    assert len(list(out.glob("part-*"))) == 8
+    wrong.write_bytes(good)
+    again = begun(data, out, resume=True)
+    assert [shard.number for shard in again.missing] == [2]
+    run(again)
+    assert union(out).count(b"\n") == 180
+
+
+def test_shards_without_rows_have_parts_without_predictions(data, tmp_path, single):
+    (data / "a.jsonl").write_text("")
+    write_json(data / "e.json", [])
+    parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "f.parquet")
+    notes = []
+    out = tmp_path / "out"
+    manifest = begun(data, out)
+    assert not run(manifest, notes=notes).errors
+    assert sum("has no datapoints" in note for note in notes) == 3
+    assert union(out) == single("lexical")
+    assert len(list(out.glob("part-*"))) == 12
+
+
+def test_what_stops_one_worker_stops_the_run(data, tmp_path):
+    broken = Recipe("lexical", "lexical", {"model": str(tmp_path / "nowhere")})
+    with pytest.raises(ShroomError, match="not a model of the lexical detector"):
+        run(begun(data, tmp_path / "out", recipe=broken), partial(here, recipe=broken))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_shard_that_was_given_up_is_told(data, tmp_path):
+    def judge(shards):
+        yield Outcome(0, lost=True)
+        yield from here(shards[1:])
+
+    with pytest.raises(ShroomError, match=r"1 of 9 shards were given up, the first being .*a0"):
+        run(begun(data, tmp_path / "out"), judge)
+    assert [s.number for s in begun(data, tmp_path / "out", resume=True).missing] == [0]
+
+
+def test_notes_are_told_and_the_rest_counted(data, tmp_path):
+    def judge(shards):
+        for outcome in here(shards):
+            yield Outcome(outcome.number, outcome.lines, outcome.rows, notes=("a", "b", "c"))
+
+    notes = []
+    run(begun(data, tmp_path / "out"), judge, notes)
+    assert len(notes) == 21
+    assert notes[3].endswith("a1.jsonl: a")
+    assert notes[-1] == "and 7 more notes"
+
+
+def test_lists_are_put_together_as_they_are_written():
+    file = Document("val.model-aware.json", "val.model-aware.json", SAMPLE / "val.model-aware.json")
+    text = made_by(LEXICAL.make(), from_document(file, Problems()), RUN)
+    assert list_of([encoded("a.jsonl", text)]) == text.encode()
+
+
+# --- a real cluster
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A Ray cluster of two processors on this machine; its address."""
+    import warnings
+
+    folder = tempfile.mkdtemp(prefix="r", dir="/tmp")  # sockets have paths of 107 bytes
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import ray
+        import ray.data
+
+        ray.init(
+            address="local",
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            _temp_dir=folder,
+        )
+        yield ray.get_runtime_context().gcs_address
+        ray.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_worker_that_is_killed_costs_nothing(cluster, data, tmp_path, single):
+    out, pids = tmp_path / "out", []
+
+    def judge(shards):
+        for outcome in outcomes(shards, LEXICAL):
+            yield outcome
+            pids.append(outcome.pid)
+            if len(pids) == 2:
+                os.kill(outcome.pid, signal.SIGKILL)
+
+    run(begun(data, out), judge)
+    assert union(out) == single("lexical")
+    assert [row["rows"] for row in manifest_of(out)["shards"]] == [20] * 9
+    assert len(pids) == 9
+    assert len(set(pids)) >= 2
+    assert os.getpid() not in pids
+
+
+class Deadly:
+    """Settings over which every worker is lost that reads them."""
+
+    def __init__(self, deaths):
+        self.deaths = deaths
+
+    def keys(self):
+        with Path(self.deaths).open("a") as stream:
+            stream.write(f"{os.getpid()}\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_shard_that_kills_its_workers_is_given_up(cluster, data, tmp_path):
+    from ray import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    deaths = tmp_path / "deaths"
+    shards = shards_of(str(data), SPLITS)[:1]
+    (outcome,) = outcomes(shards, Recipe("lexical", "lexical", Deadly(str(deaths))), retries=1)
+    assert (outcome.number, outcome.lost, outcome.lines) == (0, True, b"")
+    assert len(set(deaths.read_text().split())) == 2
+
+
+def test_a_classifier_says_the_same_on_the_cluster(cluster, data, tmp_path, single, shroom):
+    model = tiny_models.nli_model(tmp_path / "model")
+    out = tmp_path / "out"
+    given = ("nli", data, "--model", model, "--engine", "ray", "-o", out)
+    code, text, err = shroom("predict", *given, "--workers", 1)
+    assert (code, text) == (0, ""), err
+    assert f"wrote 180 predictions to {out}: 9 parts and manifest.json\n" in err
+    assert union(out) == single("nli", "--model", model)
+
+
+def test_a_driver_that_is_killed_is_taken_up(cluster, tmp_path, shroom):
+    """One with a cluster of its own, which ends with it; another goes on."""
+    n, folder, out = 100, tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for shard in range(n):
+        (folder / f"{shard:03}.jsonl").write_text(lines(rows_of(shard, 300)))
+    scratch = tempfile.mkdtemp(prefix="r", dir="/tmp")
+    command = [sys.executable, "-m", "shroom", "predict", "lexical", folder, "-o", out]
+    command += ["--engine", "ray", "--workers", "2"]
+    driver = subprocess.Popen(
+        list(map(str, command)), env={**os.environ, "RAY_TMPDIR": scratch}, stderr=subprocess.PIPE
+    )
+    while not done(out):
+        assert driver.poll() is None, driver.stderr.read()
+        time.sleep(0.02)
+    driver.kill()
+    driver.communicate()
+    before = done(out)
+    assert 0 < len(before) < n
+    times = {name: (out / name).stat().st_mtime_ns for name in before}
+    again = [*command[3:], "--resume", "--address", cluster]
+    code, _, err = shroom(*again)
+    assert code == 0, err
+    assert f"note: {len(before)} of {n} shards are done\n" in err
+    assert done(out) == {f"part-{shard:05d}.jsonl" for shard in range(n)}
+    assert {name: (out / name).stat().st_mtime_ns for name in before} == times
+    whole = tmp_path / "whole.jsonl"
+    whole.write_text("".join(lines(rows_of(shard, 300)) for shard in range(n)))
+    assert shroom("predict", "lexical", whole, "-o", tmp_path / "whole.out.jsonl")[0] == 0
+    assert union(out) == (tmp_path / "whole.out.jsonl").read_bytes()
+    while running(scratch):  # its cluster ends by itself, soon
+        time.sleep(0.1)
+    shutil.rmtree(scratch)
+
+
+def done(out: Path) -> set[str]:
+    """Return the parts that the manifest has."""
+    if not (out / MANIFEST).exists():
+        return set()
+    return {row["output"] for row in manifest_of(out)["shards"] if row["sha256"]}
+
+
+def running(folder: str) -> list[str]:
+    """Return the processes that name a folder in their command line."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    return [line for line in listed.stdout.splitlines() if folder in line]
+
+
+# --- the command line
+
+
+def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_path, shroom):
+    given = ("predict", "lexical", data, "--engine", "ray", "-o", tmp_path / "out")
+    with Place(str(tmp_path / "out")).alone(f"{MANIFEST}.partial", ""):
+        code, text, err = shroom(*given, "--resume")
+        assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{MANIFEST}.partial"]
+    assert (code, text) == (1, "")
+    assert f"out/{MANIFEST}.partial: another run is writing to it" in err
+    assert err.endswith("; wait for its end, or name another folder\n")
+
+
+def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
+    out, alone = tmp_path / "out", tmp_path / "alone"
+    code, text, err = shroom("predict", "unigram", SAMPLE, "--engine", "ray", "-o", out)
+    assert (code, text) == (0, ""), err
+    assert err.endswith(f"and the submission of them to {out}/submission\n")
+    assert shroom("predict", "unigram", SAMPLE, "-o", alone)[0] == 0
+    names = ["val.model-agnostic.json", "val.model-aware.json"]
+    assert sorted(path.name for path in (out / "submission").iterdir()) == names
+    for name in names:
+        assert (out / "submission" / name).read_bytes() == (alone / name).read_bytes()
+    assert shroom("check", out / "submission", "--gold", SAMPLE)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        (["-o", "{tmp}/p.json"], 2, "--engine ray writes a folder"),
+        (["-o", "{tmp}/p.zip"], 2, "--engine ray writes a folder"),
+        (["-o", "-"], 2, "--engine ray writes a folder"),
+        ([], 2, "where shall the predictions go?"),
+        (["-o", "{data}"], 1, "lies in the data; name another folder"),
+        (["-o", "{data}/out"], 1, "lies in the data; name another folder"),
+        (["-o", "{tmp}/out", "--dry-run"], 2, "not for --engine ray"),
+        (["-o", "{tmp}/out", "--max-cost", "1"], 2, "not for --engine ray"),
+        (["-o", "{tmp}/out", "--device", "cuda:1"], 2, "takes --device cpu or cuda"),
+        (["-o", "{tmp}/out", "--workers", "0"], 2, "--workers"),
+        (["-o", "nothing://x"], 1, "no file system can be had for it"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_ray_cannot_do_is_told_at_once(given, code, said, data, tmp_path, shroom):
+    given = [text.format(tmp=tmp_path, data=data) for text in given]
+    found, text, err = shroom("predict", "lexical", data, "--engine", "ray", *given)
+    assert (found, text) == (code, "")
+    assert said in err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("given", [["--address", "auto"], ["--workers", "2"]])
+def test_rays_options_want_ray(given, data, tmp_path, shroom):
+    code, _, err = shroom("predict", "lexical", data, "-o", tmp_path / "p.json", *given)
+    assert code == 2
+    assert "--address and --workers are for --engine ray" in err
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
+def test_an_address_where_nothing_listens_is_told(address, data, tmp_path, shroom, monkeypatch):
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.shutdown", lambda: None)  # not that of the other tests
+    given = ["--engine", "ray", "--address", address, "-o", tmp_path / "out"]
+    code, _, err = shroom("predict", "lexical", data, *given)
+    assert code == 1
+    assert err.startswith(f"shroom: {address}: no Ray cluster can be joined there: ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_ray_its_extra_is_named(data, tmp_path, shroom, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    out = tmp_path / "out"
+    code, _, err = shroom("predict", "lexical", data, "--engine", "ray", "-o", out)
+    assert (code, err) == (1, f"shroom: --engine ray needs Ray: {install_hint('ray')}\n")
+    assert not out.exists()

@@ -1,0 +1,293 @@
+"""The pages in a real browser: Debian's Chromium, without a network."""
+
+import itertools
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import BROWSER, DATA, ROOT, gold, predictions, write_json
+from playwright.sync_api import sync_playwright
+
+from shroom.evaluation.leaderboard import leaderboard
+from shroom.evaluation.report import report
+from shroom.metrics.intervals import Intervals
+from shroom.report.leaderboard_page import page as leaderboard_page
+from shroom.report.report_page import page as report_page
+from shroom.scoring.display.html import scores_page
+from shroom.scoring.scores import score
+
+pytestmark = pytest.mark.browser
+
+FEW = Intervals(100)
+HOSTILE = (
+    "<script>document.title = 'stolen'</script><img src=x onerror=\"document.title='stolen'\">"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        # The sandbox of Chromium does not start for root, whom containers run as.
+        opened = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Gold and four systems, one of them invalid; a hypothesis that is a script."""
+    root, n = tmp_path_factory.mktemp("browser"), 48
+    rows = gold(n)
+    for row in rows:
+        row["hyp"] = f"{HOSTILE} {row['hyp']}"
+    for track in ("agnostic", "aware"):
+        write_json(root / "gold" / f"val.model-{track}.json", rows)
+        for place, system in enumerate(("alpha", "beta <b>", "gamma-" + "long-" * 20)):
+            said = predictions(n)[3 * place :] + predictions(n)[: 3 * place]
+            write_json(root / "all" / system / f"val.model-{track}.json", said)
+    write_json(root / "all" / "broken" / "val.model-aware.json", [{"label": HOSTILE}] * n)
+    return root
+
+
+class Visit:
+    """A page that is opened, and everything that it does besides being shown."""
+
+    def __init__(self, browser, path, text, **how):
+        path.write_text(text, encoding="utf-8")
+        self.path, self.errors, self.requests = path, [], []
+        self.context = browser.new_context(**how)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(120_000)  # a busy machine is no failure
+        self.page.on("console", lambda message: self.errors.append(message.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.route("**/*", self._asked)
+        self.page.goto(path.as_uri())
+
+    def _asked(self, route):
+        self.requests.append(route.request.url)
+        if route.request.url == self.path.as_uri():
+            route.continue_()
+        else:
+            route.abort()
+
+    def quiet(self):
+        """Whether it asked for nothing but itself, with no error, and ran no stranger's script."""
+        assert self.requests == [self.path.as_uri()]
+        assert self.errors == []
+        assert self.page.title().startswith("SHROOM")
+        width = self.page.evaluate("document.documentElement.scrollWidth")
+        assert width <= self.page.viewport_size["width"]
+        return True
+
+    def table(self, place=0):
+        return self.page.locator("table.sortable").nth(place)
+
+    def heads(self, place=0):
+        return self.table(place).locator("thead th")
+
+    def column(self, number, place=0):
+        """The cells of a column of the systems that are shown, from above."""
+        body = self.table(place).locator("tbody").first
+        return body.locator(f"tr:visible > :nth-child({number})").all_inner_texts()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    visits = []
+
+    def open_(text, *, width=1280, **how):
+        found = Visit(
+            browser, tmp_path / "page.html", text, viewport={"width": width, "height": 900}, **how
+        )
+        visits.append(found)
+        return found
+
+    yield open_
+    for each in visits:
+        each.context.close()
+
+
+@pytest.fixture(scope="module")
+def board(folder):
+    found = leaderboard(folder / "all", folder / "gold", intervals=FEW, trials=200)
+    return leaderboard_page(found)
+
+
+@pytest.fixture(scope="module")
+def small_report(folder):
+    systems = sorted(path for path in (folder / "all").iterdir() if path.name != "broken")
+    found = report(systems, folder / "gold", intervals=FEW, trials=200)
+    return report_page(found, "shroom report …")
+
+
+@pytest.fixture(scope="module")
+def small_form(folder):
+    return scores_page(score(folder / "all" / "alpha", folder / "gold", intervals=FEW))
+
+
+def numbers(cells):
+    return [float(re.match(r"[\d.]+", cell).group()) for cell in cells]
+
+
+def test_a_leaderboard_is_sorted_and_filtered(visit, board):
+    opened = visit(board)
+    page = opened.page
+    beside = page.locator("tbody.beside >> nth=0").inner_text()
+    ranked = opened.column(1), opened.column(2)
+    assert ranked[0] == sorted(ranked[0])
+    place = opened.heads().all_inner_texts().index("accuracy")
+    accuracy = opened.heads().nth(place)
+    for order, direction in (("descending", True), ("ascending", False)):
+        accuracy.get_by_role("button").click()
+        assert accuracy.get_attribute("aria-sort") == order
+        shown = numbers(opened.column(place + 1))
+        assert shown == sorted(shown, reverse=direction)
+        assert opened.table().locator("th[aria-sort]").count() == 1
+    assert page.locator("tbody.beside >> nth=0").inner_text() == beside
+    opened.heads().nth(0).get_by_role("button").press("Enter")
+    assert (opened.column(1), opened.column(2)) == ranked
+    page.get_by_label("Search").first.fill("ALPHA")
+    assert len(opened.column(1)) == 1
+    assert page.locator("output").first.inner_text() == "1 of 3 shown"
+    page.get_by_label("Search").first.fill("")
+    assert len(opened.column(1)) == 3
+    assert "broken" in page.inner_text("main")
+    assert opened.quiet()
+
+
+def test_a_leaderboard_sorts_ten_after_nine(visit, tmp_path):
+    n = 30
+    write_json(tmp_path / "gold.json", gold(n))
+    for place in range(11):
+        said = predictions(n)[place:] + predictions(n)[:place]
+        write_json(tmp_path / "all" / f"system{place}.json", said)
+    found = leaderboard(tmp_path / "all", tmp_path / "gold.json", intervals=FEW, trials=100)
+    opened = visit(leaderboard_page(found))
+    for _ in range(2):
+        opened.heads().nth(0).get_by_role("button").click()
+    shown = [int(cell) for cell in opened.column(1)]
+    assert shown == sorted(shown)
+    opened.heads().nth(1).get_by_role("button").click()
+    assert opened.column(2)[-1] == "system10"
+
+
+def test_items_are_filtered_and_opened(visit, small_report):
+    opened = visit(small_report)
+    page = opened.page
+    rows = page.locator("#track-1-rows > tr:visible")
+    form = page.locator("form.filter").first
+    assert rows.count() == 48
+    form.get_by_label("Search").fill("hypothesis 7")
+    assert rows.count() == 1
+    assert form.locator("output").inner_text() == "1 of 48 shown"
+    details = rows.locator("details")
+    assert details.get_attribute("open") is None
+    details.locator("summary").press("Enter")
+    assert details.locator("dd").first.is_visible()
+    assert details.locator("dd").first.inner_text() == f"{HOSTILE} hypothesis 7"
+    assert "p = " in details.inner_text()
+    form.get_by_label("Search").fill("")
+    form.get_by_label("Task").select_option("MT")
+    assert rows.count() == 12
+    form.get_by_label("Annotators").select_option("Hallucination")
+    assert 0 < rows.count() < 12
+    form.get_by_label("Task").select_option("")
+    form.get_by_label("Annotators").select_option("")
+    form.get_by_label("Wrong").select_option("some, but not all")
+    shown = rows.locator("td:last-child").all_inner_texts()
+    assert set(shown) == {"1 of 3", "2 of 3"}
+    assert opened.quiet()
+
+
+def brightness(colour):
+    return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+
+@pytest.fixture(scope="module")
+def undefined(folder):
+    """A report of systems without a rho, as if they were too many for their pairs to be drawn."""
+    n = 6
+    held = write_json(folder / "flat.json", gold(n))
+    flat = [{"label": "Not Hallucination", "p(Hallucination)": 0.25}] * n
+    paths = [write_json(folder / f"flat {place}" / "p.json", flat) for place in range(2)]
+    found = report(paths, held, intervals=Intervals(20), trials=20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shroom.report.report_page._PAIRS", 0)
+        return report_page(found, "shroom report …")
+
+
+@pytest.mark.parametrize("which", ["board", "small_report", "small_form", "undefined"])
+def test_a_page_fits_in_both_looks(visit, request, which):
+    opened = visit(request.getfixturevalue(which))
+    page = opened.page
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    for width, scheme in itertools.product((360, 390, 1280), ("light", "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        assert opened.quiet()
+        ground, ink = page.evaluate(
+            "(style => [style.backgroundColor, style.color])(getComputedStyle(document.body))"
+        )
+        assert (brightness(ground) > brightness(ink)) == (scheme == "light")
+        for figure in page.locator("svg.plot").all()[:3]:
+            box = figure.bounding_box()
+            assert box["x"] + box["width"] <= width
+
+
+@pytest.mark.parametrize("which", ["board", "small_report", "small_form"])
+def test_a_page_is_whole_without_a_script(visit, request, which):
+    opened = visit(request.getfixturevalue(which), java_script_enabled=False)
+    page = opened.page
+    assert page.locator("form.filter:visible").count() == 0
+    assert page.locator("table button").count() == 0
+    assert page.locator("main table").first.is_visible()
+    assert opened.requests == [opened.path.as_uri()]
+
+
+def test_printing_opens_the_slices(visit, small_report):
+    page = visit(small_report).page
+    assert page.locator("details.slices:not([open])").count() > 0
+    assert page.pdf().startswith(b"%PDF")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details.slices:not([open])").count() == 0
+
+
+@pytest.mark.real
+def test_the_leaderboard_of_all_real_systems(visit):
+    found = leaderboard(
+        DATA / "submissions", DATA / "semeval2024", split="val", intervals=FEW, trials=1000
+    )
+    opened = visit(leaderboard_page(found))
+    page = opened.page
+    assert page.locator("table.sortable").count() == 2
+    assert opened.column(1, place=1) == [str(rank) for rank in range(1, 15)]
+    head = opened.heads(1).all_inner_texts().index("rho")
+    opened.heads(1).nth(head).get_by_role("button").click()
+    shown = numbers(opened.column(head + 1, place=1))
+    assert shown == sorted(shown, reverse=True)
+    page.get_by_label("Search").nth(1).fill("gpt-4")
+    assert page.locator("output").nth(1).inner_text() == "2 of 14 shown"
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert opened.quiet()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The documentation as ``make docs`` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["benchmarks", "datasets", "metrics"])
+def test_tables_of_the_documentation_are_not_cut(browser, site, name):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((site / name / "index.html").as_uri())
+    cut = "tables => tables.map(t => t.scrollWidth - t.parentElement.clientWidth)"
+    beyond = page.eval_on_selector_all("table", cut)
+    page.close()
+    assert beyond
+    assert max(beyond) <= 0

@@ -1,0 +1,345 @@
+"""Aligning predictions with the gold, and what shows only then."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from conftest import gold, predictions, write_json
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_two_paths import ROW
+
+from shroom.core.problems import InvalidInput, Problems
+from shroom.metrics.intervals import Intervals
+from shroom.scoring.check import check
+from shroom.scoring.scores import score
+
+check_module = sys.modules["shroom.scoring.check"]
+PATHS = ["p.json", "val.model-aware.json", "test.model-agnostic.json"]
+
+
+def codes(submission, *args, **settings):
+    return check(submission, *args, **settings).problems.codes
+
+
+@settings(max_examples=40)
+@given(st.permutations(range(14)), st.permutations(range(14)))
+def test_a_permutation_of_rows_with_ids_changes_nothing(tmp_path, one, other):
+    rows, truth = predictions(14, first_id=50), gold(14, first_id=50)
+    straight = score(
+        write_json(tmp_path / "p.json", rows),
+        write_json(tmp_path / "g.json", truth),
+        intervals=Intervals(0),
+    ).results[0]
+    mixed = score(
+        write_json(tmp_path / "q.json", [rows[i] for i in one]),
+        write_json(tmp_path / "h.json", [truth[i] for i in other]),
+        intervals=Intervals(0),
+    ).results[0]
+    assert (mixed.accuracy, mixed.rho) == (straight.accuracy, straight.rho)
+    assert mixed.slices == straight.slices
+    assert mixed.signature == straight.signature  # the gold's hash among it
+
+
+@settings(max_examples=300)
+@given(st.lists(ROW, max_size=4), st.integers(1, 4), st.booleans(), st.sampled_from(PATHS))
+def test_check_passes_exactly_when_score_works(tmp_path, rows, n, with_ids, name):
+    """On any rows, valid or not, against gold with and without ids, under any name."""
+    submission = write_json(tmp_path / name, rows)
+    truth = write_json(tmp_path / "g.json", gold(n, first_id=0 if with_ids else None))
+    checked = check(submission, truth)
+    if not checked.ok:
+        with pytest.raises(InvalidInput) as refused:
+            score(submission, truth)
+        assert refused.value.problems.codes == checked.problems.codes
+        return
+    result = score(submission, truth, intervals=Intervals(20))
+    assert checked.problems.codes <= {problem.code for problem in result.warnings}
+    assert 0 <= result.results[0].accuracy <= 1
+
+
+def test_ids_are_sorted_as_numbers(tmp_path):
+    rows, truth = predictions(12, first_id=1), gold(12, first_id=1)
+    for row in rows:
+        row["id"] = str(row["id"])
+    mixed = sorted(rows, key=lambda row: row["id"])  # "1", "10", "11", "12", "2", …
+    found = score(write_json(tmp_path / "p.json", mixed), write_json(tmp_path / "g.json", truth))
+    plain = score(
+        write_json(tmp_path / "q.json", predictions(12, first_id=1)),
+        write_json(tmp_path / "g.json", truth),
+    )
+    assert found.results[0].rho == plain.results[0].rho
+    assert {problem.code for problem in found.warnings} == {"id-string", "order"}
+
+
+def test_a_short_file_is_refused(tmp_path):
+    p = write_json(tmp_path / "p.json", predictions(11))
+    g = write_json(tmp_path / "g.json", gold(12))
+    with pytest.raises(InvalidInput) as caught:
+        score(p, g)
+    assert caught.value.problems.codes == {"count"}
+
+
+def test_missing_and_unknown_ids_are_both_told(tmp_path):
+    rows = predictions(12, first_id=1)
+    rows[3]["id"] = 99
+    p = write_json(tmp_path / "p.json", rows)
+    g = write_json(tmp_path / "g.json", gold(12, first_id=1))
+    problems = check(p, g).problems
+    assert {"ids-missing", "id-unknown"} <= problems.codes
+    text = "\n".join(problems.lines())
+    assert "1 missing: 4" in text
+    assert "item 3 (id 99): id:" in text
+
+
+def test_gold_with_doubled_ids_is_refused(tmp_path):
+    truth = gold(12, first_id=1)
+    truth[5]["id"] = 1
+    p = write_json(tmp_path / "p.json", predictions(12, first_id=1))
+    assert "id-doubled" in codes(p, write_json(tmp_path / "g.json", truth))
+
+
+def test_every_problem_of_one_file_is_told_in_one_pass(tmp_path):
+    rows = predictions(12, first_id=1)
+    rows[0]["label"] = "maybe"
+    rows[1]["p(Hallucination)"] = "0.5"
+    rows[2]["p(Hallucination)"] = 1.5
+    rows[3]["p(Hallucination)"] = float("nan")
+    rows[4]["id"] = 1
+    del rows[5]["label"]
+    rows[6] = "no object"
+    rows[7]["extra"] = 1
+    found = codes(
+        write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", gold(12, first_id=1))
+    )
+    assert found >= {
+        "label-value",
+        "p-number",
+        "p-range",
+        "p-finite",
+        "id-doubled",
+        "key-missing",
+        "item-object",
+        "key-unknown",
+        "ids-missing",
+    }
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(20, 20), (3, 3), (None, 50)])
+def test_at_most_so_many_lines_a_code_and_all_are_counted(tmp_path, limit, kept):
+    rows = predictions(50)
+    for row in rows:
+        row["p(Hallucination)"] = 2
+    problems = check(write_json(tmp_path / "p.json", rows), limit=limit).problems
+    assert len(list(problems)) == kept
+    assert problems.count("p-range") == problems.errors == 50
+    rest = [line for line in problems.lines() if "more" in line]
+    assert rest == (
+        [] if limit is None else [f"{tmp_path / 'p.json'}: and {50 - kept} more [p-range]"]
+    )
+
+
+def test_inverted_p_is_told_only_with_gold(tmp_path):
+    truth = gold(60)
+    rows = [
+        {"label": row["label"], "p(Hallucination)": 1 - row["p(Hallucination)"]} for row in truth
+    ]
+    for row in rows:  # labels that agree with the inverted p
+        row["label"] = "Hallucination" if row["p(Hallucination)"] > 0.5 else "Not Hallucination"
+    p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
+    assert "p-inverted" not in codes(p)
+    assert "p-inverted" in codes(p, g)
+    assert check(p, g).ok
+
+
+def test_predictions_that_know_nothing_are_not_called_inverted(tmp_path):
+    generator = np.random.default_rng(0)
+    g = write_json(tmp_path / "g.json", gold(60))
+    for place in range(20):
+        rows = predictions(60)
+        for row, p in zip(rows, generator.random(60).tolist()):
+            row["p(Hallucination)"] = p
+            row["label"] = "Hallucination" if p > 0.5 else "Not Hallucination"
+        assert codes(write_json(tmp_path / f"{place}.json", rows), g) == set()
+
+
+def test_order_by_repeated_texts(tmp_path):
+    truth = gold(12)
+    rows = [{**p, "hyp": g["hyp"], "src": g["src"]} for p, g in zip(predictions(12), truth)]
+    g = write_json(tmp_path / "g.json", truth)
+    assert codes(write_json(tmp_path / "p.json", rows), g) == set()
+    rows[2], rows[9] = rows[9], rows[2]
+    problems = check(write_json(tmp_path / "p.json", rows), g).problems
+    assert problems.codes == {"order"}
+    assert "item 2" in next(problems.lines())
+
+
+@pytest.mark.parametrize("path", ["fast", "slow"])
+def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(tmp_path, monkeypatch, path):
+    if path == "slow":
+        monkeypatch.setattr(check_module, "fast", None)
+    truth, rows = gold(12), predictions(12, first_id=1)
+    g = write_json(tmp_path / "g.json", truth)
+    assert codes(write_json(tmp_path / "p.json", rows), g) == set()
+    rows[2], rows[9] = rows[9], rows[2]
+    problems = check(write_json(tmp_path / "p.json", rows), g).problems
+    assert (problems.codes, problems.errors) == ({"order"}, 0)
+    assert "item 2 (id 10): expected the order of" in next(problems.lines())
+    # Texts that are in order tell more than ids do.
+    told = [{**p, "hyp": g["hyp"]} for p, g in zip(rows, truth)]
+    assert codes(write_json(tmp_path / "p.json", told), g) == set()
+    # Gold without texts cannot tell by them.
+    bare = [{key: row[key] for key in ("label", "p(Hallucination)")} for row in truth]
+    b = write_json(tmp_path / "b.json", bare)
+    assert codes(write_json(tmp_path / "p.json", told), b) == {"order", "swapped"}
+
+
+@pytest.mark.parametrize("path", ["fast", "slow"])
+@pytest.mark.parametrize("turned", [0, 15, 16, 30])
+def test_gold_whose_labels_contradict_its_own_p(tmp_path, monkeypatch, path, turned):
+    if path == "slow":
+        monkeypatch.setattr(check_module, "fast", None)
+    truth = gold(30)
+    for row in truth[:turned]:
+        flip = row["label"] == "Hallucination"
+        row["label"] = "Not Hallucination" if flip else "Hallucination"
+    g = write_json(tmp_path / "g.json", truth)
+    problems = check(write_json(tmp_path / "p.json", predictions(30)), g).problems
+    told = [problem.sentence for problem in problems if problem.code == "p-inverted"]
+    assert len(told) == (turned > 15)
+    assert all(
+        f"g.json: expected p that agrees with the labels, got p against the label in {turned} of 30"
+        in line
+        for line in told
+    )
+
+
+def test_the_latest_gold_is_taken_and_other_files_are_left_alone(tmp_path):
+    folder = tmp_path / "gold"
+    stale = gold(12)
+    for row in stale:
+        row["label"] = "Hallucination"
+    write_json(folder / "val.model-aware.v1.json", stale)
+    write_json(folder / "val.model-aware.v2.json", gold(12))
+    write_json(folder / "notes.json", {"not": "a list"})
+    (folder / "README.txt").write_text("hello")
+    p = write_json(tmp_path / "val.model-aware.json", predictions(12))
+    both = score(p, folder), score(p, folder / "val.model-aware.v2.json")
+    assert both[0].to_dict() == both[1].to_dict()
+    assert both[0].warnings == []
+
+
+@pytest.mark.parametrize(
+    "names", [("pred.json", "gold.json"), ("val.model-aware.json", "gold.json")]
+)
+@pytest.mark.parametrize("form", ["file", "folder"])
+def test_one_file_against_one_gold_whatever_they_are_called(tmp_path, names, form):
+    p = write_json(tmp_path / "sub" / names[0], predictions(12))
+    g = write_json(tmp_path / "gold" / names[1], gold(12))
+    assert check(p, g if form == "file" else g.parent).ok
+
+
+def test_one_gold_without_a_name_does_not_serve_two_tracks(tmp_path):
+    for track in ("aware", "agnostic"):
+        write_json(tmp_path / "sub" / f"val.model-{track}.json", predictions(12))
+    g = write_json(tmp_path / "gold.json", gold(12))
+    assert check(tmp_path / "sub", g).problems.codes == {"no-gold"}
+
+
+def test_unlabelled_gold(tmp_path):
+    rows = [{"id": i, "hyp": "a", "src": "b", "task": "MT"} for i in range(12)]
+    data = write_json(tmp_path / "data" / "test.model-aware.json", rows)
+    sub = tmp_path / "sub"
+    write_json(sub / "test.model-aware.json", predictions(12, first_id=0))
+    assert check(sub, data=data).ok
+    assert codes(sub, data) == {"gold-unlabelled"}
+    # beside a labelled split it is no more than a remark
+    write_json(sub / "val.model-aware.json", predictions(12))
+    write_json(data.parent / "val.model-aware.json", gold(12))
+    result = score(sub, data.parent)
+    assert [r.split for r in result.results] == ["val"]
+    assert {problem.code for problem in result.warnings} == {"gold-skipped"}
+
+
+def test_test_split_without_ids_is_told_without_gold(tmp_path):
+    p = write_json(tmp_path / "test.model-aware.json", predictions(12))
+    assert codes(p) == {"id-missing"}
+
+
+@pytest.mark.parametrize("missing", ["hyp", "src"])
+def test_gold_rows_need_no_texts(tmp_path, missing):
+    truth = gold(12)
+    for row in truth:
+        del row[missing]
+    p = write_json(tmp_path / "p.json", predictions(12))
+    assert check(p, write_json(tmp_path / "g.json", truth)).ok
+
+
+@pytest.mark.parametrize("first_id", [None, 7])
+def test_gold_that_is_named_first_is_told(tmp_path, first_id):
+    said = write_json(tmp_path / "p.json", predictions(12, first_id=first_id))
+    truth = write_json(tmp_path / "g.json", gold(12, first_id=first_id))
+    assert codes(said, truth) == set()
+    swapped = check(truth, said)
+    assert swapped.ok
+    assert swapped.problems.codes == {"swapped"}
+    (line, _) = swapped.problems.lines()
+    assert str(truth) in line
+    assert str(said) in line
+    repeated = write_json(tmp_path / "r.json", gold(12, first_id=first_id))
+    assert codes(repeated, truth) == set()  # predictions may repeat the data
+    assert codes(truth, data=said) == set()  # and be told from what has no labels
+
+
+def test_large_files_are_mapped(tmp_path, monkeypatch):
+    monkeypatch.setattr("shroom.scoring.documents._MAP_FROM", 1)
+    p = write_json(tmp_path / "p.json", predictions(12))
+    g = write_json(tmp_path / "g.json", gold(12))
+    assert check(p, g).ok
+    (tmp_path / "g.json").write_bytes(b"\xef\xbb\xbf" + g.read_bytes())
+    assert check(p, g).ok
+    (tmp_path / "p.json").write_text("[")
+    assert codes(p, g) == {"not-json"}
+
+
+def test_a_pipe(tmp_path, monkeypatch):
+    import io
+
+    def pipe(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    g = write_json(tmp_path / "g.json", gold(12))
+    rows = predictions(12)
+    pipe(json.dumps(rows).encode())
+    assert check("-", g).ok
+    pipe("\n".join(map(json.dumps, rows)).encode())
+    assert check("-", g).ok
+
+
+@pytest.mark.parametrize("padding", [0, 70_000])
+def test_lines_are_told_by_a_first_line_that_is_an_object(tmp_path, padding):
+    g, m = write_json(tmp_path / "g.json", gold(12)), tmp_path / "m"
+    rows = predictions(12)
+    m.write_text("\n" + "\n".join(" " * padding + json.dumps(row) for row in rows))
+    assert check(m, g).ok
+    listed = ",\n".join(map(json.dumps, rows))
+    for text in (f'{{"predictions": [\n{listed}\n]}}', json.dumps({"a": rows}, indent=1)):
+        m.write_text(" " * padding + text)
+        (told,) = check(m, g).problems
+        assert (told.code, told.found) == ("not-a-list", "an object")
+
+
+@pytest.mark.parametrize("form", [gold, predictions])
+def test_a_list_in_a_file_of_lines_is_told_once(tmp_path, form):
+    p = write_json(tmp_path / "p.jsonl", form(12))
+    (told,) = check(p, write_json(tmp_path / "g.json", gold(12))).problems
+    assert (told.code, told.found) == ("not-json", "one JSON list (name it .json)")
+
+
+def test_printable_messages(tmp_path):
+    rows = predictions(12)
+    rows[0]["label"] = "\x1b[31mred\u202e"
+    rows[1]["\x1b[2J"] = 1
+    problems: Problems = check(write_json(tmp_path / "p.json", rows)).problems
+    assert all(line.isprintable() for line in problems.lines())

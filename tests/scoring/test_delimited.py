@@ -1,0 +1,309 @@
+"""CSV and TSV, wherever JSON is taken."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from conftest import DATA, gold, predictions, write_json
+
+from shroom.core.problems import ERROR, Problems, Stopped
+from shroom.metrics.intervals import Intervals
+from shroom.scoring import delimited_files
+from shroom.scoring.check import check
+from shroom.scoring.datapoint_files import read
+from shroom.scoring.scores import score
+
+P = "p(Hallucination)"
+NO_CI = Intervals(resamples=0)
+
+
+def text_of(rows, separator=",", **names):
+    """Return rows as a table whose columns are called as ``names`` says."""
+    stream = io.StringIO(newline="")
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.writer(stream, delimiter=separator)
+    writer.writerow([names.get(key, key) for key in keys])
+    for row in rows:
+        writer.writerow([json.dumps(v) if isinstance(v, list) else v for v in row.values()])
+    return stream.getvalue()
+
+
+def write_table(path, rows, separator=",", encoding="utf-8", **names):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text_of(rows, separator, **names).encode(encoding))
+    return path
+
+
+def items(data, problems=None):
+    try:
+        return list(
+            delimited_files.each(data, "a.csv", Problems() if problems is None else problems)
+        )
+    except Stopped:
+        return None
+
+
+def refused(data):
+    """Return the code and the line of what cannot be read at all."""
+    problems = Problems()
+    assert items(data, problems) is None
+    (problem,) = (problem for problem in problems if problem.severity == ERROR)
+    return problem.code, problem.found
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_separator_and_encoding_are_recognised(separator, encoding):
+    rows = [{"label": "Hallucination", P: 0.5, "hyp": 'Zwölf, "so"; etc.\nund 1\tmehr'}]
+    problems = Problems()
+    assert items(text_of(rows, separator).encode(encoding), problems) == rows
+    assert problems.codes == set()
+
+
+def test_what_is_not_utf8_is_taken_for_cp1252_and_reported():
+    problems = Problems()
+    (row,) = items("label,hyp\nHallucination,Löwe – 5 €\n".encode("cp1252"), problems)
+    assert row["hyp"] == "Löwe – 5 €"
+    assert [problem.found for problem in problems] == [
+        "byte 0xf6 at line 2 (the file is read as cp1252)"
+    ]
+
+
+def test_utf8_with_one_broken_byte_is_not_taken_for_another_encoding():
+    data = "label,hyp\nHallucination,Löwe ".encode() + b"\xff\n"
+    assert refused(data) == ("not-utf8", "byte 0xff at line 2")
+
+
+def test_cells_become_the_values_of_json():
+    head = "id,label,p(Hallucination),labels,hyp,model\n"
+    row = "7, Hallucination,1e-3,\"['Hallucination', None]\",,\n"
+    assert items((head + row + ",,nan,x,,m\n").encode()) == [
+        {"id": 7, "label": "Hallucination", P: 0.001, "labels": ["Hallucination", None]}
+        | {"hyp": "", "model": ""},
+        {P: pytest.approx(float("nan"), nan_ok=True), "labels": "x", "hyp": "", "model": "m"},
+    ]
+
+
+def test_no_two_columns_are_taken_for_one_key():
+    (row,) = items(b"label,prob,probability\nHallucination,0.1,0.9\n")
+    assert row == {"label": "Hallucination", "prob": "0.1", "probability": "0.9"}
+    (row,) = items(b"label,prob,p(Hallucination)\nHallucination,0.1,0.9\n")
+    assert row == {"label": "Hallucination", "prob": "0.1", P: 0.9}
+
+
+def test_a_named_column_goes_before_one_that_is_called_like_the_key():
+    with delimited_files.naming({"score": P}):
+        (row,) = items(b"label,score,p(Hallucination)\nHallucination,0.1,0.9\n")
+    assert row == {"label": "Hallucination", P: 0.1}
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "found"),
+    [
+        (b"", "empty", "an empty file"),
+        (b"\n\n", "empty", "an empty file"),
+        (b"label,p\n", "empty", "only a header"),
+        (b"1,Hallucination,0.5\n", "not-csv", '["1", "Hallucination", "0.5"]'),
+        (b"label,p\nHallucination,\0\n", "not-csv", "a NUL character at line 2"),
+        (b"label,p,label\na,b,c\n", "not-csv", '"label" 2 times'),
+        (
+            b'label,hyp\nHallucination,a\nHallucination,"b\nc\n',
+            "not-csv",
+            "a quotation mark that is never closed in the record that begins at line 3",
+        ),
+        (b'"label,hyp\n', "not-csv", "a quotation mark that is never closed in the record that"),
+        ("label,p\n".encode("utf-16")[:-1], "not-utf8", "byte 0x0a at line 1"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(data, code, found):
+    told = refused(data)
+    assert told[0] == code
+    assert told[1].startswith(found)
+
+
+def test_a_file_a_line_and_a_cell_have_limits(monkeypatch):
+    monkeypatch.setattr(delimited_files, "MAX_BYTES", 100)
+    assert refused(b"label,p\n" + b"x" * 100)[0] == "too-large"
+    monkeypatch.setattr(delimited_files, "MAX_CELL", 20)
+    assert refused(b"label,p\nHallucination," + b"1" * 30) == (
+        "not-csv",
+        "field larger than field limit (20) in the record that begins at line 2",
+    )
+    monkeypatch.setattr(delimited_files, "MAX_SEPARATORS", 5)
+    assert refused(b"label,p\n" + b"," * 9) == (
+        "not-csv",
+        "more than 5 separators in the record that begins at line 2",
+    )
+
+
+def test_problems_have_the_line_of_their_item(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text(
+        "id,label,p(Hallucination),hyp\n"
+        '3,Hallucination,0.7,"two\nlines"\n'
+        "\n"
+        "4,Hallucination,1.5,a\n"
+        "5,Hallucination,a\n"
+        "3,Hallucination,0.2,a\n"
+    )
+    lines = list(check(path).problems.lines())
+    places = [line.removeprefix(f"{path}: ") for line in lines if not line.startswith("  ")]
+    against_p = f'{P}: expected p >= 0.5 for "Hallucination", got 0.2 [label-p]'
+    against_p = f"warning: {path}: item 3 (id 3, line 7): {against_p}"
+    assert sorted(places) == [
+        "item 1 (id 4, line 5): p(Hallucination): expected a number in [0, 1], got 1.5 [p-range]",
+        "item 2 (line 6): expected 4 cells, as the header has, got 3 [not-csv]",
+        "item 3 (id 3, line 7): id: expected an id of its own, got 3 again [id-doubled]",
+        against_p,
+    ]
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Return a submission and gold as JSON and as tables."""
+    rows, truth = predictions(12), gold(12)
+    json_pair = (
+        write_json(tmp_path / "json" / "s" / "val.model-aware.json", rows),
+        write_json(tmp_path / "gold" / "val.model-aware.json", truth),
+    )
+    tables = (
+        write_table(tmp_path / "csv" / "s" / "val.model-aware.csv", rows),
+        write_table(tmp_path / "tsv" / "val.model-aware.tsv", truth, "\t"),
+    )
+    return json_pair, tables
+
+
+def test_tables_score_as_their_json(pair, shroom):
+    as_json, tables = (shroom("score", *paths, "--by", "task,agreement") for paths in pair)
+    assert as_json[0] == 0
+    assert tables[:2] == as_json[:2]
+
+
+def test_folders_of_tables_score_as_their_json(pair, shroom):
+    folders = [[path.parent for path in paths] for paths in pair]
+    as_json, tables = (shroom("score", *paths) for paths in folders)
+    assert as_json[0] == 0
+    assert tables[:2] == as_json[:2]
+
+
+@pytest.mark.parametrize("verb", ["compare", "leaderboard", "ensemble", "calibrate", "agreement"])
+def test_verbs_take_tables(verb, pair, shroom, tmp_path):
+    (submission, truth), (of_table, truth_of_table) = pair
+    out = tmp_path / "out.json"
+
+    def call(submission, truth):
+        folder = submission.parent.parent
+        (folder / "b").mkdir()
+        other = folder / "b" / submission.name
+        other.write_bytes(submission.read_bytes())
+        args = {
+            "compare": (submission, other, truth, "--trials", "20", "--resamples", "20"),
+            "leaderboard": (folder, truth, "--resamples", "20", "--trials", "20"),
+            "ensemble": (submission, other, "--data", truth, "-o", out),
+            "calibrate": (submission, truth, "-o", out),
+            "agreement": (truth, "--no-ci"),
+        }[verb]
+        code, stdout, err = shroom(verb, *args)
+        assert code == 0, err
+        text = out.read_text() if out.exists() else ""
+        return stdout, text
+
+    assert call(of_table, truth_of_table) == call(submission, truth)
+
+
+def test_data_are_the_same_from_a_table(pair):
+    (_, as_json), (_, table) = pair
+    assert read(table) == read(as_json)
+
+
+def test_a_pipe_is_recognised_by_its_header(pair):
+    _, (table, truth) = pair
+    found = subprocess.run(
+        [sys.executable, "-m", "shroom.score", "-", str(truth), "--no-ci"],
+        input=table.read_bytes(),
+        capture_output=True,
+    )
+    assert found.returncode == 0, found.stderr
+    assert b"val model-aware" in found.stdout
+
+
+def test_columns_option(tmp_path, shroom):
+    rows, truth = predictions(12), write_json(tmp_path / "gold.json", gold(12))
+    table = write_table(tmp_path / "t.csv", rows, ";", label="pred", **{P: "score"})
+    code, _, err = shroom("score", table, truth)
+    assert (code, "[not-csv]" in err) == (1, True)
+    named = shroom("score", table, truth, "--columns", "p=score,label=pred")
+    as_json = shroom("score", write_json(tmp_path / "p.json", rows), truth)
+    assert named == as_json
+    assert named[0] == 0
+
+
+@pytest.mark.parametrize("value", ["p", "p=", "score=p", "p=a,p=b", "p=a,label=a"])
+def test_columns_that_name_nothing_are_refused(value, tmp_path, shroom):
+    table = write_table(tmp_path / "t.csv", predictions(3))
+    code, _, err = shroom("check", table, "--columns", value)
+    assert (code, "--columns" in err) == (2, True)
+
+
+def test_a_named_column_that_is_not_there_is_reported(tmp_path, shroom):
+    table = write_table(tmp_path / "t.csv", predictions(3))
+    code, _, err = shroom("check", table, "--columns", "p=scroe")
+    assert code == 0
+    assert 'expected the columns of --columns: "scroe"' in err
+
+
+def test_a_zip_may_hold_tables(tmp_path):
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("val.model-aware.csv", text_of(predictions(3)))
+        archive.writestr("notes.csv", "a,b\n1,2\n")
+    checked = check(path)
+    assert checked.ok
+    assert checked.problems.codes == {"file-ignored"}
+    assert [str(track.name) for track in checked.tracks] == ["val model-aware"]
+
+
+def test_official_takes_no_table(tmp_path, shroom):
+    table = write_table(tmp_path / "val.model-aware.csv", predictions(501))
+    code, _, err = shroom("check", table, "--official")
+    assert (code, "[official]" in err) == (1, True)
+
+
+def test_convert_writes_a_table_as_json(tmp_path, shroom):
+    rows = [{"id": 1, "label": "Hallucination", P: 0.1, "run": "7"}]
+    table = write_table(tmp_path / "a" / "val.model-aware.CSV", rows, **{P: "score"})
+    out = tmp_path / "out.json"
+    assert shroom("convert", "table", table, "--columns", "p=score", "-o", out)[0] == 0
+    assert json.loads(out.read_text()) == rows
+    assert shroom("convert", "table", table.parent, "-o", tmp_path / "out")[0] == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["val.model-aware.json"]
+
+
+@pytest.mark.parametrize("out", ["out.csv", "t.csv"])
+def test_convert_table_writes_no_table(out, tmp_path, shroom):
+    table = write_table(tmp_path / "t.csv", predictions(3))
+    before = table.read_bytes()
+    code, _, err = shroom("convert", "table", table, "-o", tmp_path / out)
+    assert (code, "should end in .json or .jsonl" in err) == (1, True)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_real_predictions_score_to_the_last_digit_as_their_json(tmp_path, separator):
+    gold_folder = DATA / "semeval2024"
+    compared = 0
+    for folder in sorted((DATA / "submissions").glob("gpt-*")):
+        for source in sorted(folder.glob("val.*.json")):
+            rows = json.loads(source.read_text(encoding="utf-8"))
+            name = source.name.replace(".json", ".csv")
+            table = write_table(tmp_path / folder.name / name, rows, separator)
+            both = [score(path, gold_folder, intervals=NO_CI) for path in (source, table)]
+            as_json, as_table = ([each.to_dict() for each in one.results] for one in both)
+            assert as_table == as_json
+            compared += 1
+    assert compared >= 20

@@ -1,0 +1,95 @@
+"""Gold whose label or p is not what its annotators' labels say: reported by whatever reads gold."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from conftest import gold, predictions, write_json
+
+from shroom import bundle
+from shroom.scoring.check import check
+
+AGNOSTIC = "val.model-agnostic.json"
+#: Of the twelve items two have another p, and one another label.
+LINES = {
+    "label-votes": "item 5: label: expected the majority of its labels, got another one in 1 item,",
+    "p-votes": "item 1: p(Hallucination): expected the share of its labels, got another one in 2",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = gold()
+    for row in (1, 7):
+        rows[row]["p(Hallucination)"] = 0.9 if rows[row]["p(Hallucination)"] < 0.5 else 0.55
+    wrong = {"Hallucination": "Not Hallucination", "Not Hallucination": "Hallucination"}
+    rows[5]["label"] = wrong[rows[5]["label"]]
+    write_json(tmp_path / "gold" / AGNOSTIC, rows)
+    write_json(tmp_path / "mine" / AGNOSTIC, predictions())
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check {0}/mine --gold {0}/gold",
+        "score {0}/mine {0}/gold",
+        "agreement {0}/gold",
+        "bundle --gold {0}/gold -o {0}/bundle",
+        "datasets describe semeval2024 {0}/gold",
+    ],
+)
+def test_each_kind_is_one_line(folder, shroom, command):
+    code, _, err = shroom(*command.format(folder).split())
+    assert code == 0
+    for kind, line in LINES.items():
+        assert sum(line in said and said.endswith(f"[{kind}]") for said in err.splitlines()) == 1
+
+
+def test_the_scoring_program_says_nothing_of_it(folder):
+    from shroom.core.problems import Problems
+    from shroom.scoring.check import check_documents
+    from shroom.scoring.documents import documents
+
+    problems = Problems()
+    found = documents(folder / "mine", problems)
+    check_documents(found, folder / "gold", problems=problems)
+    assert not problems.codes & set(LINES)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_both_readers_find_the_same(folder, monkeypatch, fast):
+    if not fast:
+        monkeypatch.setattr(sys.modules["shroom.scoring.check"], "fast", None)
+    problems = check(folder / "mine", folder / "gold").problems
+    assert {each.code: (each.index, each.found) for each in problems if each.code in LINES} == {
+        "label-votes": (5, "another one in 1 item, first here"),
+        "p-votes": (1, "another one in 2 items, first here"),
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": []},
+        {"labels": [None]},
+        {"labels": "Hallucination"},
+        {"labels": ["maybe"]},
+        {"labels": [["Hallucination"]]},
+        {"labels": ["Hallucination", "Not Hallucination"], "p(Hallucination)": 0.5},
+        {"labels": ["Hallucination", None, "Not Hallucination"], "p(Hallucination)": 0.5},
+        {"labels": ["Hallucination"] * 2 + ["Not Hallucination"], "p(Hallucination)": 0.67},
+    ],
+)
+def test_what_votes_do_not_tell_is_not_reported(tmp_path, change):
+    rows = gold()
+    rows[5] = {**rows[5], "label": "Hallucination", **change}
+    write_json(tmp_path / "gold" / AGNOSTIC, rows)
+    write_json(tmp_path / "mine" / AGNOSTIC, predictions())
+    assert not check(tmp_path / "mine", tmp_path / "gold").problems.codes & set(LINES)
+
+
+def test_a_bundle_hands_over_the_gold_as_it_is(folder):
+    files = bundle.labelled(folder / "gold")["val"]
+    assert files[AGNOSTIC] == (folder / "gold" / AGNOSTIC).read_bytes()

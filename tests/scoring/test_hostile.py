@@ -1,0 +1,292 @@
+"""Files that are made to cost time or memory: what is read, formatted and kept is bounded."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import io
+import json
+import os
+import tracemalloc
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+from conftest import predictions, write_json
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core import archives, json_reading
+from shroom.core.problems import Problems, Stopped, show
+from shroom.scoring import delimited_files, fast_reader
+from shroom.scoring import explaining_reader as rows
+from shroom.scoring.check import check
+from shroom.scoring.fix import mend
+from shroom.scoring.table import P, Role
+
+check_module = importlib.import_module("shroom.scoring.check")
+VALUES = st.recursive(
+    st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+
+
+@pytest.fixture
+def explaining(monkeypatch):
+    """Have the explaining reader alone, as the scoring program has."""
+    monkeypatch.setattr(check_module, "fast", None)
+
+
+def decoded(data, monkeypatch, piece, *, lines=False):
+    """Return the items and the problems of data that are decoded in pieces of so many bytes."""
+    problems = Problems()
+    with monkeypatch.context() as patch:
+        patch.setattr(json_reading, "_PIECE", piece)
+        return json_reading.items(data, "f", problems, lines=lines), list(problems.lines())
+
+
+def test_only_the_problems_that_are_kept_are_put_into_words(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(rows, "show", lambda value: calls.append(value) or show(value))
+    problems = check(write_json(tmp_path / "p.json", [{}] * 5000)).problems
+    assert problems.count("key-missing") == 10_000
+    assert len(calls) == 20
+
+
+def test_a_file_is_not_read_further_after_too_many_errors(monkeypatch):
+    monkeypatch.setattr("shroom.core.problems.MAX_ERRORS", 50)
+    problems, read = Problems(), []
+
+    def items():
+        for number in range(1000):
+            read.append(number)
+            yield {}
+
+    with pytest.raises(Stopped):
+        rows.tabulate(items(), Role.PREDICTIONS, "f.json", problems)
+    assert len(read) == 25
+    assert problems.count("key-missing") == 50
+    assert "fewer than 50 errors in a file" in str([*problems][-1])
+
+
+def test_the_check_ends_with_too_many_errors(tmp_path, monkeypatch):
+    monkeypatch.setattr("shroom.core.problems.MAX_ERRORS", 50)
+    lines = tmp_path / "p.jsonl"
+    lines.write_text("{\n" * 1000)
+    problems = check(lines).problems
+    assert problems.codes == {"not-json", "too-many"}
+    assert problems.count("not-json") == 50
+
+
+def test_no_more_items_are_fixed_than_memory_has_room_for(tmp_path, monkeypatch):
+    path = write_json(tmp_path / "p.json", predictions(12))
+    monkeypatch.setattr("shroom.scoring.fix.MAX_ITEMS", 11)
+    mended = mend(path)
+    assert (mended.files, mended.checked.problems.codes) == ({}, {"too-large"})
+    monkeypatch.setattr("shroom.scoring.fix.MAX_ITEMS", 12)
+    assert mend(path).checked.ok
+
+
+def test_warnings_do_not_stop_the_check(tmp_path, monkeypatch):
+    monkeypatch.setattr("shroom.core.problems.MAX_ERRORS", 5)
+    rows = [{**row, "id": str(row["id"])} for row in predictions(40, first_id=1)]
+    problems = check(write_json(tmp_path / "p.json", rows)).problems
+    assert (problems.errors, problems.count("id-string")) == (0, 40)
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_items_are_decoded_one_by_one(lines, monkeypatch):
+    monkeypatch.setattr(json_reading, "_PIECE", 1 << 10)
+    data = b"{}\n" * 20_000 if lines else b"[" + b"{}," * 20_000 + b"{}]"
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in json_reading.each(data, "f", Problems(), lines=lines))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 20_000 + (not lines)
+    assert peak < 100_000  # a list of them has 1.4 MB
+
+
+@given(st.lists(VALUES, min_size=1, max_size=6), st.integers(4, 40), st.sampled_from([None, 1]))
+def test_pieces_make_no_difference_to_the_items(items, piece, indent):
+    text = json.dumps(items, ensure_ascii=False, indent=indent)
+    data = text.encode("utf-8", "replace")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        found, lines = decoded(data, monkeypatch, piece)
+    assert (found, lines) == (json.loads(data), [])
+
+
+@given(st.data(), st.integers(4, 40), st.booleans())
+def test_pieces_make_no_difference_to_the_problems(data, piece, lines):
+    rows = [{"a": "é\U0001f600", "b": [1.5, None]}, "text", 12, {"c": {}}]
+    joined = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    text = bytearray((joined if lines else json.dumps(rows, indent=1)).encode())
+    at = data.draw(st.integers(0, len(text) - 1))
+    text[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=2))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        small = decoded(bytes(text), monkeypatch, piece, lines=lines)
+        large = decoded(bytes(text), monkeypatch, 1 << 18, lines=lines)
+    assert small == large
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1},\n é]', "[1,\n2", "[1, 2]\n 3", '\n[{"a" 1}]'])
+def test_the_place_of_an_error_is_that_of_the_json_module(text, monkeypatch):
+    with pytest.raises(json.JSONDecodeError) as error:
+        json.loads(text)
+    place = f"at line {error.value.lineno}, column {error.value.colno} [not-json]"
+    assert place in decoded(text.encode(), monkeypatch, 4)[1][0]
+
+
+def test_no_more_of_a_list_is_read_than_tells_that_it_is_not_json_lines(monkeypatch):
+    monkeypatch.setattr(json_reading, "_TELLING", 2)
+    (line, _) = decoded(b"[{}, {}, {} and more", monkeypatch, 64, lines=True)[1]
+    assert line.endswith("got one JSON list (name it .json) [not-json]")
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
+    monkeypatch.setattr(json_reading, "MAX_ITEM", 64)
+    item = json.dumps({"hyp": "x" * 100})
+    data = f"{{}}\n{item}\n{{}}" if lines else f"[{{}},\n{item},{{}}]"
+    _, (line, _) = decoded(data.encode(), monkeypatch, 16, lines=lines)
+    assert line.endswith("got a longer one at line 2, column 1 [too-large]")
+
+
+def test_a_table_of_too_many_lines_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited_files, "MAX_LINES", 3)
+    path = tmp_path / "p.csv"
+    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
+    assert check(path).ok
+    path.write_text(f"label,{P}\n" + "\n" * 3)
+    assert check(path).problems.codes == {"too-large"}
+
+
+def test_a_table_of_too_many_cells_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited_files, "MAX_CELLS", 3)
+    path = tmp_path / "p.csv"
+    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
+    assert check(path).ok
+    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 3)
+    assert check(path).problems.codes == {"not-csv"}
+
+
+def test_a_table_is_not_read_further_after_too_many_errors(tmp_path, monkeypatch):
+    monkeypatch.setattr("shroom.core.problems.MAX_ERRORS", 5)
+    path = tmp_path / "p.csv"
+    path.write_text(f"label,{P}\n" + "1\n" * 50)
+    problems = check(path).problems
+    assert (problems.codes, problems.count("not-csv")) == ({"not-csv", "too-many"}, 5)
+
+
+def test_no_more_of_a_value_is_encoded_than_is_shown():
+    encoded = []
+
+    class Value:
+        def __repr__(self):
+            encoded.append(self)
+            return "value"
+
+    show([Value() for _ in range(1000)])
+    assert len(encoded) < 20
+
+
+def test_keys_that_come_again_are_named_in_a_short_line(tmp_path):
+    keys = ",".join(f'"{"k" * 300}{number}":1' for number in range(2000))
+    path = tmp_path / "p.json"
+    path.write_text(f'[{{"label":"Hallucination","{P}":0.5,{keys},{keys}}}]')
+    problems = check(path).problems
+    assert problems.count("key-doubled") == 1
+    assert all(len(line) < 600 for line in problems.lines())
+    assert "and 1995 more again" in "\n".join(problems.lines())
+
+
+def test_every_part_of_a_message_is_shortened():
+    problems, long = Problems(), "x" * 100_000
+    problems.add("p-range", long, long, long, index=1, id=long, key=long)
+    assert sum(map(len, problems.lines())) < 3000
+
+
+def test_unknown_keys_are_told_apart_up_to_a_number(tmp_path):
+    rows = [{**row, f"k{i}": 1} for i, row in enumerate(predictions(1500))]
+    problems = check(write_json(tmp_path / "p.json", rows)).problems
+    assert problems.count("key-unknown") == 1000
+
+
+@pytest.mark.parametrize("label", ["x" * (1 << 22), '\\"' * (1 << 21)], ids=["plain", "escaped"])
+def test_a_long_string_is_not_put_into_a_message(label, monkeypatch):
+    monkeypatch.setattr(fast_reader.msgspec.json, "Decoder", pytest.fail)
+    data = f'[{{"label":"{label}","{P}":0.5}}]'.encode()
+    assert fast_reader.table(data, Role.PREDICTIONS, "f") is None
+
+
+@pytest.mark.parametrize("kind", ["json", "json.gz", "zip"])
+def test_a_submission_has_a_limit_of_size_however_it_is_packed(
+    tmp_path, monkeypatch, explaining, kind
+):
+    path = tmp_path / f"val.model-aware.{kind}"
+    data = json.dumps(predictions(12)).encode()
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("val.model-aware.json", data)
+    else:
+        path.write_bytes(gzip.compress(data) if kind == "json.gz" else data)
+    monkeypatch.setattr(archives, "MAX_BYTES", len(data))
+    assert check(path).ok
+    monkeypatch.setattr(archives, "MAX_BYTES", len(data) - 1)
+    assert check(path).problems.codes == {"too-large"}
+
+
+def test_a_zip_is_read_no_further_after_an_absurd_member(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "RATIO_FROM", 1 << 20)
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(5):
+            archive.writestr(f"{number}.json", b" " * (1 << 21))
+    assert check(path).problems.count("absurd-ratio") == 1
+
+
+def test_a_zip_within_a_zip_is_not_inflated(tmp_path, monkeypatch):
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("val.model-aware.json", b"PK\3\4" + b" " * 100)
+    monkeypatch.setattr(archives, "_inflated", pytest.fail)
+    assert check(path).problems.codes == {"zip-nested"}
+
+
+def test_of_a_long_list_of_members_no_more_than_a_part_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(20):
+            archive.writestr(f"{number}.json", b"[]")
+    monkeypatch.setattr(archives, "_MAX_DIRECTORY", 1000)
+    assert check(path).problems.codes == {"zip-members"}
+
+
+def test_a_link_in_a_zip_is_refused(tmp_path):
+    path = tmp_path / "s.zip"
+    link = zipfile.ZipInfo("val.model-aware.json")
+    link.create_system, link.external_attr = 3, 0o120777 << 16
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(link, "../ref/val.model-aware.json")
+    assert check(path).problems.codes == {"not-a-file"}
+
+
+def test_a_device_is_refused():
+    assert check("/dev/zero").problems.codes == {"file-unreadable"}
+
+
+def test_a_pipe_that_nothing_writes_to_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("shroom.core.pipes.PATIENCE", 0)
+    os.mkfifo(tmp_path / "pipe.json")
+    (problem,) = check(tmp_path / "pipe.json").problems
+    assert problem.found == "a pipe that nothing writes to"
+
+
+def test_of_stdin_no_more_is_read_than_a_submission_may_have(monkeypatch):
+    monkeypatch.setattr(archives, "MAX_BYTES", 1000)
+    stdin = io.BytesIO(b"[" * 5000)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stdin))
+    assert check("-").problems.codes == {"too-large"}
+    assert stdin.tell() == 1001

@@ -1,0 +1,445 @@
+"""Whatever is named where, inputs stay as they are, and what is no file is handled as such."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+
+import pytest
+from conftest import SAMPLE, gold, predictions, write_json
+
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.problems import ShroomError
+from shroom.scoring.check import check
+from shroom.scoring.scores import score
+
+
+def mended_rows():
+    rows = predictions(12)
+    rows[0]["label"] = rows[0]["label"].upper()
+    return rows
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_json(tmp_path / "sub" / "val.model-aware.json", mended_rows())
+    return tmp_path / "sub"
+
+
+@pytest.mark.parametrize("out", [".", "./val.model-aware.json", "new.zip", "deeper/out"])
+def test_fix_never_writes_into_the_submission(folder, shroom, monkeypatch, out):
+    monkeypatch.chdir(folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*")}
+    code, _, err = shroom("check", folder, "--fix", out)
+    assert code == 1
+    assert "never touched" in err
+    assert {path: path.read_bytes() for path in folder.rglob("*")} == before
+
+
+def test_fix_of_a_file_never_writes_over_it_by_way_of_its_folder(folder, shroom):
+    path = folder / "val.model-aware.json"
+    before = path.read_bytes()
+    code, _, err = shroom("check", path, "--fix", folder)
+    assert code == 1
+    assert "never touched" in err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--gold", "--data"])
+def test_fix_never_writes_over_the_gold(folder, tmp_path, shroom, option):
+    truth = write_json(tmp_path / "gold" / "val.model-aware.json", gold(12))
+    before = truth.read_bytes()
+    for out in (truth, truth.parent):
+        assert shroom("check", folder, option, truth, "--fix", out)[0] == 1
+        assert truth.read_bytes() == before
+
+
+def test_predict_and_score_never_write_over_their_inputs(tmp_path, shroom):
+    data = write_json(tmp_path / "data" / "val.model-aware.json", gold(12))
+    before = data.read_bytes()
+    for out in (data, data.parent):
+        assert shroom("predict", "lexical", data.parent, "-o", out)[0] == 1
+    assert shroom("predict", "lexical", data, "-o", data)[0] == 1
+    assert shroom("score", data, data, "-o", data)[0] == 1
+    assert shroom("fit", "lexical", data, "-o", data)[0] == 1
+    assert data.read_bytes() == before
+    assert shroom("score", data.parent, data.parent, "-o", data.parent / "scores.txt")[0] == 0
+
+
+WRITERS = {
+    "report": ("report", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--items", "0"),
+    "items": ("items", "SUB", "GOLD", "-o", "OUT"),
+    "score": ("score", "SUB", "GOLD", "-o", "OUT"),
+    "compare": ("compare", "SUB", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--trials", "9"),
+    "agreement": ("agreement", "GOLD", "-o", "OUT", "--no-ci"),
+    "calibrate": ("calibrate", "SUB", "GOLD", "-o", "OUT", "--method", "none"),
+}
+
+
+@pytest.mark.parametrize("verb", WRITERS)
+@pytest.mark.parametrize("named_by", ["folder", "file"])
+def test_no_output_goes_over_an_input_or_into_the_file_of_an_input_folder(
+    tmp_path, shroom, verb, named_by
+):
+    file = "val.model-aware.json"
+    places = {
+        "SUB": write_json(tmp_path / "sub" / file, predictions(12)),
+        "GOLD": write_json(tmp_path / "gold" / file, gold(12)),
+    }
+    before = {name: path.read_bytes() for name, path in places.items()}
+    for target in ("GOLD",) if verb == "agreement" else ("SUB", "GOLD"):
+        inputs = {k: p if named_by == "file" else p.parent for k, p in places.items()}
+        words = {**inputs, "OUT": places[target]}
+        code, _, err = shroom(*(words.get(word, word) for word in WRITERS[verb]))
+        assert code == 1
+        assert "is an input" in err
+        assert {name: path.read_bytes() for name, path in places.items()} == before
+
+
+def test_a_link_is_followed(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_atomically(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_atomically(pipe, "scores")
+    reader.join()
+    assert read == ["scores"]
+    assert not pipe.is_file()
+
+
+def test_a_full_device_is_told():
+    with pytest.raises(ShroomError, match="/dev/full: cannot be written: No space"):
+        write_atomically("/dev/full", "x" * 100_000)
+
+
+def test_a_named_pipe_is_read_once(tmp_path):
+    truth = write_json(tmp_path / "g.json", gold(12))
+    for text in (json.dumps(predictions(12)), "\n".join(map(json.dumps, predictions(12)))):
+        pipe = tmp_path / "pipe.json"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_text, args=(text,))
+        writer.start()
+        checked = check(pipe, truth)
+        writer.join()
+        pipe.unlink()
+        assert checked.problems.codes == set()
+
+
+def test_a_pipe_in_a_folder_does_not_hang(tmp_path):
+    os.mkfifo(tmp_path / "val.model-aware.json")
+    assert check(tmp_path).problems.codes == {"file-unreadable"}
+
+
+def test_no_stdin_at_all(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert check("-").problems.codes == {"file-unreadable"}
+
+
+def test_an_unreadable_folder_is_told(tmp_path, monkeypatch):
+    write_json(tmp_path / "val.model-agnostic.json", predictions(12))
+    write_json(tmp_path / "closed" / "val.model-aware.json", predictions(12))
+    real = os.scandir
+
+    def scandir(path):
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    checked = check(tmp_path)
+    assert checked.problems.codes == {"file-unreadable"}
+    assert "closed: expected a folder, got Permission denied" in next(checked.problems.lines())
+
+
+def test_the_members_of_a_zip_share_one_limit(tmp_path, monkeypatch):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for track in ("aware", "agnostic"):
+            archive.writestr(f"val.model-{track}.json", json.dumps(predictions(12)))
+    size = len(json.dumps(predictions(12)))
+    monkeypatch.setattr("shroom.core.archives.MAX_BYTES", 2 * size)
+    assert check(path).ok
+    monkeypatch.setattr("shroom.core.archives.MAX_BYTES", 2 * size - 1)
+    assert check(path).problems.codes == {"too-large"}
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_no_track_is_held_against_the_gold_of_another(tmp_path, kind):
+    truth = write_json(tmp_path / "gold" / "val.model-agnostic.json", gold(12))
+    held_against = truth if kind == "file" else truth.parent
+    sub = tmp_path / "sub"
+    for track in ("agnostic", "aware"):
+        write_json(sub / f"val.model-{track}.json", predictions(12))
+    result = score(sub, held_against)
+    assert [track.track for track in result.results] == ["model-agnostic"]
+    assert {problem.code for problem in result.warnings} == {"gold-skipped"}
+    (sub / "val.model-agnostic.json").unlink()
+    assert check(sub, held_against).problems.codes == {"no-gold"}
+    write_json(sub / "test.model-agnostic.json", predictions(12, first_id=1))
+    assert check(sub, held_against).problems.count("no-gold") == 2
+
+
+def test_gold_of_which_there_are_two_is_refused(tmp_path, shroom):
+    for place in ("a", "b"):
+        write_json(tmp_path / "gold" / place / "val.model-aware.json", gold(12))
+    sub = write_json(tmp_path / "sub" / "val.model-aware.json", predictions(12))
+    assert check(sub, tmp_path / "gold").problems.codes == {"file-twice"}
+    for verb in (["bundle", "--gold"], ["predict", "lexical"]):
+        code, _, err = shroom(*verb, tmp_path / "gold", "-o", tmp_path / "out")
+        assert (code, "file-twice" in err) == (1, True)
+
+
+def test_bundling_gold_that_nothing_can_align_with(tmp_path, shroom):
+    rows = gold(12, first_id=1)
+    rows[1]["id"] = 1
+    write_json(tmp_path / "gold" / "test.model-aware.json", rows)
+    code, _, err = shroom("bundle", "--gold", tmp_path / "gold", "-o", tmp_path / "out")
+    assert (code, "id-doubled" in err) == (1, True)
+
+
+def test_a_start_that_leaves_no_time(tmp_path, shroom):
+    for split in ("val", "test"):
+        write_json(tmp_path / "gold" / f"{split}.model-aware.json", gold(12))
+    arguments = ("--gold", tmp_path / "gold", "-o", tmp_path / "out", "--start", "9999-12-31")
+    code, _, err = shroom("bundle", *arguments)
+    assert (code, "name an earlier day" in err) == (1, True)
+
+
+def test_odd_words_in_the_gold(tmp_path, shroom):
+    truth = gold(12)
+    for row in truth:
+        row["model"] = "\ud800\x1b[31m\nx"
+    p = write_json(tmp_path / "p.json", predictions(12))
+    g = write_json(tmp_path / "g.json", truth)
+    for form in ("text", "json"):
+        assert shroom("score", p, g, "--format", form, "-o", tmp_path / form)[0] == 0
+        text = (tmp_path / form).read_text()
+        assert "\x1b" not in text
+    assert json.loads(text)["results"][0]["slices"]["model"]
+
+
+def test_a_tiny_score_is_a_number_for_yaml(tmp_path, shroom):
+    import yaml
+
+    rows = [{"label": "Hallucination", "p(Hallucination)": 0.7}] * 100_000
+    truth = [{"label": "Not Hallucination", "p(Hallucination)": 0.0}] * 99_999
+    truth = [*truth, {"label": "Hallucination", "p(Hallucination)": 1.0}]
+    p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
+    _, out, _ = shroom("score", p, g, "--format", "codalab")
+    assert yaml.safe_load(out)["agnostic_acc"] == 1e-05
+
+
+def test_what_is_no_number_is_told_for_what_it_stands_in(tmp_path, shroom):
+    truth = gold(12)
+    truth[3] |= {"src": float("nan"), "labels": float("nan")}
+    said = write_json(tmp_path / "p.json", predictions(12))
+    truth_file = write_json(tmp_path / "g.json", truth)
+    code, _, err = shroom("score", said, truth_file, "--no-ci", "--all-warnings")
+    assert code == 0
+    assert "item 3: src: expected a text, got NaN [value-finite]" in err
+    assert "item 3: labels: expected a list of labels, got NaN [value-finite]" in err
+
+
+def test_fix_drops_what_is_no_number_from_texts(tmp_path, shroom):
+    rows = mended_rows()
+    rows[1]["src"] = float("nan")
+    p = write_json(tmp_path / "p.json", rows)
+    code, _, err = shroom("check", p, "--fix", tmp_path / "out.json")
+    assert code == 0
+    assert "[value-finite]" in err
+    assert json.loads((tmp_path / "out.json").read_text(), parse_constant=pytest.fail)
+
+
+def test_fix_restores_the_order_by_texts_though_there_are_ids_of_ones_own(tmp_path, shroom):
+    truth = gold(12)
+    rows = [{"id": i, **p, "hyp": g["hyp"]} for i, (p, g) in enumerate(zip(predictions(12), truth))]
+    p = write_json(tmp_path / "p.json", rows[::-1])
+    g = write_json(tmp_path / "g.json", truth)
+    assert "order" in check(p, g).problems.codes
+    assert shroom("check", p, "--gold", g, "--fix", tmp_path / "out.json")[0] == 0
+    assert json.loads((tmp_path / "out.json").read_text()) == rows
+
+
+def test_fix_says_that_rows_with_equal_texts_cannot_be_told_apart(tmp_path, shroom):
+    truth = gold(12)
+    truth[1]["hyp"], truth[1]["src"] = truth[0]["hyp"], truth[0]["src"]
+    rows = [{**p, "hyp": g["hyp"], "src": g["src"]} for p, g in zip(predictions(12), truth)]
+    p = write_json(tmp_path / "p.json", rows[::-1])
+    g = write_json(tmp_path / "g.json", truth)
+    _, _, err = shroom("check", p, "--gold", g, "--fix", tmp_path / "out.json")
+    assert "1 groups of rows with equal texts kept their order among themselves" in err
+
+
+def test_official_from_a_pipe(shroom):
+    code, _, err = shroom("check", "-", "--official", "--gold", SAMPLE)
+    assert (code, "reads twice" in err) == (2, True)
+
+
+@pytest.mark.parametrize("threshold", ["nan", "-1", "2"])
+def test_thresholds(threshold, tmp_path, shroom):
+    out = tmp_path / "out"
+    assert shroom("predict", "lexical", SAMPLE, "-o", out, "--threshold", threshold)[0] == 2
+
+
+def test_fitting_on_too_little(tmp_path, shroom):
+    one = write_json(tmp_path / "one.json", gold(1))
+    code, _, err = shroom("fit", "lexical", one, "-o", tmp_path / "m.json")
+    assert (code, "at least two" in err) == (1, True)
+    rows = gold(20)
+    for row in rows:
+        row.update(label="Hallucination", **{"p(Hallucination)": 0.6})
+    same = write_json(tmp_path / "same.json", rows)
+    assert shroom("fit", "lexical", same, "-o", tmp_path / "m.json")[0] == 0
+    model = json.loads((tmp_path / "m.json").read_text(), parse_constant=pytest.fail)
+    assert model["out_of_fold"]["same.json"]["rho"] is None
+
+
+@pytest.mark.parametrize("change", [{"mean": [0, 0]}, {"scale": [0, 1, 1, 1]}, {"scale": "abcd"}])
+def test_models_of_another_shape(tmp_path, shroom, change):
+    from shroom.detectors.lexical import MODEL
+
+    model = write_json(tmp_path / "m.json", {**json.loads(MODEL.read_text()), **change})
+    code, _, err = shroom("predict", "lexical", SAMPLE, "-o", tmp_path / "x", "--model", model)
+    assert (code, "fit it again" in err or "not a model" in err) == (1, True)
+
+
+def test_the_scoring_program_where_nothing_can_be_written(tmp_path):
+    from conftest import ROOT
+
+    program = ROOT / "scorer" / "scoring_program" / "score.py"
+    write_json(tmp_path / "ref" / "val.model-aware.json", gold(12))
+    write_json(tmp_path / "res" / "val.model-aware.json", predictions(12))
+    (tmp_path / "taken").write_text("x")
+    for rows in (predictions(12), []):
+        write_json(tmp_path / "res" / "val.model-aware.json", rows)
+        done = subprocess.run(
+            [sys.executable, program, tmp_path, tmp_path / "taken"], capture_output=True, text=True
+        )
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert "cannot be written" in done.stderr
+
+
+def test_the_scoring_program_tells_of_mixed_splits(tmp_path):
+    from conftest import ROOT
+
+    program = ROOT / "scorer" / "scoring_program" / "score.py"
+    for split in ("val", "test"):
+        write_json(tmp_path / "ref" / f"{split}.model-aware.json", gold(12))
+        write_json(tmp_path / "res" / f"{split}.model-aware.json", predictions(12))
+    done = subprocess.run(
+        [sys.executable, program, tmp_path, tmp_path / "out"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "[splits-mixed]" in done.stderr
+    assert "splits-mixed" in (tmp_path / "out" / "detailed_results.html").read_text()
+
+
+def test_official_holds_no_track_against_the_gold_of_another(tmp_path, shroom):
+    truth = write_json(tmp_path / "gold" / "val.model-agnostic.json", gold(501))
+    sub = write_json(tmp_path / "sub" / "val.model-aware.json", predictions(501))
+    for held_against in (truth, truth.parent):
+        code, _, err = shroom("score", sub, held_against, "--official")
+        assert (code, "no-gold" in err) == (1, True)
+
+
+def test_official_leaves_other_members_of_a_zip_alone(tmp_path, shroom):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("val.model-aware.json", json.dumps(predictions(501)))
+        archive.writestr("inner.zip", b"PK")
+        archive.writestr("notes.txt", b"hello")
+    assert shroom("check", path, "--official")[0] == 0
+
+
+@pytest.mark.parametrize("out", ["out.zip", "out", "out/"])
+def test_no_track_is_guessed_for_a_name(tmp_path, shroom, out):
+    rows = write_json(tmp_path / "mine.json", predictions(12))
+    data = write_json(tmp_path / "trial-v1.json", gold(12))
+    for verb in (["check", rows, "--fix"], ["predict", "lexical", data, "-o"]):
+        code, _, err = shroom(*verb, f"{tmp_path}/{out}")
+        assert (code, "split and track" in err) == (1, True)
+    assert shroom("check", rows, "--fix", tmp_path / "out.json")[0] == 0
+    assert shroom("predict", "lexical", data, "-o", tmp_path / "new.json")[0] == 0
+    _, out, _ = shroom("score", rows, data, "--format", "json")
+    assert json.loads(out)["results"][0]["split"] == ""
+
+
+def test_several_files_do_not_go_into_one(tmp_path, shroom):
+    for verb in (["check", SAMPLE, "--fix"], ["predict", "lexical", SAMPLE, "-o"]):
+        for out in (tmp_path / "x.json", "-"):
+            code, _, err = shroom(*verb, out)
+            assert (code, "is one file, for 2 of them" in err) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_as_output(tmp_path, shroom, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = write_json(tmp_path / "val.model-aware.json", mended_rows())
+    code, out, _ = shroom("check", rows, "--fix", "-")
+    assert code == 0
+    assert json.loads(out) == predictions(12)
+    code, out, _ = shroom("predict", "lexical", SAMPLE / "val.model-aware.json", "-o", "-")
+    assert (code, len(json.loads(out))) == (0, 60)
+    assert [path.name for path in tmp_path.iterdir()] == ["val.model-aware.json"]
+
+
+def test_gold_with_ids_on_some_rows_is_the_golds_own_error(tmp_path):
+    truth = gold(12, first_id=100)
+    del truth[3]["id"]
+    g = write_json(tmp_path / "g.json", truth)
+    problems = check(write_json(tmp_path / "p.json", predictions(12, first_id=100)), g).problems
+    assert problems.codes == {"id-missing"}
+    assert [problem.file for problem in problems] == [str(g)]
+
+
+def test_train_and_trial_are_not_handed_in(tmp_path):
+    for split in ("train", "trial"):
+        write_json(tmp_path / f"{split}.model-aware.json", predictions(12))
+    assert check(tmp_path).problems.count("file-name") == 2
+
+
+def test_the_limit_is_for_all_files_together(tmp_path, shroom):
+    for number in range(60):
+        write_json(tmp_path / f"{number:02}.json", predictions(1))
+    code, _, err = shroom("check", tmp_path)
+    assert code == 1
+    lines = err.splitlines()
+    assert len(lines) == 22
+    assert lines[20] == "60 files: and 40 more [file-name]"
+
+
+def test_fix_counts_what_it_does_not_show_and_tells_what_it_leaves_out(tmp_path, shroom):
+    broken = tmp_path / "b.jsonl"
+    broken.write_text("{\n" * 50)
+    code, out, err = shroom("check", broken, "--fix", tmp_path / "out.json")
+    assert (code, out) == (1, "not valid: 50 errors, 0 warnings\n")
+    assert "and 30 more [not-json]" in err
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("val.model-aware.json", json.dumps(mended_rows()))
+        archive.writestr("notes.txt", b"hello")
+    assert "notes.txt" in shroom("check", path, "--fix", tmp_path / "y.zip")[2]
+
+
+def test_every_datapoint_without_a_text_is_told(tmp_path, shroom):
+    rows = gold(12, first_id=5)
+    for place in (2, 7):
+        rows[place].update(src="", tgt=" ")
+    data = write_json(tmp_path / "d.json", rows)
+    code, _, err = shroom("predict", "lexical", data, "-o", tmp_path / "x.json")
+    assert code == 1
+    for place in (2, 7):
+        assert f"d.json: item {place} (id {place + 5}): expected src or tgt, got both empty" in err

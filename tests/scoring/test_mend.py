@@ -1,0 +1,211 @@
+"""--fix: what is mechanical is mended and said; nothing else changes."""
+
+import json
+import zipfile
+
+import pytest
+from conftest import gold, predictions, write_json
+
+from shroom.scoring.check import check
+from shroom.scoring.fix import mend
+
+
+def fixed(shroom, path, out, *more):
+    code, stdout, stderr = shroom("check", path, "--fix", out, *more)
+    return code, stdout, stderr
+
+
+def test_all_mechanical_things_at_once(tmp_path, shroom):
+    rows, truth = predictions(12, first_id=5), gold(12, first_id=5)
+    rows[0]["p(Hallucination)"] = "0.25"
+    rows[1]["label"] = " not hallucination"
+    rows[2]["id"] = "7"
+    rows[3]["confidence"] = 3
+    rows = rows[::-1]
+    path = write_json(tmp_path / "val.model-aware.json", rows)
+    before = path.read_bytes()
+    g = write_json(tmp_path / "g.json", truth)
+    out = tmp_path / "out.json"
+    code, _, err = fixed(shroom, path, out, "--gold", g)
+    assert code == 0
+    assert path.read_bytes() == before
+    mended = json.loads(out.read_text())
+    assert [row["id"] for row in mended] == [row["id"] for row in truth]
+    assert mended[0]["p(Hallucination)"] == 0.25
+    assert mended[1]["label"] == "Not Hallucination"
+    assert all(set(row) == {"id", "label", "p(Hallucination)"} for row in mended)
+    lines = [line for line in err.splitlines() if line.startswith("mended: ")]
+    for code_name in ("p-number", "label-value", "id-string", "key-unknown", "order"):
+        assert sum(line.endswith(f"[{code_name}]") for line in lines) == 1
+    assert 'p(Hallucination): "0.25" became 0.25' in err
+    assert check(out, g).problems.codes <= {"label-p"}
+
+
+def test_order_by_texts_with_duplicates(tmp_path, shroom):
+    truth = gold(12)
+    truth[7]["hyp"], truth[7]["src"] = truth[2]["hyp"], truth[2]["src"]
+    rows = [{**p, "hyp": g["hyp"], "src": g["src"]} for p, g in zip(predictions(12), truth)]
+    path = write_json(tmp_path / "val.model-aware.json", rows[::-1])
+    data = write_json(tmp_path / "d.json", truth)
+    out = tmp_path / "out.json"
+    assert fixed(shroom, path, out, "--data", data)[0] == 0
+    assert [row["hyp"] for row in json.loads(out.read_text())] == [row["hyp"] for row in truth]
+
+
+def test_a_file_of_another_name_gets_one_verdict_with_fix_and_without(tmp_path, shroom):
+    write_json(tmp_path / "sub" / "val.model-aware.json", predictions(6))
+    write_json(tmp_path / "sub" / "notes.json", {"not": "a list"})
+    write_json(tmp_path / "sub" / "more.json", predictions(6))
+    _, _, without = shroom("check", tmp_path / "sub")
+    out = tmp_path / "out"
+    code, stdout, err = fixed(shroom, tmp_path / "sub", out / "mended.zip")
+    assert (code, err.splitlines()[: len(without.splitlines())]) == (1, without.splitlines())
+    assert without.count("[file-name]\n") == 2
+    assert "[not-a-list]" not in err
+    assert "2 errors" in stdout
+
+
+def test_of_keys_that_come_again_the_last_is_kept_and_told(tmp_path, shroom):
+    path, out = tmp_path / "p.json", tmp_path / "out.json"
+    row = '{"id": 1, "label": "Hallucination", "label": "Not Hallucination", "id": 2, "p%s": 0.1}'
+    path.write_text(f"[{row % '(Hallucination)'}]")
+    code, stdout, err = fixed(shroom, path, out)
+    assert code == 0
+    assert stdout.endswith("0 errors, 0 warnings\n")
+    assert 'p.json: item 0: kept the last "id" and "label" [key-doubled]' in err
+    assert json.loads(out.read_text())[0]["label"] == "Not Hallucination"
+
+
+@pytest.mark.parametrize("first_id", [0, 1])
+def test_order_by_ids_that_number_the_rows(tmp_path, shroom, first_id):
+    rows = predictions(12, first_id=first_id)
+    path = write_json(tmp_path / "val.model-aware.json", [*rows[5:], *rows[:5]])
+    g = write_json(tmp_path / "g.json", gold(12))
+    out = tmp_path / "out.json"
+    code, _, err = fixed(shroom, path, out, "--gold", g)
+    assert code == 0
+    assert "put 12 rows into the order of their ids [order]" in err
+    assert json.loads(out.read_text()) == rows
+
+
+def test_ids_that_do_not_number_the_rows_order_nothing(tmp_path, shroom):
+    rows = predictions(12, first_id=7)[::-1]
+    rows[3]["id"] = 99
+    path = write_json(tmp_path / "val.model-aware.json", rows)
+    out = tmp_path / "out.json"
+    code, _, err = fixed(shroom, path, out, "--gold", write_json(tmp_path / "g.json", gold(12)))
+    assert (code, json.loads(out.read_text()), err) == (0, rows, "")
+
+
+@pytest.mark.parametrize("p", ["NaN", "inf", "1.5", "half", "", "1_0"])
+def test_what_is_not_mechanical_stays_and_is_told(tmp_path, shroom, p):
+    rows = predictions(3)
+    rows[0]["p(Hallucination)"] = p
+    rows[1]["p(Hallucination)"] = "0.5"
+    path = write_json(tmp_path / "p.json", rows)
+    out = tmp_path / "out.json"
+    code, stdout, err = fixed(shroom, path, out)
+    assert code == 1
+    assert "not valid" in stdout
+    assert f"item 0: p(Hallucination): expected a number, got {json.dumps(p)} [p-number]" in err
+    assert 'item 1: p(Hallucination): "0.5" became 0.5' in err
+    assert not out.exists()
+
+
+def test_what_exists_is_not_overwritten_while_errors_remain(tmp_path, shroom):
+    rows = predictions(3)
+    del rows[0]["label"]
+    path = write_json(tmp_path / "p.json", rows)
+    out = tmp_path / "out.json"
+    out.write_text("precious")
+    code, stdout, err = fixed(shroom, path, out)
+    assert code == 1
+    assert out.read_text() == "precious"
+    assert "not written, since errors remain" in err
+    assert "[key-missing]" in err
+    assert stdout == "not valid: 1 error, 0 warnings\n"
+
+
+def test_the_original_is_never_the_target(tmp_path, shroom):
+    path = write_json(tmp_path / "p.json", predictions(3))
+    before = path.read_bytes()
+    (tmp_path / "link.json").symlink_to(path)
+    for target in (path, tmp_path / "link.json"):
+        code, stdout, err = fixed(shroom, path, target)
+        assert (code, stdout) == (1, "")
+        assert "name another" in err
+    assert path.read_bytes() == before
+    folder = tmp_path / "sub"
+    write_json(folder / "val.model-aware.json", predictions(3))
+    assert fixed(shroom, folder, folder)[0] == 1
+
+
+def test_a_zip_becomes_a_zip_or_a_folder(tmp_path, shroom):
+    source = tmp_path / "in.zip"
+    rows = predictions(3)
+    rows[0]["label"] = "HALLUCINATION"
+    with zipfile.ZipFile(source, "w") as archive:
+        for track in ("aware", "agnostic"):
+            archive.writestr(f"team/val.model-{track}.json", json.dumps(rows))
+        archive.writestr("__MACOSX/._val.model-aware.json", b"\0\5\x16\7")
+    assert fixed(shroom, source, tmp_path / "out.zip")[0] == 0
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        assert sorted(archive.namelist()) == ["val.model-agnostic.json", "val.model-aware.json"]
+    assert fixed(shroom, source, tmp_path / "out")[0] == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "val.model-agnostic.json",
+        "val.model-aware.json",
+    ]
+    assert check(tmp_path / "out.zip").ok
+    assert check(tmp_path / "out").ok
+
+
+def test_mending_a_valid_submission_changes_no_prediction(tmp_path):
+    rows = predictions(12)
+    path = write_json(tmp_path / "val.model-aware.json", rows)
+    result = mend(path)
+    assert result.done == []
+    assert json.loads(next(iter(result.files.values()))) == rows
+
+
+def test_each_renaming_is_told_once_with_its_count(tmp_path, shroom):
+    rows = [{**row, "p": row.pop("p(Hallucination)")} for row in predictions(1500)]
+    path, out = write_json(tmp_path / "p.json", rows), tmp_path / "out.json"
+    code, _, err = fixed(shroom, path, out)
+    assert code == 0
+    assert err == (
+        f'mended: {path}: "p" renamed to "p(Hallucination)" in 1500 items [key-unknown]\n'
+    )
+    assert json.loads(out.read_text()) == predictions(1500)
+
+
+def test_a_table_is_no_place_for_what_is_fixed(tmp_path, shroom):
+    path = write_json(tmp_path / "p.json", predictions(3))
+    code, _, err = fixed(shroom, path, tmp_path / "out.csv")
+    assert (code, "name a .json or .jsonl file" in err) == (1, True)
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["out.zip", "out.json.gz"])
+@pytest.mark.parametrize("refused_from", [None, 1 << 20])
+def test_long_texts_that_repeat_are_written_as_they_can_be_read(
+    name, refused_from, tmp_path, shroom, monkeypatch
+):
+    if refused_from:  # what is beyond the limit is written without compression
+        monkeypatch.setattr("shroom.core.archives.RATIO_FROM", refused_from)
+    rows = [{**row, "src": "word " * 20_000} for row in predictions(40)]
+    path = write_json(tmp_path / "val.model-aware.json", rows)
+    assert fixed(shroom, path, tmp_path / name)[0] == 0
+    assert (tmp_path / name).stat().st_size < (5_000_000 if refused_from else 20_000)
+    checked = check(tmp_path / name)
+    assert checked.ok
+    assert checked.tracks[0].predictions.n == 40
+
+
+def test_nothing_to_read_means_nothing_is_written(tmp_path, shroom):
+    path = tmp_path / "p.json"
+    path.write_text("no json")
+    code, _, err = fixed(shroom, path, tmp_path / "out.json")
+    assert code == 1
+    assert "not-json" in err
+    assert not (tmp_path / "out.json").exists()

@@ -1,0 +1,204 @@
+"""The organisers' 2024 programs: what they accepted, and the numbers they gave."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from conftest import gold, predictions, write_json
+from scipy import stats
+
+P = "p(Hallucination)"
+
+
+@pytest.fixture
+def val(tmp_path):
+    """A valid aware val submission of the size that the checker wants, and its gold."""
+    rows, truth = predictions(501), gold(501)
+    write_json(tmp_path / "gold" / "val.model-aware.json", truth)
+    return rows, lambda rows: write_json(tmp_path / "sub" / "val.model-aware.json", rows).parent
+
+
+@pytest.fixture
+def test(tmp_path):
+    """The same for the test split, with ids."""
+    rows, truth = predictions(1500, first_id=7), gold(1500, first_id=7)
+    write_json(tmp_path / "gold" / "test.model-aware.json", truth)
+    return rows, lambda rows: write_json(tmp_path / "sub" / "test.model-aware.json", rows).parent
+
+
+def accepted(shroom, folder):
+    return shroom("check", folder, "--official")[0] == 0
+
+
+def official(shroom, folder, tmp_path):
+    """Return what the scorer writes as a dict, or None where it fails."""
+    code, out, _ = shroom("score", folder, tmp_path / "gold", "--official", "--format", "codalab")
+    assert ": " not in out
+    return dict(line.split(":") for line in out.splitlines()) if code == 0 else None
+
+
+def test_accepts_and_scores(val, test, tmp_path, shroom):
+    for rows, write in (val, test):
+        folder = write(rows)
+        assert accepted(shroom, folder)
+        kit = json.loads(shroom("score", folder, tmp_path / "gold", "--format", "json")[1])
+        scores = official(shroom, folder, tmp_path)
+        assert scores["aware_acc"] == repr(kit["results"][0]["accuracy"])
+        assert scores["aware_rho"] == repr(kit["results"][0]["rho"])
+        assert list(scores) == ["aware_acc", "aware_rho"]  # only what was found
+        (folder / next(iter(folder.iterdir()))).unlink()
+
+
+@pytest.mark.parametrize("count", [0, 500, 502])
+def test_checker_wants_the_exact_count(val, shroom, count):
+    rows, write = val
+    assert not accepted(shroom, write((rows * 2)[:count]))
+
+
+@pytest.mark.parametrize("key", ["label", P])
+def test_both_want_the_keys(val, tmp_path, shroom, key):
+    rows, write = val
+    del rows[3][key]
+    folder = write(rows)
+    assert not accepted(shroom, folder)
+    assert official(shroom, folder, tmp_path) is None
+
+
+def test_both_want_the_labels(val, tmp_path, shroom):
+    rows, write = val
+    rows[3]["label"] = "hallucination"
+    folder = write(rows)
+    assert not accepted(shroom, folder)
+    assert official(shroom, folder, tmp_path) is None
+
+
+@pytest.mark.parametrize("p", [1.5, -3, "0.3", None, float("nan"), float("inf"), [1], True])
+def test_checker_does_not_look_at_p(val, shroom, p):
+    rows, write = val
+    rows[3][P] = p
+    assert accepted(shroom, write(rows))
+
+
+@pytest.mark.parametrize(
+    "p", [None, [1], {}, 10**30, 10**400], ids=["null", "list", "object", "big", "huge"]
+)
+def test_scorer_cannot_rank_some_p(val, tmp_path, shroom, p):
+    rows, write = val
+    rows[3][P] = p
+    assert official(shroom, write(rows), tmp_path) is None
+
+
+@pytest.mark.parametrize("p", [1.5, -3, float("inf"), True])
+def test_scorer_ranks_values_outside_the_range(val, tmp_path, shroom, p):
+    rows, write = val
+    rows[3][P] = p
+    scores = official(shroom, write(rows), tmp_path)
+    values = [float(row[P]) for row in rows]
+    expected = stats.spearmanr(values, [row[P] for row in gold(501)])[0]
+    assert scores["aware_rho"] == repr(float(expected))
+
+
+def test_scorer_ranks_strings_as_strings(val, tmp_path, shroom):
+    rows, write = val
+    for row in rows:
+        row[P] = f"{row[P]:.2e}"  # "9.00e-01" before "9.98e-02"
+    scores = official(shroom, write(rows), tmp_path)
+    _, places = np.unique([row[P] for row in rows], return_inverse=True)
+    expected = stats.spearmanr(places, [row[P] for row in gold(501)])[0]
+    assert scores["aware_rho"] == repr(float(expected))
+
+
+@pytest.mark.parametrize("p", [0.5, float("nan")])
+def test_constant_and_nan_give_nan(val, tmp_path, shroom, p):
+    rows, write = val
+    for row in rows:
+        row[P] = p
+    assert official(shroom, write(rows), tmp_path)["aware_rho"] == "nan"
+    text = shroom("score", tmp_path / "sub", tmp_path / "gold", "--official", "--format", "json")[1]
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert found["results"][0]["rho"] is None
+    why = "a constant" if p == 0.5 else "NaN"
+    assert f"expected p that varies, without NaN, got {why} [rho-undefined]" in found["warnings"][0]
+
+
+def test_checker_compares_ids_with_nothing_and_the_scorer_does(test, tmp_path, shroom):
+    rows, write = test
+    rows[0]["id"] = 999_999
+    folder = write(rows)
+    assert accepted(shroom, folder)
+    assert official(shroom, folder, tmp_path) is None
+
+
+def test_checker_sorts_raw_ids_and_the_scorer_integers(test, tmp_path, shroom):
+    rows, write = test
+    expected = official(shroom, write(rows), tmp_path)
+    for row in rows:
+        row["id"] = str(row["id"])
+    folder = write(rows[::-1])
+    assert accepted(shroom, folder)
+    assert official(shroom, folder, tmp_path) == expected
+    rows[0]["id"] = int(rows[0]["id"])
+    folder = write(rows)
+    assert not accepted(shroom, folder)  # a mix of types cannot be sorted
+    assert official(shroom, folder, tmp_path) == expected
+
+
+def test_ids_are_wanted_on_test_only(val, test, shroom):
+    rows, write = test
+    del rows[0]["id"]
+    assert not accepted(shroom, write(rows))
+
+
+@pytest.mark.parametrize("name", ["val.model-aware.v2.json", "pred.json", "._val.model-aware.json"])
+def test_names_are_exact(val, shroom, name):
+    rows, write = val
+    folder = write(rows)
+    write_json(folder / name, rows)
+    assert not accepted(shroom, folder)
+
+
+def test_what_macos_leaves_in_a_zip_counts(val, tmp_path, shroom):
+    rows, _ = val
+    for junk, verdict in ((False, True), (True, False)):
+        path = tmp_path / f"{junk}.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("val.model-aware.json", json.dumps(rows))
+            if junk:
+                archive.writestr("__MACOSX/._val.model-aware.json", b"\0")
+        assert accepted(shroom, path) is verdict
+        assert shroom("check", path)[0] == 0
+
+
+def test_a_bom_is_refused(val, shroom):
+    rows, write = val
+    folder = write(rows)
+    path = folder / "val.model-aware.json"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert not accepted(shroom, folder)
+    assert shroom("check", folder)[0] == 0
+
+
+def test_the_signature_tells_whose_rules(val, tmp_path, shroom):
+    rows, write = val
+    out = shroom("score", write(rows), tmp_path / "gold", "--official", "--format", "json")[1]
+    assert json.loads(out)["signature"].endswith("|rules:official2024")
+
+
+def test_check_with_gold_asks_the_scorer_too(test, tmp_path, shroom):
+    rows, write = test
+    rows[0]["id"] = 999_999
+    folder = write(rows)
+    assert shroom("check", folder, "--official")[0] == 0
+    assert shroom("check", folder, "--official", "--gold", tmp_path / "gold")[0] == 1
+
+
+def test_a_file_of_many_more_bytes_than_items_need_is_refused(val, shroom, monkeypatch):
+    rows, write = val
+    folder = write(rows)
+    size = (folder / "val.model-aware.json").stat().st_size
+    monkeypatch.setattr("shroom.scoring.official2024.MAX_BYTES", size)
+    assert accepted(shroom, folder)
+    monkeypatch.setattr("shroom.scoring.official2024.MAX_BYTES", size - 1)
+    code, _, err = shroom("check", folder, "--official")
+    assert (code, "[too-large]" in err) == (1, True)

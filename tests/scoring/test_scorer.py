@@ -1,0 +1,472 @@
+"""The built bundle, run as the workers of both platforms run it."""
+
+import gzip
+import io
+import json
+import os
+import shlex
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT, SAMPLE, gold, predictions, write_json
+
+KEYS = ("agnostic_acc", "agnostic_rho", "aware_acc", "aware_rho")
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """The three files of a bundle whose gold has val and test."""
+    from shroom.bundle import build, write
+
+    folder = tmp_path_factory.mktemp("bundle")
+    truth = folder / "gold"
+    for track in ("agnostic", "aware"):
+        write_json(truth / f"val.model-{track}.v2.json", gold(20))
+        write_json(truth / f"test.model-{track}.json", gold(20, first_id=100))
+    import datetime as dt
+
+    write(build(truth, dt.date(2027, 1, 15)), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory):
+    """A search path on which there is numpy and nothing else that was installed."""
+    folder = tmp_path_factory.mktemp("numpy-alone")
+    site = Path(np.__file__).parent.parent
+    for name in ("numpy", "numpy.libs"):
+        if (site / name).exists():
+            (folder / name).symlink_to(site / name)
+    return folder
+
+
+def unzip(source, target):
+    with zipfile.ZipFile(source) as archive:
+        archive.extractall(target)
+    return target
+
+
+class Worker:
+    """One run in the layout of a platform: program, input/ref, input/res, output."""
+
+    def __init__(self, root, bundle, bare_python, *, platform, split="val"):
+        self.root, self.platform, self.bare = root, platform, bare_python
+        competition = unzip(bundle / f"{platform}.zip", root / "competition")
+        described = yaml.safe_load((competition / "competition.yaml").read_text())
+        phases = described["phases"]
+        place = {"val": 0, "test": 1}[split]
+        phase = described["tasks"][place] if platform == "codabench" else phases[place + 1]
+        unzip(competition / phase["scoring_program"], root / "program")
+        unzip(competition / phase["reference_data"], root / "input" / "ref")
+        (root / "input" / "res").mkdir()
+        (root / "output").mkdir()
+
+    def submit(self, files):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(
+                    name, content if isinstance(content, bytes) else json.dumps(content)
+                )
+        unzip(stream, self.root / "input" / "res")
+        return self
+
+    def run(self):
+        metadata = "metadata.yaml" if self.platform == "codabench" else "metadata"
+        command = yaml.safe_load((self.root / "program" / metadata).read_text())["command"]
+        for token, folder in (("$program", "program"), ("$input", "input"), ("$output", "output")):
+            command = command.replace(token, str(self.root / folder))
+        # CodaLab splits at blanks; Codabench hands the words to docker. There is no shell.
+        words = command.split(" ") if self.platform == "codalab" else shlex.split(command)
+        assert words[0] == "python3"
+        if self.platform == "codalab":  # its worker makes an empty page beforehand
+            (self.root / "output" / "detailed_results.html").touch()
+        return subprocess.run(
+            [sys.executable, "-S", *words[1:]],
+            cwd=self.root / ("program" if self.platform == "codabench" else "."),
+            env={"PYTHONPATH": str(self.bare), "PYTHONUNBUFFERED": "1"},
+            capture_output=True,
+            text=True,
+        )
+
+    @property
+    def scores(self):
+        """What the leaderboard gets: known keys alone, as the platform reads them."""
+        output = self.root / "output"
+        as_yaml = yaml.safe_load((output / "scores.txt").read_text())
+        as_json = json.loads((output / "scores.json").read_text())
+        assert as_yaml == as_json
+        assert not (output / "metadata").exists()  # the platform's own
+        return {key: value for key, value in as_json.items() if key in KEYS}
+
+    @property
+    def page(self):
+        return (self.root / "output" / "detailed_results.html").read_text()
+
+
+@pytest.fixture(params=["codabench", "codalab"])
+def worker(request, tmp_path, bundle, bare_python):
+    return lambda **more: Worker(tmp_path, bundle, bare_python, platform=request.param, **more)
+
+
+def both(n=20, **more):
+    return {f"val.model-{track}.json": predictions(n, **more) for track in ("agnostic", "aware")}
+
+
+def test_a_submission_of_both_tracks(worker, tmp_path):
+    from shroom.scoring.scores import score
+
+    run = worker().submit(both())
+    done = run.run()
+    assert (done.returncode, done.stderr) == (0, "")
+    result = score(tmp_path / "input" / "res", tmp_path / "input" / "ref")
+    assert run.scores == result.platform_scores()
+    assert set(run.scores) == set(KEYS)
+    assert "model-agnostic" in run.page
+    assert result.signature.split("|")[5] in run.page
+
+
+def test_tables_score_as_their_json(worker, tmp_path):
+    from shroom.scoring.scores import score
+
+    lines = [";".join(map(str, row.values())) for row in predictions(20)]
+    table = "\n".join(["Label;prob", *lines]).encode("utf-16")
+    run = worker().submit({"val.model-aware.csv": table})
+    done = run.run()
+    assert (done.returncode, "[column-name]" in done.stderr) == (0, True)
+    as_json = write_json(tmp_path / "json" / "val.model-aware.json", predictions(20))
+    assert run.scores == score(as_json, tmp_path / "input" / "ref").platform_scores()
+
+
+def test_the_test_split_aligns_by_id(worker):
+    rows = predictions(20, first_id=100)
+    straight = {"test.model-aware.json": rows}
+    run = worker(split="test").submit(straight)
+    assert run.run().returncode == 0
+    first = run.scores
+    run.submit({"test.model-aware.json": rows[::-1]})
+    assert run.run().returncode == 0
+    assert run.scores == first
+
+
+def test_one_track_alone(worker):
+    run = worker().submit({"val.model-aware.json": predictions(20)})
+    done = run.run()
+    assert done.returncode == 0
+    assert run.scores["agnostic_acc"] == run.scores["agnostic_rho"] == 0
+    assert run.scores["aware_acc"] > 0
+    assert "expected the model-agnostic track" in done.stderr
+
+
+def test_what_operating_systems_leave_behind(worker):
+    junk = {
+        "__MACOSX/sub/._val.model-aware.json": b"\0\5\x16\7",
+        "sub/.DS_Store": b"\0",
+        "metadata": b"exitCode: 0",  # from the platform's prediction step
+    }
+    run = worker().submit({**{f"sub/{name}": rows for name, rows in both().items()}, **junk})
+    done = run.run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(run.scores.values())
+
+
+def test_constant_p_is_0_and_finite(worker):
+    rows = [{"label": "Hallucination", "p(Hallucination)": 0.7}] * 20
+    run = worker().submit({"val.model-aware.json": rows})
+    done = run.run()
+    assert done.returncode == 0
+    assert run.scores["aware_rho"] == 0
+    assert "p-constant" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"val.model-aware.json": predictions(19)}, "count"),
+        ({"val.model-aware.json": [{"label": "<script>alert(1)</script>"}] * 20}, "label-value"),
+        ({"pred.json": predictions(20)}, "file-name"),
+        ({"notes.txt": b"hello"}, "no-file"),
+        ({"a/val.model-aware.json": predictions(20), "b/val.model-aware.json": []}, "file-twice"),
+        ({"val.model-aware.json": b"\xff\xfe"}, "not-utf8"),
+        ({"val.model-aware.json": b"[" * 50_000}, "not-json"),
+        ({}, "no-file"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_bad_submission_gets_its_problems_and_no_scores(worker, files, code):
+    run = worker().submit(files)
+    done = run.run()
+    assert done.returncode == 1
+    assert f"[{code}]" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert code in run.page
+    assert "<script>alert" not in run.page
+    output = run.root / "output"
+    assert [path.name for path in output.iterdir()] == ["detailed_results.html"]
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def refused(run, code):
+    done = run.run()
+    assert done.returncode == 1
+    assert f"[{code}]" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert code in run.page
+    assert files_in(run.root / "output") == ["detailed_results.html"]
+    return done
+
+
+def test_a_link_to_the_gold_is_refused(worker):
+    run = worker()
+    res, ref = (run.root / "input" / part for part in ("res", "ref"))
+    (res / "val.model-aware.json").symlink_to(ref / "val.model-aware.v2.json")
+    refused(run, "not-a-file")
+
+
+@pytest.mark.parametrize("kind", ["linked folder", "pipe", "folder"])
+def test_what_is_not_a_file_is_refused(worker, kind):
+    run = worker()
+    path = run.root / "input" / "res" / "val.model-aware.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.with_suffix("").symlink_to(run.root / "input" / "ref")
+    refused(run, "not-a-file")
+
+
+def test_a_submission_of_too_many_bytes_is_refused(tmp_path, monkeypatch):
+    from shroom.core.problems import InvalidInput
+    from shroom.scoring.participants import check_folder
+
+    for name in both():
+        write_json(tmp_path / name, [])
+    check_folder(tmp_path)
+    monkeypatch.setattr("shroom.core.archives.MAX_BYTES", 3)
+    with pytest.raises(InvalidInput, match="too-large"):
+        check_folder(tmp_path)
+
+
+@pytest.mark.parametrize("limit", ["MAX_ENTRIES", "MAX_DEPTH"])
+def test_a_submission_of_too_many_folders_is_refused(tmp_path, monkeypatch, limit):
+    from shroom.core.problems import InvalidInput
+    from shroom.scoring.participants import check_folder
+
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    check_folder(tmp_path)
+    monkeypatch.setattr(f"shroom.scoring.participants.{limit}", 2)
+    with pytest.raises(InvalidInput, match="zip-members"):
+        check_folder(tmp_path)
+
+
+#: Runs the program with little more memory than its imports take.
+LITTLE_MEMORY = """
+import resource, runpy, sys
+program = runpy.run_path(sys.argv[1])
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (12 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+sys.exit(program["main"](sys.argv[2:]))
+"""
+
+
+def test_a_submission_that_does_not_fit_into_memory_gets_a_sentence(worker):
+    run = worker()
+    rows = json.dumps([{"hyp": str([*range(i, i + 800)])} for i in range(5000)]).encode()
+    assert len(rows) > 20_000_000
+    run.submit({"val.model-aware.json.gz": gzip.compress(rows, 1)})
+    program, given, out = (str(run.root / part) for part in ("program/score.py", "input", "output"))
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", LITTLE_MEMORY, program, given, out],
+        env={"PYTHONPATH": str(run.bare), "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "fits into memory" in done.stderr
+    assert "too-large" in run.page
+
+
+def test_no_slice_of_few_items_is_on_the_page(worker):
+    run = worker()
+    for path in (run.root / "input" / "ref").iterdir():
+        rows = gold(60)
+        for number, row in enumerate(rows):
+            row.update(task="DM" if number < 30 else "MT", model="rare" if number == 0 else "usual")
+        write_json(path, rows)
+    assert run.submit(both(60)).run().returncode == 0
+    assert "task DM" in run.page
+    assert "model rare" not in run.page
+    assert "model usual" not in run.page  # all items less these are the rare one
+
+
+def test_the_slices_that_are_left_out_have_enough_items_together():
+    from shroom.scoring.participants import large_slices
+
+    sizes = {"a": 100, "b": 40, "c": 30, "d": 12, "e": 9}
+    shown = large_slices({"task": {word: {"n": n} for word, n in sizes.items()}})
+    assert list(shown["task"]) == ["a", "b", "c"]  # d and e are 21 items
+
+
+def test_gold_that_is_invalid_shows_none_of_its_values(worker):
+    run = worker()
+    for path in (run.root / "input" / "ref").iterdir():
+        rows = gold(20)
+        rows[3].update(label="secret label", id="secret id", **{"p(Hallucination)": "secret p"})
+        write_json(path, rows)
+    done = refused(run.submit(both()), "label-value")
+    assert "secret" not in done.stderr + run.page
+    assert "valid gold" in run.page
+
+
+def test_warnings_of_the_gold_show_none_of_its_values(worker):
+    run = worker()
+    for path in (run.root / "input" / "ref").iterdir():
+        write_json(path, [{**row, "id": str(i + 4321)} for i, row in enumerate(gold(20))])
+    done = run.submit(both(first_id=4321)).run()
+    assert (done.returncode, "[id-string]" in done.stderr) == (0, True)
+    assert "4321" not in done.stderr + run.page
+
+
+def test_the_2024_command_line(worker, tmp_path):
+    run = worker().submit(both())
+    program, res, ref = (tmp_path / part for part in ("program/score.py", "input/res", "input/ref"))
+    out = tmp_path / "scores.txt"
+
+    def call(*more):
+        return subprocess.run(
+            [sys.executable, "-S", program, res, ref, out, *more],
+            env={"PYTHONPATH": str(run.bare)},
+            capture_output=True,
+            text=True,
+        )
+
+    assert call("--is_val").returncode == 0
+    assert set(yaml.safe_load(out.read_text())) == set(KEYS)
+    before = out.read_text()
+    done = call()  # without --is_val the test split is wanted
+    assert done.returncode == 1
+    assert "[file-name]" in done.stderr
+    assert out.read_text() == before
+
+
+@pytest.mark.parametrize("arguments", [[], ["one"], ["1", "2", "3", "4"], ["1", "2", "--is_val"]])
+def test_a_wrong_command_line_of_the_program(worker, arguments):
+    run = worker()
+    program = run.root / "program" / "score.py"
+    done = subprocess.run(
+        [sys.executable, program, *arguments], capture_output=True, text=True, cwd=run.root
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_the_program_has_three_packages_and_no_second_implementation(bundle):
+    with zipfile.ZipFile(bundle / "scoring_program.zip") as archive:
+        names = archive.namelist()
+        assert {"score.py", "metadata", "metadata.yaml"} <= set(names)
+        packages = {name.split("/")[1] for name in names if name.count("/") > 1}
+        assert packages == {"core", "metrics", "scoring"}
+        for name in names:
+            if name.startswith("shroom/"):
+                original = ROOT / name
+                assert archive.read(name) == original.read_bytes()
+
+
+def test_codabench_yaml(bundle, tmp_path):
+    folder = unzip(bundle / "codabench.zip", tmp_path)
+    described = yaml.safe_load((folder / "competition.yaml").read_text())
+    assert described["version"] == 2
+    assert (folder / described["image"]).read_bytes().startswith(b"\x89PNG")
+    assert (folder / described["terms"]).read_text()
+    assert all((folder / page["file"]).read_text() and page["title"] for page in described["pages"])
+    assert described["docker_image"]
+    columns = described["leaderboards"][0]["columns"]
+    assert [column["key"] for column in columns] == list(KEYS)
+    assert {column["sorting"] for column in columns} == {"desc"}
+    for task in described["tasks"]:
+        assert zipfile.is_zipfile(folder / task["reference_data"])
+        assert zipfile.is_zipfile(folder / task["scoring_program"])
+    first, second = described["phases"]
+    assert first["tasks"] == [0]
+    assert second["tasks"] == [1]
+    assert first["end"] <= second["start"]  # phases must follow one another
+    assert "end" not in second
+
+
+def test_codalab_yaml(bundle, tmp_path):
+    folder = unzip(bundle / "codalab.zip", tmp_path)
+    described = yaml.safe_load((folder / "competition.yaml").read_text())
+    assert "version" not in described
+    assert (folder / described["image"]).is_file()
+    assert "terms" in described["html"]
+    assert all((folder / page).read_text() for page in described["html"].values())
+    board = described["leaderboard"]
+    assert list(board["columns"]) == list(KEYS)
+    for column in board["columns"].values():
+        assert column["leaderboard"] is board["leaderboards"]["RESULTS"]
+        assert column["sort"] == "desc"
+    for number, phase in described["phases"].items():
+        assert phase["phasenumber"] == number
+        assert zipfile.is_zipfile(folder / phase["scoring_program"])
+        assert zipfile.is_zipfile(folder / phase["reference_data"])
+
+
+def test_the_same_inputs_give_the_same_bytes(tmp_path, shroom):
+    for name in ("a", "b"):
+        code, _, err = shroom("bundle", "-o", tmp_path / name, "--start", "2027-01-01")
+        assert code == 0
+        assert "sample" in err
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+    assert len(list((tmp_path / "a").iterdir())) == 3
+
+
+def test_gold_that_cannot_be_used(tmp_path, shroom):
+    write_json(tmp_path / "gold" / "val.model-aware.json", [{"hyp": "unlabelled"}])
+    code, _, err = shroom("bundle", "-o", tmp_path / "out", "--gold", tmp_path / "gold")
+    assert code == 1
+    assert "no labelled file" in err
+    assert not (tmp_path / "out").exists()
+    write_json(tmp_path / "gold" / "val.model-aware.json", [{"label": "x", "p(Hallucination)": 1}])
+    code, _, err = shroom("bundle", "-o", tmp_path / "out", "--gold", tmp_path / "gold")
+    assert code == 1
+    assert "label-value" in err
+
+
+def test_the_sample_is_in_reach():
+    assert sorted(path.name for path in SAMPLE.glob("*.json")) == [
+        "val.model-agnostic.json",
+        "val.model-aware.json",
+    ]
+
+
+def test_every_module_of_the_program_imports_with_numpy_alone(bundle, bare_python, tmp_path):
+    program = unzip(bundle / "scoring_program.zip", tmp_path)
+    code = (
+        "import importlib, pathlib\n"
+        "paths = sorted(pathlib.Path('shroom').rglob('*.py'))\n"
+        "names = ['.'.join(path.with_suffix('').parts) for path in paths]\n"
+        "for name in names:\n"
+        "    if name != 'shroom.scoring.fast_reader':  # which needs msgspec\n"
+        "        importlib.import_module(name.replace('.__init__', ''))\n"
+        "print(len(names))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        cwd=program,
+        env={"PYTHONPATH": f"{bare_python}:."},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50

@@ -1,0 +1,135 @@
+"""Reading the task's data files as datapoints."""
+
+import gzip
+import json
+
+import pytest
+from conftest import DATA, SAMPLE, gold, write_json
+
+from shroom.core.datapoint import Label, Task, premises
+from shroom.core.problems import InvalidInput, Problems
+from shroom.scoring.datapoint_files import read
+
+REAL = DATA / "semeval2024"
+#: file, rows, rows by task
+FILES = [
+    ("trial-v1.json", 80, {"DM": 36, "MT": 35, "PG": 9}),
+    ("val.model-agnostic.json", 499, {"DM": 187, "MT": 187, "PG": 125}),
+    ("val.model-aware.v1.json", 501, {"DM": 188, "MT": 188, "PG": 125}),
+    ("val.model-aware.v2.json", 501, {"DM": 188, "MT": 188, "PG": 125}),
+    ("test.model-agnostic.json", 1500, {"DM": 563, "MT": 562, "PG": 375}),
+    ("test.model-aware.json", 1500, {"DM": 562, "MT": 563, "PG": 375}),
+    ("test.model-aware.fixed-crlf.json", 1500, {"DM": 562, "MT": 563, "PG": 375}),
+    ("train.model-agnostic.json.gz", 30_000, {"DM": 10_000, "MT": 10_000, "PG": 10_000}),
+    ("train.model-aware.json.gz", 30_000, {"DM": 10_000, "MT": 10_000, "PG": 10_000}),
+]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("name", "rows", "tasks"), FILES, ids=lambda value: str(value)[:40])
+def test_every_real_file_reads(name, rows, tasks):
+    problems = Problems()
+    points = read(REAL / name, problems)
+    assert len(points) == rows
+    assert {task: sum(p.task == task for p in points) for task in tasks} == tasks
+    expected = {"value-finite"} if name == "train.model-aware.json.gz" else set()
+    assert problems.codes == expected
+    for point in points:
+        if point.src or point.tgt:  # the row of the bare NaN has neither
+            assert all(text.strip() for text in premises(point))
+        if point.labels:
+            assert point.p == pytest.approx(
+                sum(label is Label.HALLUCINATION for label in point.labels) / len(point.labels)
+            )
+            assert (point.label is Label.HALLUCINATION) == (point.p > 0.5)
+
+
+@pytest.mark.real
+def test_the_bare_nan_is_a_warning_with_its_place():
+    problems = Problems()
+    points = read(REAL / "train.model-aware.json.gz", problems)
+    (warning,) = problems
+    assert (warning.index, warning.key, warning.found) == (20519, "src", "NaN")
+    assert points[20519].src == ""
+
+
+@pytest.mark.real
+def test_crlf_and_raw_utf8_hold_the_same_rows():
+    """The rows again; FORMATS calls their case and wording out, so ids and sizes are compared."""
+    one, other = (
+        read(REAL / "test.model-aware.json"),
+        read(REAL / "test.model-aware.fixed-crlf.json"),
+    )
+    assert [point.id for point in one] == [point.id for point in other]
+    assert [point.hyp for point in one] == [point.hyp for point in other]
+    assert [point.task for point in one] == [point.task for point in other]
+
+
+def test_the_sample():
+    points = read(SAMPLE)
+    assert len(points) == 120
+    for task in Task:
+        mine = [point for point in points if point.task is task]
+        assert len(mine) == 30
+        assert {point.label for point in mine} == set(Label)
+    assert all(len(point.labels) == 5 for point in points)
+    assert all(point.p == point.labels.count(Label.HALLUCINATION) / 5 for point in points)
+    assert all((point.label is Label.HALLUCINATION) == (point.p > 0.5) for point in points)
+
+
+@pytest.mark.parametrize("form", ["crlf", "bom", "jsonl", "gz", "escaped"])
+def test_every_form_reads_alike(tmp_path, form):
+    rows = gold(5, first_id=1)
+    rows[0]["hyp"] = "naïve \u0085 \u200b 文"
+    text = json.dumps(rows, ensure_ascii=form == "escaped", indent=1)
+    path = tmp_path / {"jsonl": "x.jsonl", "gz": "x.json.gz"}.get(form, "x.json")
+    data = {
+        "crlf": text.replace("\n", "\r\n").encode(),
+        "bom": b"\xef\xbb\xbf" + text.encode(),
+        "jsonl": "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode(),
+        "gz": gzip.compress(text.encode()),
+        "escaped": text.encode(),
+    }[form]
+    path.write_bytes(data)
+    plain = read(write_json(tmp_path / "plain.json", rows))
+    assert read(path) == plain
+    assert plain[0].hyp == rows[0]["hyp"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"task": "QA"}, "task-value"),
+        ({"task": None}, "task-value"),
+        ({"ref": "left"}, "ref-value"),
+        ({"ref": ["src"]}, "ref-value"),
+        ({"hyp": None}, "text-string"),
+        ({"src": 5}, "text-string"),
+        ({"id": 1.5}, "id-integer"),
+        ({"label": "maybe"}, "label-value"),
+        ({"labels": ["maybe"]}, "label-value"),
+        ({"labels": 3}, "label-value"),
+        ({"p(Hallucination)": "0.5"}, "p-number"),
+        ({"p(Hallucination)": 7}, "p-range"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(tmp_path, change, code):
+    rows = gold(3, first_id=10)
+    rows[1].update(change)
+    with pytest.raises(InvalidInput) as caught:
+        read(write_json(tmp_path / "x.json", rows))
+    assert code in caught.value.problems.codes
+    assert "item 1" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["hyp", "task"])
+def test_keys_that_must_be_there(tmp_path, key):
+    rows = gold(3)
+    del rows[2][key]
+    with pytest.raises(InvalidInput, match=f'item 2: expected the key "{key}"'):
+        read(write_json(tmp_path / "x.json", rows))
+
+
+def test_an_item_that_is_no_object(tmp_path):
+    with pytest.raises(InvalidInput, match="item 0: expected an object, got 5"):
+        read(write_json(tmp_path / "x.json", [5]))

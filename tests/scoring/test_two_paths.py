@@ -1,0 +1,179 @@
+"""Two paths, one verdict: the fast path never passes what the slow path refuses."""
+
+import importlib
+import json
+import math
+
+import numpy as np
+import pytest
+from conftest import SAMPLE, gold, predictions
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from shroom.core import json_reading
+from shroom.core.problems import Problems
+from shroom.scoring import fast_reader
+from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.table import P, Role
+
+check_module = importlib.import_module("shroom.scoring.check")
+
+LABELS = ["Hallucination", "Not Hallucination"]
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.text(max_size=8),
+    st.sampled_from(["0.5", "hallucination", "17", "Not Hallucination", ""]),
+    st.lists(st.integers(), max_size=2),
+)
+ROW = st.fixed_dictionaries(
+    {
+        "label": st.one_of(st.sampled_from(LABELS), st.sampled_from(LABELS), ODD),
+        P: st.one_of(st.floats(0, 1), st.floats(-2e-9, 1 + 2e-9), st.integers(0, 1), ODD),
+    },
+    optional={
+        "id": st.one_of(st.integers(0, 9), st.integers(-(2**64), 2**64), ODD),
+        "task": st.one_of(st.sampled_from(["DM", "MT", "PG", "TS"]), ODD),
+        "ref": st.one_of(st.sampled_from(["src", "tgt", "either"]), ODD),
+        "model": ODD,
+        "hyp": ODD,
+        "src": ODD,
+        "other": ODD,
+    },
+)
+VALID = st.fixed_dictionaries(
+    {"label": st.sampled_from(LABELS), P: st.floats(0, 1)}, optional={"task": st.just("MT")}
+)
+
+
+def compare(data: bytes, role: Role, *, lines: bool = False) -> None:
+    """Hold both paths against each other on the same bytes."""
+    quick = fast_reader.table(data, role, "f", lines=lines, texts=True)
+    problems = Problems(limit=None)
+    items = json_reading.items(data, "f", problems, lines=lines)
+    slow = None if items is None else tabulate(items, role, "f", problems)
+    if quick is None:
+        return
+    assert slow is not None
+    assert not problems.errors, list(problems.lines())
+    assert problems.codes <= {"value-finite"}  # in a value that the fast path does not look at
+    assert quick.n == slow.n
+    for column in ("label", "p", "ids"):
+        np.testing.assert_array_equal(getattr(quick, column), getattr(slow, column))
+    for key, group in slow.groups.items():
+        if role is Role.GOLD and any(group.words):
+            assert quick.groups[key].words == group.words
+            np.testing.assert_array_equal(quick.groups[key].place, group.place)
+    if quick.texts is not None and slow.texts is not None:
+        assert quick.texts == slow.texts
+
+
+@settings(max_examples=300)
+@given(st.lists(ROW, max_size=4), st.sampled_from(list(Role)), st.booleans())
+def test_on_rows(rows, role, lines):
+    if lines:
+        data = "\n".join(json.dumps(row) for row in rows).encode()
+    else:
+        data = json.dumps(rows, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    compare(data, role, lines=lines)
+
+
+@settings(max_examples=300)
+@given(st.data(), st.sampled_from(list(Role)))
+def test_on_damaged_bytes(data, role):
+    rows = data.draw(st.lists(VALID, min_size=1, max_size=3))
+    text = bytearray(json.dumps(rows).encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text) - 1))
+        text[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
+        if not text:
+            break
+    compare(bytes(text), role)
+
+
+@given(st.floats(0, 1))
+@example(0.1 + 0.2)
+@example(5e-324)
+@example(1 - 2**-53)
+def test_every_float_is_read_alike(p):
+    row = json.dumps([{"label": LABELS[0], P: p}]).encode()
+    table = fast_reader.table(row, Role.PREDICTIONS, "f")
+    assert table is not None
+    assert float(table.p[0]) == p
+    compare(row, Role.PREDICTIONS)
+
+
+@pytest.mark.parametrize(
+    "digits", ["0.30000000000000004", "1e-7", "0.1e0", "1E-2", "0.99999999999999995"]
+)
+def test_every_notation_is_read_alike(digits):
+    compare(f'[{{"label": "Hallucination", "{P}": {digits}}}]'.encode(), Role.PREDICTIONS)
+
+
+def test_valid_rows_take_the_fast_path():
+    plain = json.dumps(predictions(5, first_id=3)).encode()
+    assert fast_reader.table(plain, Role.PREDICTIONS, "f") is not None
+    assert fast_reader.table(json.dumps(gold(5)).encode(), Role.GOLD, "f") is not None
+    for path in sorted(SAMPLE.glob("*.json")):
+        data = path.read_bytes()
+        compare(data, Role.GOLD)
+        assert fast_reader.table(data, Role.GOLD, "f") is not None
+        assert fast_reader.table(b"\xef\xbb\xbf" + data, Role.GOLD, "f") is not None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b'"hyp": "\xff"',
+        b'"k\xff": 1',
+        b'"hyp": "\\ud800"',
+        b'"hyp": NaN',
+        b'"hyp": "a\nb"',
+        b'"hyp": 01',
+        b'"hyp": ' + b"[" * 5000 + b"]" * 5000,
+        b'"id": 1.0',
+        b'"id": 9223372036854775808',
+        b'"id": 9223372036854775807',
+        b'"id": -9223372036854775808',
+        b'"id": 18446744073709551616',
+        b'"label": "x", "label": "Hallucination"',
+        b'"p(Hallucination)": 2, "p(Hallucination)": 1',
+        b'"id": 1, "id": 2',
+        b'"l\\u0061bel": "Hallucination"',
+        b'"id": 1, "\\u0069d": 1',
+    ],
+)
+@pytest.mark.parametrize("role", list(Role))
+def test_known_differences_of_the_decoders(damage, role):
+    compare(b'[{"label": "Hallucination", "p(Hallucination)": 0.5, %s}]' % damage, role)
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("first_id", [None, 1])
+@pytest.mark.parametrize("key", ["label", "l\\u0061bel", P])
+def test_a_key_that_comes_again_is_told(key, first_id, lines):
+    rows = [json.dumps(row) for row in predictions(5, first_id=first_id)]
+    again = '"Hallucination"' if key != P else "0.5"
+    rows[3] = f'{{"{key}": {again}, {rows[3][1:]}'
+    text = "\n".join(rows) if lines else f"[{','.join(rows)}]"
+    assert fast_reader.table(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
+    problems = Problems()
+    items = json_reading.items(text.encode(), "f", problems, lines=lines)
+    tabulate(items, Role.PREDICTIONS, "f", problems)
+    (told,) = problems
+    assert (told.code, told.index, told.severity) == ("key-doubled", 3, "warning")
+
+
+def test_the_scores_do_not_depend_on_the_path(tmp_path, monkeypatch):
+    from conftest import write_json
+
+    from shroom.scoring.scores import score
+
+    a = write_json(tmp_path / "p.json", predictions(40, first_id=1)[::-1])
+    b = write_json(tmp_path / "g.json", gold(40, first_id=1))
+    quick = score(a, b).to_dict()
+    monkeypatch.setattr(check_module, "fast", None)
+    assert score(a, b).to_dict() == quick
+    assert not any(math.isnan(r["accuracy"]) for r in quick["results"])
