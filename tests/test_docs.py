@@ -9,7 +9,7 @@ import click
 import pytest
 from conftest import ROOT
 
-from shroom.cli import VERBS
+from shroom.cli import shroom as group
 from shroom.core.problem_codes import CODES
 
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
@@ -40,7 +40,7 @@ def test_every_code_is_used():
 def test_every_verb_and_option_on_a_page_exists(page):
     for line in re.findall(r"^shroom .*|`shroom [^`]*`", page.read_text(), flags=re.MULTILINE):
         words = line.strip("`").split()
-        assert words[1] in VERBS or words[1] == "COMMAND", line
+        assert words[1] in group.verbs or words[1] == "COMMAND", line
         command = importlib.import_module(f"shroom.cli.{words[1]}").command
         if isinstance(command, click.Group) and len(words) > 2:
             command = command.get_command(click.Context(command), words[2])

@@ -16,45 +16,58 @@ from shroom.core.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Each verb, with the line that the overview shows of it.
+#: The verbs under the headings of the overview, with the line that it shows of each.
 VERBS = {
-    "check": "Tell everything that is wrong with a submission.",
-    "score": "Score a submission against the gold.",
-    "compare": "Tell which differences between submissions mean something.",
-    "leaderboard": "Rank all submissions of a folder, with intervals.",
-    "items": "Show the hardest items, and where systems differ.",
-    "report": "Write a page about submissions: scores, plots, hardest items.",
-    "plot": "Draw one figure for a paper.",
-    "agreement": "Tell how far the annotators agree, and what a human would score.",
-    "calibrate": "Fit or apply a calibrator and a threshold.",
-    "ensemble": "Make one submission out of several.",
-    "convert": "Write recorded outputs of other tools, or a table, as JSON.",
-    "metrics": "List the metrics, or describe one.",
-    "predict": "Run a detector and write its submission.",
-    "fit": "Fit a detector on labelled data.",
-    "evaluate": "Hold detectors against data sets: the matrix.",
-    "detectors": "List the detectors, and which of them are ready here.",
-    "datasets": "List, describe, convert and fetch the human-annotated data sets.",
-    "annotate": "Score and rank generations automatically.",
-    "rank": "Rank generations that have been scored.",
-    "corrupt": "Turn faithful items into inconsistent ones, with the edits recorded.",
-    "queries": "Make new debate queries from examples, or describe a set of them.",
-    "probe": "Tell from hidden states which questions a language model knows.",
-    "explain": "Show which words of a hypothesis drive p.",
-    "cache": "Show or clear what models have said of texts before.",
-    "bundle": "Build the competition bundle for Codabench and CodaLab.",
+    "Submissions": {
+        "check": "Report everything that is wrong with a submission.",
+        "score": "Score a submission against the gold.",
+        "calibrate": "Fit or apply a calibrator and a threshold.",
+        "ensemble": "Combine several submissions into one.",
+        "convert": "Convert recorded outputs of other tools, or a table, to JSON.",
+    },
+    "Systems": {
+        "compare": "Compare submissions: which differences are significant.",
+        "leaderboard": "Rank all submissions of a folder, with intervals.",
+        "items": "Show the hardest items, and where systems differ.",
+        "report": "Write a page about submissions: scores, plots, hardest items.",
+        "plot": "Draw one figure for a paper.",
+        "metrics": "List the metrics, or describe one.",
+    },
+    "Detectors": {
+        "predict": "Run a detector and write its submission.",
+        "fit": "Fit a detector on labelled data.",
+        "evaluate": "Evaluate detectors on data sets: the matrix.",
+        "explain": "Show which words of a hypothesis drive p.",
+        "detectors": "List the detectors, and which of them are ready here.",
+        "cache": "Show or clear the stored results of models.",
+    },
+    "Data sets": {
+        "datasets": "List, describe, convert and fetch the human-annotated data sets.",
+        "corrupt": "Make faithful items inconsistent, with the edits recorded.",
+        "queries": "Generate debate queries from examples, or describe a set of them.",
+    },
+    "Annotation": {
+        "annotate": "Score and rank generations automatically.",
+        "rank": "Rank generations that have been scored.",
+        "probe": "Predict from hidden states whether a model knows the answer.",
+    },
+    "Organisers": {
+        "agreement": "Measure the annotators' agreement, and what a human would score.",
+        "bundle": "Build the competition bundle for Codabench and CodaLab.",
+    },
 }
 #: The verbs that read no data, and so have nothing to warn of.
 _WITHOUT_DATA = ("metrics", "detectors", "cache")
 
 
 class Verb(NamedTuple):
-    """A command: the line that the overview shows of it, its module and its name there."""
+    """A command: its line and heading in the overview, its module and its name there."""
 
     line: str
     module: str
     attribute: str = "command"
     reads_data: bool = True
+    heading: str = "Commands"
 
 
 def show_all_warnings(ctx: click.Context, param: click.Parameter, value: object) -> object:
@@ -121,15 +134,21 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the overview without importing any verb."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.line) for name, verb in self.verbs.items()])
+        headings = dict.fromkeys(verb.heading for verb in self.verbs.values())
+        for heading in headings:
+            lines = [(name, v.line) for name, v in self.verbs.items() if v.heading == heading]
+            with formatter.section(heading):
+                formatter.write_dl(lines, col_max=14)
 
 
 @click.group(
     cls=Verbs,
     verbs={
-        name: Verb(line, f"shroom.cli.{name}", reads_data=name not in _WITHOUT_DATA)
-        for name, line in VERBS.items()
+        name: Verb(
+            line, f"shroom.cli.{name}", reads_data=name not in _WITHOUT_DATA, heading=heading
+        )
+        for heading, verbs in VERBS.items()
+        for name, line in verbs.items()
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )

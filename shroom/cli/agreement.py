@@ -32,7 +32,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("gold", type=INPUT)
 @COLUMNS_OPTION
-@format_option("text", "json", about="Tables, or one json object.")
+@format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @interval_options(1000, method=False)
 def command(
@@ -42,7 +42,7 @@ def command(
     output: str | None,
     intervals: Intervals,
 ) -> None:
-    """Tell how far the annotators of GOLD agree, and what a human would score on it.
+    """Measure the agreement of GOLD's annotators, and what a human would score.
 
     GOLD is a file (.json, .jsonl, .gz), a folder, a zip, or - for a pipe; its items have the
     annotators' verdicts as "labels".

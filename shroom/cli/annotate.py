@@ -52,13 +52,11 @@ A config:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("config", type=FILE)
-@click.option("--resume", is_flag=True, help="Go on where an interrupted run ended.")
-@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
-@click.option(
-    "--against", type=INPUT, help="People's judgements, to hold scores and ranks against."
-)
+@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
+@click.option("--against", type=INPUT, help="Human judgements to compare scores and ranks with.")
 @run_options()
-@format_option("text", "json", about="The summary as text, or as one json object.")
+@format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
     *,
     config: str,

@@ -19,12 +19,19 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("-o", "--output", type=OUTPUT, default="bundle", show_default=True, help="A folder.")
-@click.option("--gold", type=INPUT, help="The labelled data; by default the sample, to try it.")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    default="bundle",
+    show_default=True,
+    help="Write the files of the bundle to this folder.",
+)
+@click.option("--gold", type=INPUT, help="Labelled data; by default the sample, for trying it out.")
 @click.option(
     "--start",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="When the first phase starts; today by default.",
+    help="Start of the first phase; by default today.",
 )
 def command(*, output: str, gold: str | None, start: dt.datetime | None) -> None:
     """Build the competition bundle: codabench.zip, codalab.zip and scoring_program.zip.

@@ -34,7 +34,7 @@ NO_CACHE = click.option(
     "--no-cache",
     is_flag=True,
     envvar="SHROOM_NO_CACHE",
-    help="Compute everything anew, and keep nothing for later runs.",
+    help="Compute everything again, and store nothing for later runs.",
 )
 
 
@@ -75,9 +75,9 @@ def command() -> None:
 
 
 @command.command(epilog=EXAMPLES)
-@format_option("text", "json", about="Text, or one json object.")
+@format_option("text", "json", about="Print text, or one JSON object.")
 def info(*, form: str) -> None:
-    """Tell where the cache is, how much is in it and when it was last used."""
+    """Show where the cache is, how much is in it and when it was last used."""
     found = opened().info()
     if form == "json":
         deliver(json.dumps(found.to_dict(), indent=2) + "\n", None)
@@ -99,7 +99,7 @@ def info(*, form: str) -> None:
     metavar="SIZE",
     default="0",
     callback=_size_given,
-    help="Keep what was used last, up to a size such as 200MB.",
+    help="Keep the most recently used results, up to a size such as 200MB.",
 )
 def clear(*, down_to: int) -> None:
     """Remove what is in the cache, or what was not used for longest."""

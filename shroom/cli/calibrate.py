@@ -46,7 +46,10 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @click.command(epilog=EXAMPLES, options_metavar="[OPTIONS]")
 @click.argument("arguments", nargs=-1, required=True, metavar="SUBMISSION [GOLD]")
 @click.option(
-    "-o", "--output", type=OUTPUT, help="Where the calibrator, or the calibrated submission, goes."
+    "-o",
+    "--output",
+    type=OUTPUT,
+    help="Write the calibrator, or the calibrated submission, to this path.",
 )
 @click.option(
     "--apply",
@@ -60,7 +63,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
     type=click.Choice(list(METHODS)),
     default="platt",
     show_default=True,
-    help="The kind of curve; none leaves p alone.",
+    help="Kind of curve to fit; none leaves p as it is.",
 )
 @click.option(
     "--threshold/--no-threshold",
@@ -72,15 +75,17 @@ _FITTING = ("method", "threshold", "folds", "seed")
     type=click.IntRange(2, 1000),
     default=10,
     show_default=True,
-    help="Of the cross-validation.",
+    help="Number of folds of the cross-validation.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the folds."
+)
 @click.option(
     "--in-sample",
     is_flag=True,
-    help="Score on the very gold that was fitted on, also by the detector, and say so.",
+    help="Allow scoring on gold that the calibrator or the detector was fitted on, with a mark.",
 )
-@format_option("text", "json", about="Tables, or one json object.")
+@format_option("text", "json", about="Print tables, or one JSON object.")
 @COLUMNS_OPTION
 @click.pass_context
 def command(

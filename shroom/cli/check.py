@@ -37,20 +37,27 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("submission", type=INPUT)
-@click.option("--gold", type=INPUT, help="The labelled data: for ids, count, order and direction.")
-@click.option("--data", type=INPUT, help="The unlabelled data: for ids, count and order.")
-@click.option("--fix", "out", type=OUTPUT, help="Write the fixed submission there; see above.")
+@click.option(
+    "--gold", type=INPUT, help="Labelled data, to check ids, count, order and direction against."
+)
+@click.option("--data", type=INPUT, help="Unlabelled data, to check ids, count and order against.")
+@click.option(
+    "--fix",
+    "out",
+    type=OUTPUT,
+    help="Write the fixed submission to this file or folder; see above.",
+)
 @click.option(
     "--all",
     "everything",
     is_flag=True,
     callback=show_all_warnings,
-    help="Show every problem: each warning, and not 20 errors of a code.",
+    help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
 @DATASET_OPTION
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
-@format_option("text", "json", about="A line for each problem, or one json object.")
+@format_option("text", "json", about="Print one line for each problem, or one JSON object.")
 def command(
     *,
     submission: str,
@@ -62,7 +69,7 @@ def command(
     official: bool,
     form: str,
 ) -> int:
-    """Tell everything that is wrong with SUBMISSION, and how to mend it.
+    """Report everything that is wrong with SUBMISSION, and how to fix it.
 
     SUBMISSION is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe.
     Problems go to stderr, one a line; the exit code is 1 if any of them is an error.

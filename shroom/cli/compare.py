@@ -37,7 +37,7 @@ Examples:
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
 @COLUMNS_OPTION
-@format_option("text", "json", about="Tables, or one json object.")
+@format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @METRICS_OPTION
 @TRIALS_OPTION
@@ -52,7 +52,7 @@ def command(
     trials: int,
     intervals: Intervals,
 ) -> None:
-    """Tell which differences between SUBMISSIONS mean something on GOLD.
+    """Compare SUBMISSIONS on GOLD: which differences are significant.
 
     Every pair is compared: the difference with its paired bootstrap interval, a paired
     randomisation test, McNemar's exact test for accuracy, Holm's correction over all pairs, and

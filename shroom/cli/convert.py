@@ -57,16 +57,24 @@ def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.argument("kind", callback=kind_given, metavar="{nli|table}")
 @click.argument("csv", type=PATH)
 @click.argument("data", type=INPUT, required=False)
-@click.option("-o", "--output", type=OUTPUT, required=True, help="A .json file, .zip, or folder.")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="Write to this .json file, .zip file or folder.",
+)
 @click.option(
     "--score",
     "formula",
     type=click.Choice(FORMULAS),
     default=FORMULAS[0],
     show_default=True,
-    help="p(Hallucination) from C(ontradiction) and E(ntailment).",
+    help="Formula of p(Hallucination) from C(ontradiction) and E(ntailment).",
 )
-@click.option("--model", help="Of a folder with several models' files, whose names begin so.")
+@click.option(
+    "--model", help="Prefix of the file names of one model, in a folder with several models' files."
+)
 @COLUMNS_OPTION
 def command(
     *, kind: str, csv: str, data: str | None, output: str, formula: str, model: str | None
@@ -151,7 +159,7 @@ class _Converted:
 def _converted(
     source: Path, found: list[Document], formula: str, problems: Problems
 ) -> _Converted | None:
-    """Return a CSV file held against its data; ``None`` where problems hinder it."""
+    """Return a CSV file aligned with its data; ``None`` where problems hinder it."""
     recorded = nli_outputs.recorded(source, problems)
     document = _data_of(source, found, problems)
     if document is None:
@@ -177,7 +185,7 @@ def _data_of(source: Path, found: list[Document], problems: Problems) -> Documen
     if len(found) == 1 and (name is None or told is None or _key(name) == _key(told)):
         return found[0]
     if found and name is None:
-        expected = "a name that tells split and track, to choose the data by"
+        expected = "a name with split and track, to choose the data by"
         problems.add("file-name", str(source), expected, show(source.name))
     elif found and name is not None:
         document = latest(found, problems).get(_key(name))

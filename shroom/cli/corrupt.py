@@ -39,31 +39,37 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("data", type=INPUT)
-@click.option("-o", "--output", type=OUTPUT, required=True, help="A .json or .jsonl file, or -.")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="Write to this .json or .jsonl file; - for stdout.",
+)
 @click.option(
     "--method",
     "methods",
     type=click.Choice(list(METHODS)),
     multiple=True,
-    help="How; may be repeated.  [default: all]",
+    help="Method of corruption; may be repeated.  [default: all]",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--balanced/--all",
     "even",
     default=False,
-    help="One corruption of each item that has some, beside it; or every one of every item.",
+    help="Write each item with one of its corruptions, or every corruption of every item.",
 )
 @click.option(
     "--max-p",
     type=Number(0, 1),
     default=MAX_P,
     show_default=True,
-    help="Items with a greater p are not taken as faithful.",
+    help="Largest p of an item that counts as faithful.",
 )
 @click.option("--assume-faithful", is_flag=True, help="Take unlabelled items as faithful.")
 @click.option("--rules", is_flag=True, help="Find names by rules, even where spaCy is installed.")
-@format_option("text", "json", about="The summary as text, or as one json object.")
+@format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
     *,
     data: str,
@@ -188,7 +194,7 @@ def _summarise(
     to_stdout: bool,
     **about: Any,
 ) -> None:
-    """Tell how many items each method has corrupted, and what the draws depend on."""
+    """Report how many items each method has corrupted, and what the draws depend on."""
     count = Counter(one.method for one in found)
     by_method = {name: count[name] for name in dict.fromkeys(chosen)}
     if form == "json":

@@ -9,9 +9,9 @@ from shroom.cli import Verb, Verbs
 #: Each command, with the line that the overview shows of it and where it is.
 COMMANDS = {
     "list": Verb("List the data sets, and which of them are here.", "shroom.cli.datasets_list"),
-    "describe": Verb("Tell what is in the files of one.", "shroom.cli.datasets_describe"),
+    "describe": Verb("Describe the files of one.", "shroom.cli.datasets_describe"),
     "convert": Verb(
-        "Turn one into SHROOM's form, and back.", "shroom.cli.datasets_convert", "convert"
+        "Convert one to SHROOM's form, and back.", "shroom.cli.datasets_convert", "convert"
     ),
     "fetch": Verb("Fetch the public files of one.", "shroom.cli.datasets_fetch"),
 }

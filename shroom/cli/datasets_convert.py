@@ -48,8 +48,14 @@ Examples:
 @click.command("convert", epilog=EXAMPLES)
 @click.argument("name")
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
-@click.option("-o", "--output", type=OUTPUT, required=True, help="A file, a folder, a .zip, or -.")
-@click.option("--view", help="How to see the records as datapoints.  [default: the first]")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="Write to this file, folder or .zip file; - for stdout.",
+)
+@click.option("--view", help="View that turns the records into datapoints.  [default: the first]")
 @click.option("--back", is_flag=True, help="From SHROOM's form to the native one.")
 @click.option(
     "--predictions",
@@ -112,7 +118,7 @@ def _forth(source: DataSet, paths: Sequence[str], output: str, view: str | None)
         if not each.rows:
             say([f"{each.stem}: nobody judged its {each.records} records; they will not come back"])
         elif each.left_out:
-            why = "nobody judged them, or there is no text to hold them against"
+            why = "nobody judged them, or there is no text to compare them with"
             say([f"{each.stem}: left out {each.left_out} datapoints: {why}"])
     count = sum(each.records for each in made if each.rows)
     say([f"wrote {len(rows)} datapoints of {count} records to {output}"])

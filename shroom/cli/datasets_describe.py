@@ -33,7 +33,7 @@ Examples:
 @click.command("describe", epilog=EXAMPLES)
 @click.argument("name")
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
-@format_option("text", "json", about="Tables, or one json object.")
+@format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @interval_options(1000, method=False)
 def command(
@@ -44,7 +44,7 @@ def command(
     output: str | None,
     intervals: Intervals,
 ) -> None:
-    """Tell what is in the files of the data set NAME: counts, labels, agreement, its own tables.
+    """Describe the files of the data set NAME: counts, labels, agreement, its own tables.
 
     PATH is a file, a folder or a zip of its native form, or - for a pipe. Without one it is the
     folder NAME in that of the environment variable SHROOM_DATA, or what was fetched. 'shroom

@@ -35,25 +35,25 @@ Examples:
     "--to",
     "folder",
     type=click.Path(path_type=Path),
-    help=f"This folder.  [default: one in the cache, which {CACHE} names]",
+    help=f"Store the files in this folder.  [default: one in the cache, see {CACHE}]",
 )
 @click.option(
     "--mirror",
     "mirrors",
     multiple=True,
     metavar="URL",
-    help="A folder laid out as the cache is, tried first; may be repeated.",
+    help="Folder with the cache's layout, tried first; may be repeated.",
 )
-@click.option("--force", is_flag=True, help="Fetch again what is there, and replace it.")
-@click.option("--yes", is_flag=True, help="Do not ask whether to store under the licences.")
+@click.option("--force", is_flag=True, help="Fetch files again that exist, and replace them.")
+@click.option("--yes", is_flag=True, help="Accept the licences without asking.")
 @click.option(
     "--timeout",
     type=Number(0, 86400, min_open=True),
     default=TIMEOUT,
     show_default=True,
-    help="Seconds that a server may be silent.",
+    help="Seconds to wait for a silent server.",
 )
-@format_option("text", "json", about="The folder, or one json object with all files.")
+@format_option("text", "json", about="Print the folder, or one JSON object with all files.")
 def command(
     *,
     name: str,
@@ -103,7 +103,7 @@ def command(
 
 
 def _show_licences(missing: list[File], wanted: Source, folder: Path) -> None:
-    """Tell what is to be stored, where, and under which licence each file is."""
+    """Show what is to be stored, where, and under which licence each file is."""
     say([f"{wanted.name}: to be stored in {folder}:"])
     for file in missing:
         size = f"{file.size} bytes" if file.size is not None else "size not known"

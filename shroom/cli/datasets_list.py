@@ -20,7 +20,7 @@ Examples:
 
 
 @click.command("list", epilog=EXAMPLES)
-@format_option("text", "json", about="Text, or one json object.")
+@format_option("text", "json", about="Print text, or one JSON object.")
 def command(*, form: str) -> None:
     """List the data sets: what each is, its licence, its source, its views, and where it is here.
 

@@ -22,7 +22,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@format_option("text", "json", about="A table, or one json object.")
+@format_option("text", "json", about="Print a table, or one JSON object.")
 def command(*, form: str) -> None:
     """List the detectors: what each does, what it needs, and whether it is ready here."""
     if form == "json":

@@ -37,23 +37,31 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("preds", nargs=-1, required=True, type=INPUT, metavar="PRED...")
-@click.option("-o", "--output", type=OUTPUT, required=True, help="A .json file, .zip, or folder.")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="Write to this .json file, .zip file or folder.",
+)
 @click.option(
     "--method",
     type=click.Choice([*METHODS, LOGISTIC]),
     default="mean",
     show_default=True,
-    help="Mean p, mean rank, share of labels, or fitted weights.",
+    help="Combine by mean p, mean rank, share of labels, or fitted weights.",
 )
 @click.option(
     "--train",
     multiple=True,
     type=INPUT,
     metavar="TRAIN_PRED",
-    help="For logistic: what each PRED's system said of TRAIN_GOLD; once per PRED, in its order.",
+    help="For logistic: predictions of each PRED's system on TRAIN_GOLD, in the order of PREDs.",
 )
-@click.option("--train-gold", type=INPUT, help="For logistic: the labelled data to fit on.")
-@click.option("--data", type=INPUT, help="The data that the PREDs are about, labelled or not.")
+@click.option("--train-gold", type=INPUT, help="For logistic: labelled data to fit on.")
+@click.option(
+    "--data", type=INPUT, help="Data that the PREDs are predictions for, labelled or not."
+)
 @COLUMNS_OPTION
 def command(
     *,

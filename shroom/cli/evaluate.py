@@ -54,11 +54,11 @@ Examples:
     multiple=True,
     required=True,
     metavar="[NAME[:VIEW]=]PATH",
-    help="A data set, or further files of one; may be repeated. NAME alone where it was fetched.",
+    help="Data set, or further files of one; may be repeated. NAME alone if it was fetched.",
 )
-@format_option("text", "json", about="Tables, or one json object.")
+@format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
-@click.option("--html", type=OUTPUT, help="Write a page of its own as well.")
+@click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
 @click.option(
     "--tune-on",
     multiple=True,
@@ -70,16 +70,16 @@ Examples:
     type=click.Choice(list(MEASURES)),
     default=next(iter(MEASURES)),
     show_default=True,
-    help="What the tuned thresholds are best for.",
+    help="Metric that the thresholds are tuned for.",
 )
-@click.option("--corrupt", is_flag=True, help="Tell also how often p rises on corrupted items.")
+@click.option("--corrupt", is_flag=True, help="Also report how often p rises on corrupted items.")
 @click.option(
     "--runs",
     type=ShownPath(file_okay=False),
     metavar="FOLDER",
-    help="Where p are kept, to go on from.  [default: OUTPUT.runs, or the user's cache]",
+    help="Folder that stores p, to continue from.  [default: OUTPUT.runs, or the user's cache]",
 )
-@click.option("--fresh", is_flag=True, help="Make all p anew, whatever was kept.")
+@click.option("--fresh", is_flag=True, help="Compute all p again, even those that are stored.")
 @run_options()
 @interval_options(1000)
 def command(

@@ -30,15 +30,17 @@ Examples:
 
 @click.command(epilog=EXAMPLES, options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
-@click.option("--id", "number", type=int, help="Which datapoint, by its id.")
-@click.option("--index", type=click.IntRange(0), help="Which datapoint, counted from 0.")
+@click.option("--id", "number", type=int, help="Id of the datapoint.")
+@click.option("--index", type=click.IntRange(0), help="Index of the datapoint, from 0.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @COLUMNS_OPTION
-@click.option("--html", type=OUTPUT, help="Write a page of its own there as well.")
-@format_option("text", "json", about="A picture for the terminal, or one json object.")
-@click.option("--model", help="The detector's model: a file, a folder or a name on the hub.")
+@click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
+@format_option("text", "json", about="Print colours for the terminal, or one JSON object.")
+@click.option("--model", help="Model of the detector: a file, a folder or a name on the hub.")
 @SETTINGS
-@click.option("--device", help="cpu, cuda, cuda:1 or mps; by default the best that is there.")
+@click.option(
+    "--device", help="Device to run on: cpu, cuda, cuda:1 or mps; by default the best available."
+)
 def command(
     *,
     arguments: tuple[str, ...],

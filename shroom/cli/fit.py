@@ -45,15 +45,15 @@ Examples:
 @click.argument("detector")
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @COLUMNS_OPTION
-@click.option("-o", "--output", type=OUTPUT, required=True, help="Where the model goes.")
-@click.option("--model", help="What to begin from: an encoder's folder, or its name on the hub.")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="Write the model to this path.")
+@click.option("--model", help="Encoder to start from: a folder, or a name on the hub.")
 @SETTINGS
 @click.option(
     "--folds",
     type=click.IntRange(0, 100),
     default=10,
     show_default=True,
-    help="Of the cross-validation; 0 for none.",
+    help="Number of folds of the cross-validation; 0 for none.",
 )
 def command(
     *,

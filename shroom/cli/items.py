@@ -41,18 +41,27 @@ Examples:
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
 @COLUMNS_OPTION
-@click.option("--hardest", metavar="SYSTEM", help="Items on which this one is most wrong.")
-@click.option("--unsolved", is_flag=True, help="Items that no system labels right.")
 @click.option(
-    "--differing", nargs=2, metavar="A B", help="Items that exactly one of these labels right."
+    "--hardest", metavar="SYSTEM", help="Show the items on which this submission is most wrong."
+)
+@click.option("--unsolved", is_flag=True, help="Show the items that no system labels right.")
+@click.option(
+    "--differing",
+    nargs=2,
+    metavar="A B",
+    help="Show the items that exactly one of these two labels right.",
 )
 @click.option(
-    "--top", type=click.IntRange(1), default=20, show_default=True, help="How many of a track."
+    "--top",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Number of items to show of each track.",
 )
 @TRACK_OPTION
-@click.option("--data", type=PATH, help="Where the texts are, if the gold has none.")
+@click.option("--data", type=PATH, help="Data with the texts, if the gold has none.")
 @format_option(
-    "text", "json", "csv", about="For people, one json object, or a row for each item and system."
+    "text", "json", "csv", about="Print text, one JSON object, or a row for each item and system."
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 def command(

@@ -39,19 +39,25 @@ Examples:
 @click.argument("folder", type=FOLDER)
 @click.argument("gold", type=INPUT)
 @COLUMNS_OPTION
-@format_option("text", "json", "csv", "markdown", about="How to show it.")
+@format_option("text", "json", "csv", "markdown", about="Print a table, or another form of it.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
-@click.option("--html", type=OUTPUT, help="Write a page of its own as well.")
+@click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
 @click.option(
     "--metric",
     type=click.Choice(["accuracy", "rho"]),
     default="accuracy",
     show_default=True,
-    help="What to rank by; the other one breaks ties.",
+    help="Metric to rank by; the other one breaks ties.",
 )
-@click.option("--split", type=click.Choice(["trial", "train", "val", "test"]), help="Which one.")
 @click.option(
-    "--trials", type=click.IntRange(1, 10_000_000), help="Of the tests that make the groups."
+    "--split",
+    type=click.Choice(["trial", "train", "val", "test"]),
+    help="Split to rank, where the gold has several.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 10_000_000),
+    help="Number of trials of the tests that form the groups.",
 )
 @interval_options(10_000)
 def command(

@@ -25,9 +25,9 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("name", required=False)
-@format_option("text", "json", about="Lines, or json: one object, or a list of all.")
+@format_option("text", "json", about="Print lines, or JSON: one object, or a list of all.")
 def command(*, name: str | None, form: str) -> None:
-    """List the metrics with their range and direction, or tell all about the one of NAME."""
+    """List the metrics with their range and direction, or describe the metric NAME."""
     from shroom.scoring.metric_registry import FIGURES, METRICS, describe
 
     if name is not None:
@@ -42,7 +42,7 @@ def command(*, name: str | None, form: str) -> None:
         text = (
             f"of a system against the gold\n{table(map(describe, METRICS))}\n"
             f"of the annotators' votes\n{table(map(describe, FIGURES))}\n"
-            "'shroom metrics NAME' tells all about one\n"
+            "'shroom metrics NAME' describes one\n"
         )
     deliver(text, None)
 

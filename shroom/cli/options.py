@@ -111,7 +111,7 @@ SETTINGS = click.option(
     multiple=True,
     callback=settings_given,
     metavar="NAME=VALUE",
-    help="Any setting of the detector, as in a recipe; may be repeated.",
+    help="Set any setting of the detector, as in a recipe; may be repeated.",
 )
 
 
@@ -132,7 +132,7 @@ def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None)
 METRICS_OPTION = click.option(
     "--metrics",
     callback=metrics_given,
-    help="Further metrics, such as brier,auroc, or all; 'shroom metrics' lists them.",
+    help="Report further metrics, such as brier,auroc, or all; see 'shroom metrics'.",
 )
 
 
@@ -158,11 +158,11 @@ COLUMNS_OPTION = click.option(
     callback=columns_given,
     expose_value=False,
     metavar="KEY=COLUMN,...",
-    help="Columns of CSV and TSV files, such as p=score,label=pred.",
+    help="Name the columns of CSV and TSV files, such as p=score,label=pred.",
 )
 
 TRACK_OPTION = click.option(
-    "--track", type=click.Choice(["model-agnostic", "model-aware"]), help="This one alone."
+    "--track", type=click.Choice(["model-agnostic", "model-aware"]), help="Use only this track."
 )
 
 TRIALS_OPTION = click.option(
@@ -170,7 +170,7 @@ TRIALS_OPTION = click.option(
     type=click.IntRange(1, 10_000_000),
     default=10_000,
     show_default=True,
-    help="Of the randomisation tests between systems.",
+    help="Number of trials of each randomisation test between systems.",
 )
 
 
@@ -180,7 +180,7 @@ SHROOM = "semeval2024"
 DATASET_OPTION = click.option(
     "--dataset",
     metavar="NAME",
-    help="What the gold is of, such as mushroom2025 or felm; told by its form, if not given.",
+    help="Data set of the gold, such as mushroom2025 or felm; by default recognised by its form.",
 )
 
 
@@ -235,8 +235,8 @@ def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) 
 BY_OPTION = click.option(
     "--by",
     callback=slices_given,
-    help="Slice by task, model, ref and agreement, or fewer; or by length of hyp, script of src, "
-    "and lang of src where the gold tells it.",
+    help="Slice by these keys: task, model, ref, agreement (the default), length of hyp, script "
+    "of src, lang of src where the gold names it.",
 )
 
 
@@ -251,27 +251,27 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
         Whether the kind of interval can be chosen.
     """
     options = [
-        click.option("--no-ci", is_flag=True, help="Leave the intervals out."),
+        click.option("--no-ci", is_flag=True, help="Leave out the intervals."),
         click.option(
             "--confidence",
             type=Number(0, 1, min_open=True, max_open=True),
             default=0.95,
             show_default=True,
-            help="Of the intervals.",
+            help="Confidence level of the intervals.",
         ),
         click.option(
             "--resamples",
             type=click.IntRange(1, 1_000_000),
             default=resamples,
             show_default=True,
-            help="How many, each of all items with replacement.",
+            help="Number of bootstrap resamples, each of all items with replacement.",
         ),
         click.option(
             "--seed",
             type=click.IntRange(0),
             default=0,
             show_default=True,
-            help="Of the resamples, and of tests.",
+            help="Seed of the resamples and of the randomisation tests.",
         ),
     ]
     if method:
@@ -281,7 +281,7 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
                 type=click.Choice(METHODS),
                 default=METHODS[0],
                 show_default=True,
-                help="By percentiles, or bias-corrected and accelerated.",
+                help="Kind of interval: percentile, or bias-corrected and accelerated.",
             )
         )
 

@@ -39,7 +39,11 @@ Examples:
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=PATH)
 @click.option(
-    "-o", "--output", type=OUTPUT, required=True, help="The figure: a .svg, .pdf or .png file."
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="Write the figure to this .svg, .pdf or .png file.",
 )
 @TRACK_OPTION
 @click.option(
@@ -47,10 +51,14 @@ Examples:
     type=click.FloatRange(4, 100),
     default=16.0,
     show_default=True,
-    help="Of the figure, in cm.",
+    help="Width of the figure in cm.",
 )
 @click.option(
-    "--dpi", type=click.IntRange(20, 1200), default=300, show_default=True, help="Of a png."
+    "--dpi",
+    type=click.IntRange(20, 1200),
+    default=300,
+    show_default=True,
+    help="Resolution of the PNG in dots per inch.",
 )
 @METRICS_OPTION
 @TRIALS_OPTION

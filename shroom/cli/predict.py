@@ -64,11 +64,15 @@ Examples:
 
 @click.command(epilog=EXAMPLES, options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
-@click.option("-o", "--output", type=OUTPUT, help="A .json file, a .zip, or a folder.")
+@click.option("-o", "--output", type=OUTPUT, help="Write to this .json file, .zip file or folder.")
 @COLUMNS_OPTION
-@click.option("--model", help="A fitted model, a folder of transformers, or a name on the hub.")
+@click.option("--model", help="Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS
-@click.option("--threshold", type=click.FloatRange(0, 1), help="Hallucination where p is greater.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    help="Label items with a greater p as Hallucination.",
+)
 @run_options()
 @click.option(
     "--in-sample",
@@ -76,10 +80,12 @@ Examples:
     help="Judge training items with the fitted model too, instead of giving their out-of-fold p; "
     "run.json then marks the scores.",
 )
-@click.option("--resume", is_flag=True, help="Go on from where an interrupted run has come to.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 @NO_CACHE
-@click.option("--max-cost", type=click.FloatRange(0), help="Stop a judge before it costs more.")
-@click.option("--dry-run", is_flag=True, help="Tell what a judge would ask and cost, and stop.")
+@click.option(
+    "--max-cost", type=click.FloatRange(0), help="Stop a judge before it exceeds this cost."
+)
+@click.option("--dry-run", is_flag=True, help="Show what a judge would ask and cost, and stop.")
 @RAY_OPTIONS
 def command(
     *,

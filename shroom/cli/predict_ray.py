@@ -83,10 +83,16 @@ def RAY_OPTIONS(command: F) -> F:  # noqa: N802 - named like the other options
         type=click.Choice(["local", "ray"]),
         default="local",
         show_default=True,
-        help="This process, or a Ray cluster, which writes a part for each file of a folder.",
+        help="Run in this process, or on a Ray cluster, which writes a part for each file.",
     )
-    @click.option("--address", help="Of a Ray cluster that runs; by default, one is begun here.")
-    @click.option("--workers", type=click.IntRange(1), help="Of Ray; by default one for each core.")
+    @click.option(
+        "--address", help="Address of a running Ray cluster; by default, one is started here."
+    )
+    @click.option(
+        "--workers",
+        type=click.IntRange(1),
+        help="Number of Ray workers; by default one for each core.",
+    )
     @functools.wraps(command)
     def collected(*, engine: str, address: str | None, workers: int | None, **given: Any) -> Any:
         if engine != "ray" and (address or workers):

@@ -62,7 +62,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
 
 @click.group(epilog=EXAMPLES)
 def command() -> None:
-    """Tell from a language model's hidden states which questions it knows the answer to.
+    """Predict from a language model's hidden states which questions it can answer.
 
     A linear probe learns from questions that the model answers all right or all wrong, as
     'shroom annotate' and 'shroom rank' find out.
@@ -71,49 +71,53 @@ def command() -> None:
 
 @command.command("train", epilog=EXAMPLES)
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
-@click.option("--model", required=True, help="A causal model: a folder, or a name on the hub.")
-@click.option("--revision", help="A commit, tag or branch on the hub.")
-@click.option("-o", "--output", type=OUTPUT, required=True, help="A folder, for states and probe.")
+@click.option(
+    "--model", required=True, help="Causal language model: a folder, or a name on the hub."
+)
+@click.option("--revision", help="Commit, tag or branch of the model on the hub.")
+@click.option(
+    "-o", "--output", type=OUTPUT, required=True, help="Write states and probe to this folder."
+)
 @click.option(
     "--states",
     "kinds",
     callback=_kinds,
     default="layers",
     show_default=True,
-    help=f"Of {', '.join(KINDS)}; separated by commas.",
+    help=f"Kinds of hidden states: {', '.join(KINDS)}; separated by commas.",
 )
-@click.option("--by-head", is_flag=True, help="A probe for each attention head.")
+@click.option("--by-head", is_flag=True, help="Train a probe for each attention head.")
 @click.option(
     "--position",
     type=click.Choice(POSITIONS),
     default=POSITIONS[0],
     show_default=True,
-    help="At the question's last token, or at the last one before the answer.",
+    help="Read the states at the question's last token, or at the last one before the answer.",
 )
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    help="With the chat template, or as it is.  [default: chat where there is a template]",
+    help="Use the chat template, or the plain prompt.  [default: chat if there is a template]",
 )
-@click.option("--prompt", help="What the model is given, with {question} in it.")
+@click.option("--prompt", help="Prompt of the model, with {question} in it.")
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float16"]),
     default="float32",
     show_default=True,
-    help="Of the states on disk.",
+    help="Data type of the states on disk.",
 )
 @click.option(
     "--folds",
     type=click.IntRange(2, 100),
     default=5,
     show_default=True,
-    help="Of the cross-validation.",
+    help="Number of folds of the cross-validation.",
 )
 @run_options(precision=False)
-@click.option("--resume", is_flag=True, help="Use the states that an earlier run has read.")
+@click.option("--resume", is_flag=True, help="Use the states that an earlier run has stored.")
 @interval_options(1000)
-@format_option("text", "json", about="A table, or one json object.")
+@format_option("text", "json", about="Print a table, or one JSON object.")
 def _train(
     *,
     questions: tuple[str, ...],
@@ -161,10 +165,16 @@ def _train(
 @command.command("score", epilog=EXAMPLES)
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option("--probe", required=True, type=FOLDER)
-@click.option("-o", "--output", type=OUTPUT, required=True, help="The questions with probe_score.")
-@click.option("--model", help="The language model, where it no longer is where it was.")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="Write the questions with probe_score to this file.",
+)
+@click.option("--model", help="Language model, if it has moved since the training.")
 @run_options(precision=False)
-@click.option("--resume", is_flag=True, help="Go on where an interrupted run ended.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 def _score(
     *,
     questions: tuple[str, ...],
@@ -205,9 +215,11 @@ def _score(
 
 @command.command("report", epilog=EXAMPLES)
 @click.argument("folder", type=FOLDER)
-@format_option("text", "json", about="A table, or one json object.")
-@click.option("--html", type=OUTPUT, help="A page as well.")
-@click.option("-o", "--output", type=OUTPUT, help="A figure as well: a .svg, .pdf or .png file.")
+@format_option("text", "json", about="Print a table, or one JSON object.")
+@click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
+@click.option(
+    "-o", "--output", type=OUTPUT, help="Also write a figure to this .svg, .pdf or .png file."
+)
 def _report(*, folder: str, form: str, html: str | None, output: str | None) -> None:
     """Show what training the probe in FOLDER has found."""
     from shroom.annotate.probe.saved_probe import SavedProbe

@@ -40,7 +40,7 @@ THRESHOLD = click.option(
     type=Number(0, 1, min_open=True),
     default=Settings.threshold,
     show_default=True,
-    help="The ROUGE-L F from which a query is a near-duplicate.",
+    help="ROUGE-L F from which a query counts as a near-duplicate.",
 )
 
 
@@ -50,24 +50,35 @@ def command() -> None:
 
 
 @command.command("generate", epilog=EXAMPLES)
-@click.option("--seeds", type=INPUT, required=True, help="Queries that the examples are from.")
-@click.option("-n", "count", type=click.IntRange(1), required=True, help="How many new ones.")
-@click.option("--endpoint", "url", required=True, help="Such as http://localhost:8080/v1.")
-@click.option("-o", "--output", type=OUTPUT, required=True, help="A .jsonl file.")
-@click.option("--model", help="The name that the endpoint knows.  [default: the server's own]")
+@click.option(
+    "--seeds", type=INPUT, required=True, help="Seed queries that the examples are drawn from."
+)
+@click.option(
+    "-n", "count", type=click.IntRange(1), required=True, help="Number of queries to generate."
+)
+@click.option(
+    "--endpoint",
+    "url",
+    required=True,
+    help="URL of the endpoint, such as http://localhost:8080/v1.",
+)
+@click.option(
+    "-o", "--output", type=OUTPUT, required=True, help="Write the queries to this .jsonl file."
+)
+@click.option("--model", help="Name of the model at the endpoint.  [default: the server's own]")
 @click.option(
     "--examples",
     type=click.IntRange(1),
     default=Settings.examples,
     show_default=True,
-    help="How many seeds each prompt shows.",
+    help="Number of seed queries in each prompt.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
     default=Settings.seed,
     show_default=True,
-    help="Of the draws of examples, and of the server's.",
+    help="Seed of the choice of examples and of the server's sampling.",
 )
 @THRESHOLD
 @click.option(
@@ -81,37 +92,39 @@ def command() -> None:
     type=click.IntRange(1),
     default=Settings.max_tokens,
     show_default=True,
-    help="The longest answer; models that think want more.",
+    help="Largest number of tokens of an answer; reasoning models need more.",
 )
 @click.option(
     "--patience",
     type=click.IntRange(1),
     default=100,
     show_default=True,
-    help="Stop when so many calls in a row gave nothing new.",
+    help="Stop after this many calls in a row without a new query.",
 )
 @click.option(
     "--timeout",
     type=Number(0.001, 86_400),
     default=60,
     show_default=True,
-    help="Seconds that the server may be silent.",
+    help="Seconds to wait for a silent server.",
 )
 @click.option(
     "--retries",
     type=click.IntRange(0, 100),
     default=5,
     show_default=True,
-    help="Of a call, after what may pass.",
+    help="Number of retries of a call after a temporary failure.",
 )
 @click.option(
     "--api-key-env",
     default="OPENAI_API_KEY",
     show_default=True,
-    help="The environment variable that holds the key.",
+    help="Environment variable with the API key.",
 )
-@click.option("--resume", is_flag=True, help="Go on from where an earlier run has come to.")
-@click.option("--dry-run", is_flag=True, help="Show the first prompt and the calls, and stop.")
+@click.option("--resume", is_flag=True, help="Continue an earlier run.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the first prompt and the number of calls, and stop."
+)
 def _generate(
     *,
     seeds: str,
@@ -220,9 +233,9 @@ def _tell(found: Generation, count: int, output: str, log: str, patience: int) -
 
 @command.command("describe", epilog=EXAMPLES)
 @click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="PATH...")
-@click.option("--seeds", type=INPUT, help="Queries that these were made from.")
+@click.option("--seeds", type=INPUT, help="Seed queries that these were generated from.")
 @THRESHOLD
-@format_option("text", "json", about="Text, or one json object.")
+@format_option("text", "json", about="Print text, or one JSON object.")
 def _describe(*, paths: tuple[str, ...], seeds: str | None, threshold: float, form: str) -> None:
     """Count queries, debate questions, and near-duplicates among them and of the seeds."""
     refuse_two_pipes(*paths, seeds)

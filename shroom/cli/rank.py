@@ -25,20 +25,42 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("scored", type=INPUT)
-@click.option("-o", "--output", type=OUTPUT, required=True, help="The questions with categories.")
-@click.option("--ranked", type=OUTPUT, help="The rankings of two or more, as preferences.")
-@click.option("--pairs", type=OUTPUT, help="Every two of each ranking: prompt, chosen, rejected.")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="Write the questions with categories to this file.",
+)
+@click.option(
+    "--ranked",
+    type=OUTPUT,
+    help="Write rankings of two or more generations, as preferences, to this file.",
+)
+@click.option(
+    "--pairs",
+    type=OUTPUT,
+    help="Write every pair of each ranking (prompt, chosen, rejected) to this file.",
+)
 @click.option(
     "--ranker",
     type=click.Choice(list(RANKERS)),
     default="percentile",
     show_default=True,
-    help="By percentiles of summed scores, or by length and medians.",
+    help="Rank by percentiles of summed scores, or by length and medians.",
 )
-@click.option("--up", type=float, help="Percentile above which is right.  [default: 70]")
-@click.option("--down", type=float, help="Percentile below which is wrong.  [default: 30]")
-@click.option("--scores", help="Fields that the percentile ranker adds up, separated by commas.")
-@click.option("--difference", type=int, help="Characters that make long.  [default: 80]")
+@click.option(
+    "--up", type=float, help="Percentile above which a generation counts as right.  [default: 70]"
+)
+@click.option(
+    "--down", type=float, help="Percentile below which a generation counts as wrong.  [default: 30]"
+)
+@click.option("--scores", help="Score fields that the percentile ranker sums, separated by commas.")
+@click.option(
+    "--difference",
+    type=int,
+    help="Number of characters over the answer that makes a generation long.  [default: 80]",
+)
 def command(
     *, scored: str, output: str, ranked: str | None, pairs: str | None, **given: Any
 ) -> None:

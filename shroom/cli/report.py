@@ -40,7 +40,9 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=PATH)
-@click.option("-o", "--output", type=OUTPUT, required=True, help="The page; - for stdout.")
+@click.option(
+    "-o", "--output", type=OUTPUT, required=True, help="Write the page to this file; - for stdout."
+)
 @BY_OPTION
 @METRICS_OPTION
 @click.option(
@@ -48,7 +50,7 @@ Examples:
     type=click.IntRange(0, 10_000),
     default=200,
     show_default=True,
-    help="How many of the hardest items to show of each track.",
+    help="Number of the hardest items to show of each track.",
 )
 @TRACK_OPTION
 @COLUMNS_OPTION

@@ -26,11 +26,11 @@ def run_options(*, precision: bool = True) -> Callable[[F], F]:
         @click.option(
             "--batch-tokens",
             type=click.IntRange(1),
-            help="The most tokens that go through a model at once; by default what suits the "
-            "device.",
+            help="Largest number of tokens in one batch; by default what suits the device.",
         )
         @click.option(
-            "--device", help="cpu, cuda, cuda:1 or mps; by default the best that is there."
+            "--device",
+            help="Device to run on: cpu, cuda, cuda:1 or mps; by default the best available.",
         )
         @functools.wraps(command)
         def collected(*, batch_tokens: int | None, device: str | None, **given: Any) -> Any:
@@ -41,8 +41,8 @@ def run_options(*, precision: bool = True) -> Callable[[F], F]:
             collected = click.option(
                 "--precision",
                 type=click.Choice(PRECISIONS),
-                help="Precision that a model computes in, by default float32; auto: the fastest "
-                "that agrees with float32.",
+                help="Precision that a model computes in, by default float32; auto takes the "
+                "fastest that agrees with float32.",
             )(collected)
         return collected  # type: ignore[return-value]
 

@@ -48,7 +48,10 @@ Examples:
 @click.argument("submission", type=INPUT)
 @click.argument("gold", type=INPUT)
 @format_option(
-    "text", "json", "codalab", about="A table, one json object, or what the platforms read."
+    "text",
+    "json",
+    "codalab",
+    about="Print a table, one JSON object, or the file that the platforms read.",
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @BY_OPTION
@@ -59,7 +62,7 @@ Examples:
     "everything",
     is_flag=True,
     callback=show_all_warnings,
-    help="Show every problem: each warning, and not 20 errors of a code.",
+    help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
 @DATASET_OPTION
 @COLUMNS_OPTION

@@ -12,7 +12,7 @@ from conftest import ROOT, SAMPLE, gold, predictions, write_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shroom.cli import VERBS
+from shroom.cli import shroom as group
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.scores import score
 
@@ -230,7 +230,7 @@ def test_a_mistyped_verb_gets_a_suggestion(shroom):
     assert "Did you mean 'score'?" in shroom("scroe")[2]
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", group.verbs)
 def test_every_help_has_examples(verb, shroom):
     code, out, _ = shroom(verb, "--help")
     assert code == 0

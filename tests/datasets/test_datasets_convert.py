@@ -174,7 +174,7 @@ def test_what_is_left_out_is_told(native, shroom, tmp_path):
     for name in ("mushroom2025", "verifiability", "factual_consistency", "dreamcatcher", "felm"):
         out = tmp_path / "out.json"
         told[name] = shroom("datasets", "convert", name, native(name), "-o", out)[2]
-    why = "nobody judged them, or there is no text to hold them against"
+    why = "nobody judged them, or there is no text to compare them with"
     assert f"rows: left out 3 datapoints: {why}" in told["mushroom2025"]
     assert f"rows: left out 3 datapoints: {why}" in told["verifiability"]
     assert f"rows: left out 2 datapoints: {why}" in told["factual_consistency"]
