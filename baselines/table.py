@@ -44,7 +44,7 @@ def main(submissions: Path) -> None:
 def table(records: list[dict[str, Any]]) -> str:
     """Return the table as Markdown."""
     lines = [
-        "| system | val agnostic | val aware | test agnostic | test aware | seconds | whence |",
+        "| system | val agnostic | val aware | test agnostic | test aware | seconds | source |",
         "|---|---|---|---|---|---|---|",
     ]
     for record in records:
@@ -79,9 +79,9 @@ def shown(figure: dict[str, Any]) -> str:
     return "/".join("–" if x is None else f"{x:.3f}".removeprefix("0") for x in numbers)
 
 
-def row(name: str, cells: list[str | None], seconds: str, whence: str) -> str:
+def row(name: str, cells: list[str | None], seconds: str, source: str) -> str:
     """Return a line of the table."""
-    return "| " + " | ".join([name, *(cell or "–" for cell in cells), seconds, whence]) + " |"
+    return "| " + " | ".join([name, *(cell or "–" for cell in cells), seconds, source]) + " |"
 
 
 if __name__ == "__main__":
