@@ -173,11 +173,11 @@ def measure(data: Path, n: int) -> dict[str, float]:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     from shroom.core.atomic_writing import encoded
     from shroom.core.problems import Problems
-    from shroom.detectors.base import detector
     from shroom.detectors.cross_encoder.detector import MODEL
     from shroom.detectors.cross_encoder.encoding import Encoding
     from shroom.detectors.cross_encoder.model_folder import ABOUT, TOKENIZER
     from shroom.detectors.pairs import Pairs
+    from shroom.detectors.registry import detector
     from shroom.inference.run import RUN
     from shroom.prediction.submission_rows import check_made, made_by
     from shroom.scoring.datapoint_files import DataFile, from_document, read_files, row_of

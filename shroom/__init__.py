@@ -23,7 +23,7 @@ from shroom.scoring.check import check
 from shroom.scoring.scores import score
 
 if TYPE_CHECKING:
-    from shroom.detectors.base import detector
+    from shroom.detectors.registry import detector
     from shroom.evaluation.comparison import compare
     from shroom.scoring.datapoint_files import read
 
@@ -41,7 +41,7 @@ __all__ = [
 
 _LATER = {
     "compare": "shroom.evaluation.comparison",
-    "detector": "shroom.detectors.base",
+    "detector": "shroom.detectors.registry",
     "read": "shroom.scoring.datapoint_files",
 }
 

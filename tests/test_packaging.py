@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import REGISTRY
+from shroom.detectors.registry import REGISTRY
 
 CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg")

@@ -16,6 +16,7 @@ from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 from shroom.detectors import settings
+from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
 from shroom.inference.run import RUN
 from shroom.learners.curves import sigmoid
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
-class Scored:
+class Scored(Detector):
     """p(Hallucination) from a score of which higher is better, by a falling map.
 
     Parameters

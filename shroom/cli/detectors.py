@@ -9,7 +9,7 @@ import click
 
 from shroom.cli.options import deliver, format_option
 from shroom.core.extras import install_hint
-from shroom.detectors.base import DEFAULT, REGISTRY
+from shroom.detectors.registry import DEFAULT, REGISTRY
 
 if TYPE_CHECKING:
     from shroom.core.registry import Entry

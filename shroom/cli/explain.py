@@ -16,6 +16,7 @@ from shroom.scoring.datapoint_files import read_files
 
 if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
+    from shroom.detectors.base import Detector
     from shroom.inference.run import Run
     from shroom.report.explanation import Told
     from shroom.scoring.datapoint_files import DataFile
@@ -132,18 +133,23 @@ def _range(every: list[_Found], number: int | None) -> str:
     return f"{none}count them from 0 to {last}: give --index N"
 
 
-def _told(chosen: Any, found: _Found, run: Run) -> Told:
-    from shroom.detectors.base import limits
-    from shroom.detectors.explain import explain, held_against
+def _told(chosen: Detector, found: _Found, run: Run) -> Told:
+    from shroom.detectors.explain import explain
     from shroom.report.explanation import Told
 
     point = found.point
-    held = held_against(chosen, point)
     explanation = explain(chosen, point, run)
     place = f"id {point.id}" if point.id is not None else f"index {found.index}"
     about = {"file": found.base, "id": point.id, "index": found.index}
-    (limit,) = limits(chosen, [point], run)
-    return Told(explanation, chosen.name, f"{found.base}, {place}", limit, held, about)
+    (threshold,) = chosen.thresholds_of([point], run).tolist()
+    return Told(
+        explanation,
+        chosen.name,
+        f"{found.base}, {place}",
+        threshold,
+        chosen.premises(point),
+        about,
+    )
 
 
 def _show(told: Told, form: str, output: str | None) -> None:

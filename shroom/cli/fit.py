@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import os
 import shlex
@@ -19,18 +17,14 @@ from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.datapoint import Label
 from shroom.core.problems import Problems, ShroomError
-from shroom.detectors.base import class_of
 from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import class_of
 from shroom.detectors.training_items import TrainingItems
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.display.text import align, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
+    from shroom.detectors.base import Detector
 
 EXAMPLES = """\b
 Examples:
@@ -81,20 +75,15 @@ def command(
     points = [point for file in files for point in file.datapoints]
     p = np.array([point.p for point in points], np.float64)
     chosen = _to_fit(recipe, model, settings)
-    if hasattr(chosen, "refuse"):  # what must not learn from these files says so at once
-        chosen.refuse(points)
     began = time.monotonic()
     about: dict[str, Any] = {"command": _command(files)}
     items = TrainingItems.of(points)
     with shown_progress("fitting") as report:
         chosen.report = lambda stage, at: report(at.step, at.steps, f"{stage}, loss {at.loss:.3f}")
         if folds:
-            make = functools.partial(_to_fit, recipe, model, settings)
-            judged, limit = _out_of_fold(chosen, make, points, p, folds)
+            items = TrainingItems.of(points, *chosen.out_of_fold(points, p, folds))
         chosen.fit(points, p)
     if folds:
-        limit = np.full(len(points), chosen.threshold) if limit is None else limit
-        items = TrainingItems.of(points, judged, limit)
         about |= {"out_of_fold": _figures(files, items), "folds": folds}
     about |= {"seconds": round(time.monotonic() - began), "machine": _machine(chosen)}
     chosen.remember(items)
@@ -116,13 +105,12 @@ def _labelled(data: tuple[str, ...]) -> list[DataFile]:
     return files
 
 
-def _to_fit(recipe: Recipe, model: str | None, settings: dict[str, Any]) -> Any:
-    """Return a detector that has not been fitted, to begin from ``model``."""
+def _to_fit(recipe: Recipe, model: str | None, settings: dict[str, Any]) -> Detector:
+    """Return a detector that has not been fitted; fitting starts from ``model``."""
     made = class_of(recipe.detector)
-    if not hasattr(made, "fit"):
+    if not made.trainable:
         raise ShroomError(f"{recipe.detector} has nothing to fit")
-    key = "encoder" if "encoder" in inspect.signature(made).parameters else "model"
-    return recipe.make(**{**settings, **({key: model} if model else {})})
+    return recipe.make(**{**settings, **({made.start_setting: model} if model else {})})
 
 
 def _command(files: list[DataFile]) -> str:
@@ -138,26 +126,10 @@ def _command(files: list[DataFile]) -> str:
     return shlex.join(words)
 
 
-def _machine(chosen: Any) -> str:
-    """Return what it was fitted on."""
-    device = getattr(chosen, "device", None) or "cpu"
+def _machine(chosen: Detector) -> str:
+    """Return a description of the machine on which it was fitted."""
     cores = f"{os.cpu_count()} CPU cores"
-    return cores if device == "cpu" else f"{device} with {cores}"
-
-
-def _out_of_fold(
-    chosen: Any,
-    make: Callable[[], Any],
-    points: list[Datapoint],
-    p: NDArray[np.float64],
-    folds: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Return p of each datapoint out of fold, and the thresholds where they differ by fold."""
-    if hasattr(chosen, "out_of_fold"):  # what tunes itself by the folds that it is judged on
-        return chosen.out_of_fold(points, p, folds), None
-    from shroom.detectors.cross_validation import judged_out_of_fold
-
-    return judged_out_of_fold(make, points, folds, p)
+    return f"{chosen.device} with {cores}" if chosen.device not in (None, "cpu") else cores
 
 
 def _figures(files: list[DataFile], items: TrainingItems) -> dict[str, dict[str, Any]]:

@@ -29,8 +29,8 @@ from shroom.core.atomic_writing import (
 from shroom.core.checksummed_lines import computed_anew
 from shroom.core.paths import RUN_RECORD
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.base import DEFAULT, REGISTRY
 from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference.journal import PARTIAL, Journal
 from shroom.prediction.run_record import is_run_record, run_record
 from shroom.prediction.submission_rows import (
@@ -254,9 +254,6 @@ def _files(data: str, recipe: Recipe) -> list[DataFile]:
 
 
 def _rehearse(chosen: Detector, files: list[DataFile]) -> None:
-    """Print what a detector that asks a service would do."""
-    dry_run = getattr(chosen, "dry_run", None)
-    if dry_run is None:
-        raise ShroomError(f"{chosen.name} asks no service, so there is nothing to rehearse")
+    """Print the requests that a detector would send to a service."""
     for file in files:
-        click.echo(f"{file.base}: {dry_run(file.datapoints)}")
+        click.echo(f"{file.base}: {chosen.dry_run(file.datapoints)}")

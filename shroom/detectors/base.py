@@ -1,105 +1,33 @@
-"""What a detector is, and the lazy registry of them."""
+"""The base class of detectors: everything that a detector may offer, with defaults."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Callable, ClassVar
 
-from shroom.core.registry import Entry, Registry
-from shroom.detectors.training_items import FittedDetector
+import numpy as np
+
+from shroom.core.datapoint import premises
+from shroom.core.problems import ShroomError
+from shroom.detectors.training_items import DECIMALS, TrainingItems
 from shroom.inference.run import RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.detectors.training_items import TrainingItems
     from shroom.inference.run import Run
 
-
-_TORCH = ("torch", "transformers")
-
-#: Each detector's name, and what there is to know of it before it is imported.
-REGISTRY = Registry(
-    "detector",
-    {
-        "cross-encoder": Entry(
-            "shroom.detectors.cross_encoder.detector:CrossEncoder",
-            "the kit's own model: reference and hypothesis read together",
-            ("onnxruntime", "tokenizers"),
-            "onnx",
-        ),
-        "lexical": Entry(
-            "shroom.detectors.lexical:Lexical",
-            "how much of the hypothesis' surface the reference has; a floor",
-            ("sacrebleu",),
-            "lexical",
-        ),
-        "similarity": Entry(
-            "shroom.detectors.similarity:Similarity",
-            "1 - cosine of sentence embeddings, calibrated for each task",
-            _TORCH,
-            "models",
-            "--model: an encoder",
-        ),
-        "nli": Entry(
-            "shroom.detectors.nli:NLI",
-            "whether the reference entails the hypothesis, by any NLI model",
-            _TORCH,
-            "models",
-            "--model: an NLI model",
-        ),
-        "judge": Entry(
-            "shroom.detectors.judge:Judge",
-            "a language model is asked whether the context supports the hypothesis",
-            (),
-            "",
-            "--model, and --set endpoint=URL unless the model is a local one",
-        ),
-        "selfcheck": Entry(
-            "shroom.detectors.selfcheck:SelfCheck",
-            "how well the hypothesis agrees with sampled alternatives",
-            (),
-            "",
-            "--set samples=FILE: alternatives of each hypothesis",
-        ),
-        "unigram": Entry(
-            "shroom.annotate.as_detectors:Unigram",
-            "how many of the reference's words the hypothesis has; a floor (Chinese needs jieba)",
-        ),
-        "reward": Entry(
-            "shroom.annotate.as_detectors:Reward",
-            "a reward model's score of the hypothesis as a reply to the source",
-            _TORCH,
-            "models",
-            "--model: a reward model",
-        ),
-        "probe": Entry(
-            "shroom.annotate.as_detectors:Probe",
-            "a linear probe on a language model's hidden state at the source",
-            _TORCH,
-            "models",
-            "--model: what shroom probe train has written",
-        ),
-        "stack": Entry(
-            "shroom.detectors.stack:Stack",
-            "several detectors' p in one, weighted for each task",
-            ("sklearn", "sacrebleu"),
-            "stack",
-            "--model: what shroom fit stack has written",
-        ),
-    },
-)
-
-#: The detector that is meant where none is named.
-DEFAULT = "cross-encoder"
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
 
 
-class Detector(Protocol):
-    """What every detector has.
+class Detector:
+    """Anything that turns datapoints into p(Hallucination).
+
+    A subclass sets :attr:`name` and defines :meth:`predict`; everything else has a default. A
+    detector that can be fitted derives from :class:`~shroom.detectors.fitted.FittedDetector`.
 
     Attributes
     ----------
@@ -107,78 +35,133 @@ class Detector(Protocol):
         Its name in the registry.
     threshold : float
         The label is Hallucination where p is greater.
-    """
-
-    name: str
-
-    @property
-    def threshold(self) -> float:
-        """The label is Hallucination where p is greater."""
-        ...
-
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = ...) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
-        ...
-
-
-class Trainable(Detector, Protocol):
-    """A detector that can be fitted, in scikit-learn's manner."""
-
-    def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> Any:
-        """Fit the detector on the annotators' proportions p, shape [n]; return it."""
-        ...
-
-    def remember(self, items: TrainingItems) -> None:
-        """Note which items it was fitted on, and their out-of-fold p."""
-        ...
-
-    def save(self, path: str, **about: Any) -> None:
-        """Write the fitted state; ``about`` says where it comes from."""
-        ...
-
-
-def detector(name: str, /, **settings: Any) -> Detector:
-    """Return a detector by its name.
-
-    Parameters
-    ----------
-    name : str
-        A name of the registry.
-    **settings
-        What the detector's class takes, such as ``model``.
-
-    Raises
-    ------
-    ShroomError
-        Where there is no such detector or setting; the message suggests the nearest.
+    trainable : bool
+        Whether it can be fitted on labelled datapoints.
+    start_setting : str
+        The setting that ``shroom fit --model`` gives: the model from which fitting starts.
+    labels_itself : bool
+        Whether its labels do not follow from p and the threshold.
+    report : callable or None
+        Called during fitting with the name of the current step and its progress.
+    device : str or None
+        The device on which it was fitted; ``None`` is the CPU.
 
     Examples
     --------
-    >>> detector("lexical").name
-    'lexical'
-    >>> detector("lexicle")
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: no detector is named 'lexicle'; did you mean 'lexical'? ...
+    >>> from shroom.core.datapoint import pair
+    >>> class Longer(Detector):
+    ...     name = "longer"
+    ...
+    ...     def predict(self, datapoints, run=RUN):
+    ...         return np.array([float(len(d.hyp) > len(self.premises(d)[0])) for d in datapoints])
+    >>> Longer().decide([pair("A cat.", "A big cat."), pair("A big cat.", "A cat.")])
+    (array([1., 0.]), array([ True, False]))
     """
-    found: Detector = REGISTRY.make(name, **settings)
-    return found
 
+    name: str
+    threshold: float = 0.5
+    trainable: ClassVar[bool] = False
+    start_setting: ClassVar[str] = "model"
+    labels_itself: bool = False
+    report: Callable[[str, Any], None] | None = None
+    device: str | None = None
 
-def class_of(name: str) -> Any:
-    """Return a detector's class by its name in the registry."""
-    return REGISTRY.class_of(name)
+    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        """Return p(Hallucination) of each datapoint.
 
+        Parameters
+        ----------
+        datapoints : sequence of Datapoint, length n
+            May be empty.
+        run : Run
+            The device, the batches, the progress bar and the place for notes to the user.
 
-def limits(chosen: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[float]:
-    """Return the threshold that goes with each datapoint's p.
+        Returns
+        -------
+        array, shape [n]
+            In [0, 1].
+        """
+        raise NotImplementedError
 
-    A detector may have a ``thresholds``, a mapping from tasks to thresholds, for tasks that have
-    one of their own; ``threshold`` serves for the others. An out-of-fold p has the threshold of
-    its fold.
-    """
-    own = getattr(chosen, "thresholds", {})
-    usual = [own.get(point.task.value, chosen.threshold) for point in datapoints]
-    if not isinstance(chosen, FittedDetector):
-        return usual
-    folds = chosen.out_of_fold_thresholds(datapoints, run).tolist()
-    return [limit if math.isnan(fold) else fold for limit, fold in zip(usual, folds)]
+    def decide(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> tuple[Floats, Flags]:
+        """Return p, and whether the label is Hallucination: two arrays of shape [n]."""
+        p = self.predict(datapoints, run)
+        return p, self.labels(p, datapoints, run)
+
+    def labels(self, p: Floats, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return whether p, rounded as in a submission, is above its threshold: shape [n]."""
+        return np.asarray(np.round(p, DECIMALS) > self.thresholds_of(datapoints, run))
+
+    def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        """Return the threshold that applies to p of each datapoint: shape [n]."""
+        del run
+        by_task = self.thresholds
+        return np.array([by_task.get(d.task.value, self.threshold) for d in datapoints], float)
+
+    @property
+    def thresholds(self) -> Mapping[str, float]:
+        """The thresholds of tasks that have their own, instead of :attr:`threshold`."""
+        return {}
+
+    @property
+    def identity(self) -> str:
+        """A text that changes with everything p depends on, except for texts and settings.
+
+        Examples are a revision or a digest of weights. By default it is the name.
+        """
+        return self.name
+
+    def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
+        """Return the texts with which the hypothesis is compared; by default the reference."""
+        return premises(datapoint)
+
+    def dry_run(self, datapoints: Sequence[Datapoint]) -> object:
+        """Return an estimate of the requests to a service and of their cost, without sending any.
+
+        Raises
+        ------
+        ShroomError
+            If the detector does not use a service.
+        """
+        del datapoints
+        raise ShroomError(f"{self.name} sends no requests to a service, so it has no dry run")
+
+    @property
+    def training_items(self) -> TrainingItems:
+        """The items on which it was fitted; by default none."""
+        return TrainingItems()
+
+    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return which datapoints get the p of a model that was fitted on them: shape [n]."""
+        del run
+        return np.zeros(len(datapoints), bool)
+
+    def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
+        del run
+        return np.zeros(len(datapoints), bool)
+
+    def fit(self, datapoints: Sequence[Datapoint], p: Floats) -> Any:
+        """Fit a trainable detector on the annotators' proportions p, shape [n], and return it."""
+        raise NotImplementedError
+
+    def out_of_fold(
+        self, datapoints: Sequence[Datapoint], p: Floats, folds: int
+    ) -> tuple[Floats, Floats]:
+        """Return p and thresholds of datapoints from detectors that were not fitted on them.
+
+        Only a trainable detector has this method and those below.
+
+        Returns
+        -------
+        p, thresholds : array, shape [n]
+        """
+        raise NotImplementedError
+
+    def remember(self, items: TrainingItems) -> None:
+        """Store the items on which the detector was fitted, with their out-of-fold p."""
+        raise NotImplementedError
+
+    def save(self, path: str, **about: Any) -> None:
+        """Write the fitted state to a file or a folder; ``about`` describes its origin."""
+        raise NotImplementedError

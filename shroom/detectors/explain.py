@@ -1,11 +1,10 @@
-"""Which words of a hypothesis drive p: what a detector says when each of them is left out."""
+"""Which words of a hypothesis drive p: how p changes when each of them is left out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.inference.run import RUN
@@ -98,7 +97,7 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     Examples
     --------
     >>> from shroom.core.datapoint import Datapoint, Task
-    >>> from shroom.detectors.base import detector
+    >>> from shroom.detectors.registry import detector
     >>> point = Datapoint(hyp="A small zeppelin.", src="", tgt="A small cat.", task=Task.DM)
     >>> found = explain(detector("lexical"), point)
     >>> max(zip(found.weights, found.words))[1]
@@ -122,24 +121,10 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     # Its out-of-fold p is another model's, which the variants' p cannot be compared with.
     run = replace(run, in_sample=True)
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
-    judge: Any = detector
-    flagged = None
-    if getattr(judge, "official", False):  # its label is the answer's, whatever p says
-        said, labels = judge.decide([datapoint, *variants], run)
-        flagged = bool(labels[0])
-    else:
-        said = judge.predict([datapoint, *variants], run)
-    p, *others = said.tolist()
+    values, labels = detector.decide([datapoint, *variants], run)
+    flagged = bool(labels[0]) if detector.labels_itself else None
+    p, *others = values.tolist()
     return Explanation(hyp, tuple(grouped), tuple(p - other for other in others), p, flagged)
-
-
-def held_against(detector: object, datapoint: Datapoint) -> tuple[str, ...]:
-    """Return what a detector holds the hypothesis against.
-
-    That is what its ``premises`` says, and of a detector without it, the datapoint's reference.
-    """
-    own: Any = getattr(detector, "premises", None)
-    return tuple(own(datapoint)) if own else premises(datapoint)
 
 
 def _grouped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -22,7 +22,8 @@ from shroom.core.datapoint import premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.training_items import UNREADABLE, FittedDetector, TrainingItems
+from shroom.detectors.fitted import FittedDetector
+from shroom.detectors.training_items import UNREADABLE, TrainingItems
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ class Lexical(FittedDetector):
         self._state: _State | None = None
 
     @property
-    def threshold(self) -> float:
-        """The label is Hallucination where p is greater."""
-        return self._fitted().threshold if self._threshold is None else self._threshold
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return self._fitted().threshold
 
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
-        del run  # it is done in a moment
+        del run
         tasks = [point.task.value for point in datapoints]
         return self._fitted().logistic.p(features(datapoints), tasks)
 

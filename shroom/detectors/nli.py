@@ -14,6 +14,7 @@ import numpy as np
 from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
+from shroom.detectors.base import Detector
 from shroom.detectors.nli_classifier import Classifier
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.windowed_pairs import Windows
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 FORMULAS = ("c/(c+e)", "1-e", "c")
 
 
-class NLI:
+class NLI(Detector):
     """p(Hallucination) from what one NLI model or several say of reference and hypothesis.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import detector
+from shroom.detectors.registry import detector
 from shroom.inference.precision import PRECISIONS
 
 if TYPE_CHECKING:

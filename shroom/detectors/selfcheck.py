@@ -17,6 +17,7 @@ import numpy as np
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.detectors import settings
+from shroom.detectors.base import Detector
 from shroom.detectors.selfcheck_samples import Samples
 from shroom.detectors.windowed_pairs import Windows
 from shroom.inference import hub
@@ -38,7 +39,7 @@ MIDDLE = math.log(32)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
 
-class SelfCheck:
+class SelfCheck(Detector):
     """p(Hallucination) from sampled alternatives of each hypothesis.
 
     Three variants, with samples S_1 … S_k of a hypothesis:

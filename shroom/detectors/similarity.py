@@ -19,9 +19,10 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
+from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.sentence_encoder import SentenceEncoder, layout
-from shroom.detectors.training_items import FittedDetector, TrainingItems
+from shroom.detectors.training_items import TrainingItems
 from shroom.detectors.windowed_pairs import Windows
 from shroom.inference import hub
 from shroom.inference.run import RUN
@@ -99,9 +100,9 @@ class Similarity(FittedDetector):
         self._state: _State | None = None
 
     @property
-    def threshold(self) -> float:
-        """The label is Hallucination where p is greater."""
-        return self._now().threshold if self._threshold is None else self._threshold
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return self._now().threshold
 
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         distances, tasks = self._distances(datapoints, run)

@@ -18,12 +18,12 @@ from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.boosting import Boosting
-from shroom.detectors.cross_validation import out_of_fold, splits
-from shroom.detectors.explain import held_against
+from shroom.detectors.cross_validation import splits
+from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.lexical import features as lexical_features
 from shroom.detectors.stack_file import LEARNERS, State
-from shroom.detectors.stack_inputs import Input, Kept, Known, inputs_of, refuse_seen
-from shroom.detectors.training_items import FittedDetector, TrainingItems, in_sample
+from shroom.detectors.stack_inputs import Input, Known, inputs_of, refuse_seen
+from shroom.detectors.training_items import TrainingItems
 from shroom.inference.run import RUN
 from shroom.learners.curves import clipped_log_odds
 from shroom.learners.logistic import Logistic
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
+    from shroom.detectors.base import Detector
     from shroom.inference.run import Run
 
     Values = NDArray[np.float64]
@@ -104,23 +105,25 @@ class Stack(FittedDetector):
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
         self._path = None if model is None else settings.path("model", model)
         self._state: State | None = None
-        self._known: dict[int, tuple[Any, Known]] = {}
+        # Both are shared by the copies that cross-validation fits.
+        self._known: dict[int, tuple[Detector, Known]] = {}
         self._measures = Known(lambda points, _: lexical_features(points))
 
     @property
-    def threshold(self) -> float:
-        """The label is Hallucination where p is greater, in tasks without one of their own."""
-        return self._fitted().threshold if self._threshold is None else self._threshold
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting, for tasks without their own."""
+        return self._fitted().threshold
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """The thresholds of tasks that have one of their own."""
+        """The thresholds of tasks that have their own."""
         return self._fitted().thresholds if self._threshold is None else {}
 
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> Values:
         state = self._fitted()
         columns = [
-            clipped_log_odds(found.predict(datapoints, run), _CLIP) for found in state.detectors
+            clipped_log_odds(self._column(number, found, datapoints, run), _CLIP)
+            for number, found in enumerate(state.detectors)
         ]
         if state.features:
             columns.append(self._measures.of(datapoints, run))
@@ -138,23 +141,21 @@ class Stack(FittedDetector):
             datapoints and has no out-of-fold p of them.
         """
         inputs = self._wanted()
-        self.refuse(datapoints)
-        detectors, columns = [], []
+        self._check_unseen(datapoints)
+        detectors: list[Detector] = []
+        columns = []
         for number, one in enumerate(inputs):
             if one.trainable:
                 found = one.make()
-                if hasattr(found, "out_of_fold"):  # what tunes itself by the same folds
-                    column = found.out_of_fold(datapoints, p, self.folds)
-                else:
-                    column = out_of_fold(one.make, datapoints, self.folds, p)
-                columns.append(column)
-                detectors.append(found.fit(datapoints, p))
-                limit = np.full(len(p), found.threshold)
-                found.remember(TrainingItems.of(datapoints, column, limit))
+                column, _ = found.out_of_fold(datapoints, p, self.folds)
+                found = found.fit(datapoints, p)
+                threshold = np.full(len(p), found.threshold)
+                found.remember(TrainingItems.of(datapoints, column, threshold))
             else:
                 found, known = self._fixed(number, one)
-                columns.append(known.of(datapoints, run)[:, 0])
-                detectors.append(Kept(found, known))
+                column = known.of(datapoints, run)[:, 0]
+            columns.append(column)
+            detectors.append(found)
         values = [clipped_log_odds(column, _CLIP) for column in columns]
         if self.features:
             values.append(self._measures.of(datapoints, run))
@@ -170,30 +171,25 @@ class Stack(FittedDetector):
         )
         return self
 
-    def prepare(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> None:
-        """Compute what does not depend on labels, for the folds that are to come.
+    def out_of_fold(
+        self, datapoints: Sequence[Datapoint], p: Values, folds: int
+    ) -> tuple[Values, Values]:
+        """Return p and thresholds of datapoints from stacks that were fitted on the other folds.
+
+        What does not depend on labels is computed once, for all datapoints together.
 
         Raises
         ------
         ShroomError
-            As of :meth:`fit`: of all the datapoints, before the folds scatter them.
+            As :meth:`fit` does.
         """
-        self.refuse(datapoints)
+        self._check_unseen(datapoints)
         for number, one in enumerate(self._wanted()):
             if not one.trainable:
-                self._fixed(number, one)[1].of(datapoints, run)
+                self._fixed(number, one)[1].of(datapoints, RUN)
         if self.features:
-            self._measures.of(datapoints, run)
-
-    def refuse(self, datapoints: Sequence[Datapoint]) -> None:
-        """Raise :class:`ShroomError` where a detector that is not fitted anew answers in-sample."""
-        for number, one in enumerate(self._wanted()):
-            if not one.trainable:
-                refuse_seen(one, self._fixed(number, one)[0], datapoints)
-
-    def share(self, other: Stack) -> None:
-        """Take over what another stack of the same settings has computed without labels."""
-        self._known, self._measures = other._known, other._measures
+            self._measures.of(datapoints, RUN)
+        return super().out_of_fold(datapoints, p, folds)
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the stack as json, and beside it a folder with the detectors that were fitted.
@@ -210,7 +206,7 @@ class Stack(FittedDetector):
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
         """Return for which datapoints the stack, or one of its detectors, answers in-sample."""
-        inner = [in_sample(found, datapoints, run) for found in self._fitted().detectors]
+        inner = [found.in_sample(datapoints, run) for found in self._fitted().detectors]
         known = self.out_of_fold_items(datapoints, run)
         own = super().in_sample(datapoints, run)
         return np.asarray(np.any([own, *inner], axis=0) & ~known)
@@ -221,13 +217,13 @@ class Stack(FittedDetector):
         state = self._fitted()
         if state.digest is None:
             return f"{self.name} as fitted"
-        parts = [state.digest, *(str(getattr(d, "identity", d.name)) for d in state.detectors)]
+        parts = [state.digest, *(found.identity for found in state.detectors)]
         return f"{self.name} {hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return what any of its detectors holds the hypothesis against, each text once."""
+        """Return the texts with which its detectors compare the hypothesis, each text once."""
         state = self._fitted()
-        texts = [text for d in state.detectors for text in held_against(d, datapoint)]
+        texts = [text for found in state.detectors for text in found.premises(datapoint)]
         if state.features:
             texts += premises(datapoint)
         return tuple(dict.fromkeys(texts))
@@ -246,8 +242,22 @@ class Stack(FittedDetector):
             'detectors = ["lexical", {name = "nli", model = "FOLDER"}]'
         )
 
-    def _fixed(self, number: int, one: Input) -> tuple[Any, Known]:
-        """Return a detector that is not fitted here, and what it has said."""
+    def _check_unseen(self, datapoints: Sequence[Datapoint]) -> None:
+        """Raise :class:`ShroomError` if a detector that is not fitted anew answers in-sample."""
+        for number, one in enumerate(self._wanted()):
+            if not one.trainable:
+                refuse_seen(one, self._fixed(number, one)[0], datapoints)
+
+    def _column(
+        self, number: int, found: Detector, datapoints: Sequence[Datapoint], run: Run
+    ) -> Values:
+        """Return p of a detector, for one that is not fitted here from what is stored of it."""
+        if number in self._known and not run.in_sample:
+            return self._known[number][1].of(datapoints, run)[:, 0]
+        return found.predict(datapoints, run)
+
+    def _fixed(self, number: int, one: Input) -> tuple[Detector, Known]:
+        """Return a detector that is not fitted here, and the p that it has returned."""
         if number not in self._known:
             found = one.make()
             self._known[number] = found, Known(found.predict)

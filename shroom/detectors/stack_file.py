@@ -17,6 +17,7 @@ from shroom.detectors.training_items import UNREADABLE, TrainingItems
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
+    from shroom.detectors.base import Detector
     from shroom.detectors.stack_inputs import Input
 
 LEARNERS: dict[str, Any] = {"logistic": Logistic, "boosting": Boosting}
@@ -47,7 +48,7 @@ class State:
     """
 
     inputs: tuple[Input, ...]
-    detectors: list[Any]
+    detectors: list[Detector]
     combined: Logistic | Boosting
     learner: str
     features: bool

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import ShroomError, show
-from shroom.detectors.base import class_of, detector
-from shroom.detectors.training_items import in_sample
+from shroom.detectors.registry import class_of, detector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
+    from shroom.detectors.base import Detector
     from shroom.inference.run import Run
 
 
@@ -43,9 +43,9 @@ class Input:
     @property
     def trainable(self) -> bool:
         """Whether it is fitted together with the stack."""
-        return not self.frozen and hasattr(class_of(self.name), "fit")
+        return not self.frozen and class_of(self.name).trainable
 
-    def make(self, model: str | None = None) -> Any:
+    def make(self, model: str | None = None) -> Detector:
         """Return the detector, not fitted, or as the model says."""
         return detector(self.name, **{**self.settings, **({"model": model} if model else {})})
 
@@ -125,26 +125,7 @@ class Known:
         return np.array([self._rows[point] for point in datapoints])
 
 
-class Kept:
-    """A detector that is not fitted here, which need not say twice what it has said."""
-
-    def __init__(self, found: Any, known: Known) -> None:
-        self.found, self.known = found, known
-
-    def predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n]."""
-        if run.in_sample:
-            return np.asarray(self.found.predict(datapoints, run))
-        return self.known.of(datapoints, run)[:, 0]
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what else the detector has, such as its identity."""
-        if name == "found":  # not there yet: a copy is being made
-            raise AttributeError(name)
-        return getattr(self.found, name)
-
-
-def restored(path: Path, one: Input, row: dict[str, Any]) -> Any:
+def restored(path: Path, one: Input, row: dict[str, Any]) -> Detector:
     """Return a detector as the stack's file has it."""
     if not one.trainable:
         return one.make()
@@ -158,9 +139,9 @@ def restored(path: Path, one: Input, row: dict[str, Any]) -> Any:
     return one.make(str(place))
 
 
-def refuse_seen(one: Input, found: Any, datapoints: Sequence[Datapoint]) -> None:
+def refuse_seen(one: Input, found: Detector, datapoints: Sequence[Datapoint]) -> None:
     """Raise :class:`ShroomError` where a detector that is not fitted anew answers in-sample."""
-    seen = int(in_sample(found, datapoints).sum())
+    seen = int(found.in_sample(datapoints).sum())
     if not seen:
         return
     way = (

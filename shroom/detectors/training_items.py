@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.inference.run import RUN
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.inference.run import Run
 
     Answer = tuple[float, float]
 
@@ -32,8 +29,8 @@ UNREADABLE = (
     OverflowError,
     RecursionError,
 )
-#: Decimal places of p, as in submissions.
-_DIGITS = 6
+#: Decimal places of p in submissions, and so of stored p.
+DECIMALS = 6
 
 
 def fingerprint(point: Datapoint) -> str:
@@ -97,7 +94,7 @@ class TrainingItems:
         if p is None or thresholds is None:
             return cls(dict.fromkeys(prints))
         # Items of the same texts are in one fold, and so have one answer.
-        return cls(dict(zip(prints, zip(np.round(p, _DIGITS).tolist(), thresholds.tolist()))))
+        return cls(dict(zip(prints, zip(np.round(p, DECIMALS).tolist(), thresholds.tolist()))))
 
     @classmethod
     def from_dict(cls, content: Any) -> TrainingItems:
@@ -139,83 +136,6 @@ class TrainingItems:
     def _column(self, datapoints: Sequence[Datapoint], place: int) -> NDArray[np.float64]:
         found = (self.answers.get(fingerprint(point)) for point in datapoints)
         return np.array([math.nan if row is None else row[place] for row in found], np.float64)
-
-
-class FittedDetector:
-    """A detector that knows which items it was fitted on, and does not answer for them in-sample.
-
-    A subclass gives ``training_items`` and ``_predict``.
-    """
-
-    name: str
-    #: The threshold that the user has set, in place of the fitted one.
-    _threshold: float | None = None
-
-    @property
-    def training_items(self) -> TrainingItems:
-        """The items that it was fitted on."""
-        raise NotImplementedError
-
-    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
-        """Return the fitted model's p of each datapoint, at least one: shape [n], in [0, 1]."""
-        raise NotImplementedError
-
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
-
-        Training items get their out-of-fold p where there is one, unless ``run.in_sample``.
-        """
-        if not datapoints:
-            return np.empty(0)
-        known = self._unseen_p(datapoints, run)
-        if not np.isnan(known).any():
-            return known
-        return np.where(np.isnan(known), self._predict(datapoints, run), known)
-
-    def out_of_fold_thresholds(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> NDArray[np.float64]:
-        """Return the thresholds of out-of-fold p, NaN where the usual one holds: shape [n]."""
-        if run.in_sample or self._threshold is not None:
-            return np.full(len(datapoints), math.nan)
-        return self.training_items.thresholds(datapoints)
-
-    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
-        """Return for which datapoints the answer comes from a model fitted on them: shape [n]."""
-        known = self._unseen_p(datapoints, run)
-        return np.asarray(np.isnan(known) & self.training_items.contain(datapoints))
-
-    def out_of_fold_items(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> NDArray[np.bool_]:
-        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
-        return ~np.isnan(self._unseen_p(datapoints, run))
-
-    def _unseen_p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
-        if run.in_sample:
-            return np.full(len(datapoints), math.nan)
-        return self.training_items.p(datapoints)
-
-
-def in_sample(found: object, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
-    """Return for which datapoints any detector answers in-sample: shape [n].
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import pair
-    >>> in_sample(object(), [pair("Two cats.", "A dog.")])
-    array([False])
-    """
-    own = getattr(found, "in_sample", None)
-    return np.zeros(len(datapoints), bool) if own is None else np.asarray(own(datapoints, run))
-
-
-def out_of_fold_items(
-    found: object, datapoints: Sequence[Datapoint], run: Run = RUN
-) -> NDArray[np.bool_]:
-    """Return for which datapoints any detector answers with an out-of-fold p: shape [n]."""
-    own = getattr(found, "out_of_fold_items", None)
-    return np.zeros(len(datapoints), bool) if own is None else np.asarray(own(datapoints, run))
 
 
 def _answer(value: Any) -> Answer | None:

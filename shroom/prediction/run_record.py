@@ -70,7 +70,7 @@ def run_record(
         "recipe": recipe.name,
         "detector": recipe.detector,
         "settings": dict(recipe.settings),
-        "weights": getattr(chosen, "identity", None),
+        "weights": chosen.identity,
         "precision": "+".join(sorted(precisions)) or None,
         "seconds": round(seconds, 1),
         "datapoints": {file.base: len(file.datapoints) for file in files},

@@ -10,8 +10,7 @@ import numpy as np
 from shroom.core.atomic_writing import names_a_file
 from shroom.core.datapoint import Label
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.base import limits
-from shroom.detectors.training_items import in_sample, out_of_fold_items
+from shroom.detectors.training_items import DECIMALS
 from shroom.scoring.check import check_documents
 from shroom.scoring.documents import Document
 from shroom.scoring.file_choice import latest
@@ -38,7 +37,7 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
     --------
     >>> from shroom.core.datapoint import pair
     >>> from shroom.scoring.datapoint_files import DataFile
-    >>> from shroom.detectors.base import detector
+    >>> from shroom.detectors.registry import detector
     >>> from shroom.inference.run import RUN
     >>> file = DataFile("data.json", [pair("Two cats sat here.", "A dog.")])
     >>> text = made_by(detector("unigram"), file, RUN)
@@ -46,14 +45,10 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
     'Hallucination'
     """
     points = file.datapoints
-    if getattr(chosen, "official", False):  # its label is the answer's, whatever p says
-        p, flagged = chosen.decide(points, run)  # type: ignore[attr-defined]
-    else:
-        p = chosen.predict(points, run)
-        flagged = np.round(p, 6) > limits(chosen, points, run)
+    p, flagged = chosen.decide(points, run)
     with_ids = any(point.id is not None for point in points)
     ids = np.array([point.id for point in points]) if with_ids else None
-    return text_of(np.asarray(flagged), np.round(p, 6), ids)
+    return text_of(flagged, np.round(p, DECIMALS), ids)
 
 
 def remarks(file: DataFile) -> list[str]:
@@ -76,11 +71,9 @@ def training_counts(
         ``in_sample``: answered by a model that has seen them; ``out_of_fold``: with their
         out-of-fold p. Both by the file's name, without files that have none.
     """
-    masks = {"in_sample": in_sample, "out_of_fold": out_of_fold_items}
+    masks = {"in_sample": chosen.in_sample, "out_of_fold": chosen.out_of_fold_items}
     return {
-        kind: {
-            file.base: int(n) for file in files if (n := mask(chosen, file.datapoints, run).sum())
-        }
+        kind: {file.base: int(n) for file in files if (n := mask(file.datapoints, run).sum())}
         for kind, mask in masks.items()
     }
 

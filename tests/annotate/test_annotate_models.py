@@ -26,7 +26,7 @@ from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors import nli as nli_detector
-from shroom.detectors.base import detector
+from shroom.detectors.registry import detector
 from shroom.inference.run import Run
 
 WORDS = ["cat", "dog", "old", "town", "rain", "Grad", "12", "the", "不", "是", "."]

@@ -22,7 +22,7 @@ from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import read
 from shroom.datasets.dreamcatcher.records import Generation, Question
-from shroom.detectors.base import detector
+from shroom.detectors.registry import detector
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.inference import hub
 from shroom.inference.run import RUN, Run
@@ -225,7 +225,7 @@ class Overlap:
 @pytest.mark.parametrize("question", [True, False])
 def test_a_detector_in_the_place_of_an_embedding(question, monkeypatch):
     counting = Overlap()
-    monkeypatch.setattr("shroom.detectors.base.detector", lambda _: counting)
+    monkeypatch.setattr("shroom.detectors.registry.detector", lambda _: counting)
     scorer = Similarity(detector="cross-encoder", question=question)
     made = random_questions(30, seed=3)
     expected = {}

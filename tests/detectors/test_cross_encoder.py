@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import detector
 from shroom.detectors.cross_encoder.card import card
 from shroom.detectors.cross_encoder.corpora import Corpus
 from shroom.detectors.cross_encoder.detector import CrossEncoder
@@ -23,6 +22,7 @@ from shroom.detectors.cross_encoder.export import exported
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
 from shroom.detectors.cross_encoder.training import Example, Schedule, train
+from shroom.detectors.registry import detector
 from shroom.detectors.training_items import TrainingItems
 from shroom.inference.run import Run
 from shroom.inference.weight_packing import in_steps, packed
@@ -252,14 +252,15 @@ def test_general_stages_are_run_once(encoder, tmp_path, work):
 
 def test_cross_validation_stops_where_rho_is_best_and_keeps_its_folds(encoder, work):
     made = CrossEncoder(encoder=str(encoder), stages=[{"name": "shroom", "epochs": 2}])
-    p = made.out_of_fold(POINTS, P, folds=3)
+    p, thresholds = made.out_of_fold(POINTS, P, folds=3)
+    assert set(thresholds) == {0.5}
     assert p.shape == P.shape
     assert ((p >= 0) & (p <= 1)).all()
     assert made.recipe["stop"] in (1, 2)
     assert len(list(work.glob("*of3.npy"))) == 3
     steps = []
     made.report = lambda _, at: steps.append(at)
-    np.testing.assert_array_equal(made.out_of_fold(POINTS, P, folds=3), p)
+    np.testing.assert_array_equal(made.out_of_fold(POINTS, P, folds=3)[0], p)
     assert steps == []
 
 
@@ -289,7 +290,7 @@ def test_folds_of_other_references_are_not_taken_up(encoder):
 
     made = CrossEncoder(encoder=str(encoder), stages=[{"name": "shroom", "epochs": 1}])
     other = [replace(point, tgt=point.tgt + " indeed", src=point.src + " so") for point in POINTS]
-    one, two = made.out_of_fold(POINTS, P, folds=2), made.out_of_fold(other, P, folds=2)
+    (one, _), (two, _) = (made.out_of_fold(each, P, folds=2) for each in (POINTS, other))
     assert not np.array_equal(one, two)
 
 

@@ -13,10 +13,11 @@ from shroom.cli import run as run_command
 from shroom.cli.explain import command
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors import base
-from shroom.detectors.base import Entry, detector
-from shroom.detectors.explain import MOST, Explanation, explain, held_against
+from shroom.core.registry import Entry
+from shroom.detectors.base import Detector
+from shroom.detectors.explain import MOST, Explanation, explain
 from shroom.detectors.lexical import MODEL
+from shroom.detectors.registry import REGISTRY, detector
 from shroom.inference.run import RUN, Run
 from shroom.report.explanation import Told, as_json, as_page, as_text
 
@@ -27,11 +28,10 @@ HOSTILE = (
 TEXTS = st.text(min_size=1, max_size=40).filter(str.strip)
 
 
-class Counting:
+class Counting(Detector):
     """p grows with each word of a list, and remembers what it was asked."""
 
     name = "counting"
-    threshold = 0.5
 
     def __init__(self, words=("bad", "worse")):
         self.bad, self.asked = words, []
@@ -50,7 +50,7 @@ def point(hyp, **more):
 class Answering(Counting):
     """Says what it says, whatever p."""
 
-    official = True
+    labels_itself = True
 
     def premises(self, _):
         return ("what was asked", "and more")
@@ -203,12 +203,6 @@ def test_of_a_detector_that_answers_the_answer_counts(hyp, label):
     assert shown.verdict.endswith("(by the answer, whatever p)")
 
 
-def test_what_it_is_held_against():
-    one = point("a cat", tgt="a target")
-    assert held_against(Answering(), one) == ("what was asked", "and more")
-    assert held_against(Counting(), one) == ("a source", "a target")
-
-
 # how it is shown
 
 
@@ -340,7 +334,7 @@ def test_by_index_without_ids_and_as_json(explained):
 
 
 def test_it_shows_what_the_detector_reads(explained, data, tmp_path, monkeypatch):
-    monkeypatch.setitem(base.REGISTRY, "answering", Entry(f"{__name__}:Answering", "for tests"))
+    monkeypatch.setitem(REGISTRY, "answering", Entry(f"{__name__}:Answering", "for tests"))
     code, out, _ = explained("answering", data, "--id", 33)
     assert code == 0
     assert "against: what was asked\nagainst: and more\n" in out
@@ -362,7 +356,7 @@ def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "Near", Near)
     for name in ("Near", "Answering"):
         entry = Entry(f"{__name__}:{name}", "for tests")
-        monkeypatch.setitem(base.REGISTRY, name.lower(), entry)
+        monkeypatch.setitem(REGISTRY, name.lower(), entry)
         out = tmp_path / f"{name}.json"
         arguments = [name.lower(), str(data), "-o", str(out)]
         assert run_command(predict, arguments, "shroom") == 0
@@ -446,7 +440,7 @@ def test_an_unknown_detector_and_an_empty_hypothesis(explained, tmp_path):
 
 
 def test_notes_go_to_stderr(explained, tmp_path, monkeypatch):
-    monkeypatch.setitem(base.REGISTRY, "counting", Entry(f"{__name__}:Counting", "for tests"))
+    monkeypatch.setitem(REGISTRY, "counting", Entry(f"{__name__}:Counting", "for tests"))
     rows = gold(1)
     rows[0]["hyp"] = "bad " * 1000
     data = write_json(tmp_path / "d.json", rows)

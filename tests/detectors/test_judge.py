@@ -20,11 +20,11 @@ from conftest import DATA, ROOT, write_json
 from shroom.annotate.scorers import verdicts
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import detector
 from shroom.detectors.judge import Estimate, Judge, answers, prompts
 from shroom.detectors.judge.answers import Reply, Step
 from shroom.detectors.judge.shots import Shots
 from shroom.detectors.recipe import parsed
+from shroom.detectors.registry import detector
 from shroom.inference.journal import Journal
 from shroom.inference.run import Run
 from shroom.scoring.datapoint_files import read

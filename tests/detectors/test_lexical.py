@@ -11,9 +11,8 @@ from sacrebleu.metrics import CHRF
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import detector, limits
-from shroom.detectors.cross_validation import out_of_fold
 from shroom.detectors.lexical import FEATURES, MODEL, Lexical, features
+from shroom.detectors.registry import detector
 from shroom.detectors.training_items import TrainingItems
 from shroom.inference.run import Run
 from shroom.scoring.datapoint_files import read
@@ -163,11 +162,11 @@ def test_what_was_fitted_is_known_again(tmp_path):
     known = {point.hyp for point in points[:30]}
     assert again.out_of_fold_items(points).tolist() == [point.hyp in known for point in points]
     np.testing.assert_array_equal(again.predict(points)[:30], unseen)
-    assert limits(again, points[:30]) == [0.25] * 30
+    assert again.thresholds_of(points[:30]).tolist() == [0.25] * 30
     seen = Run(in_sample=True)
     np.testing.assert_allclose(again.predict(points, seen), fitted.predict(points, seen))
-    assert limits(again, points, seen) == [0.5] * 40
-    assert limits(Lexical(tmp_path / "m.json", threshold=0.9), points) == [0.9] * 40
+    assert again.thresholds_of(points, seen).tolist() == [0.5] * 40
+    assert set(Lexical(tmp_path / "m.json", threshold=0.9).thresholds_of(points)) == {0.9}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "{", "[" * 100_000, "\ud800"])
@@ -192,7 +191,7 @@ def test_a_model_that_is_no_path(model):
 
 def test_cross_validation_keeps_duplicates_together():
     points = read(SAMPLE)[:40] * 2
-    p = out_of_fold(Lexical, points, folds=4)
+    p, _ = Lexical().out_of_fold(points, np.array([point.p for point in points]), folds=4)
     np.testing.assert_allclose(p[:40], p[40:])
 
 

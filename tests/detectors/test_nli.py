@@ -22,9 +22,9 @@ from transformers import PreTrainedTokenizerFast
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.base import detector
 from shroom.detectors.nli import FORMULAS, NLI, p_from
 from shroom.detectors.nli_classifier import columns
+from shroom.detectors.registry import detector
 from shroom.inference import hub
 from shroom.inference.journal import Journal
 from shroom.inference.run import Run

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
-from shroom.detectors.base import detector
 from shroom.detectors.nli import p_from
+from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import MIDDLE, SelfCheck, sentences, surprise
 from shroom.inference.run import Run
 

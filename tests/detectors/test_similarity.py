@@ -20,8 +20,7 @@ from tiny_models import (
 
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import detector
-from shroom.detectors.cross_validation import out_of_fold
+from shroom.detectors.registry import detector
 from shroom.detectors.sentence_encoder import Layout, SentenceEncoder, layout
 from shroom.detectors.similarity import Similarity
 from shroom.detectors.training_items import TrainingItems, fingerprint
@@ -489,10 +488,11 @@ def test_cross_validation_loads_the_encoder_once(made, monkeypatch):
     load = hub.model
     monkeypatch.setattr(hub, "model", lambda *given: loaded.append(given) or load(*given))
     points = read(SAMPLE)[:40]
-    p = out_of_fold(lambda: Similarity(folder), points, folds=4)
+    gold = np.array([point.p for point in points])
+    p, _ = Similarity(folder).out_of_fold(points, gold, folds=4)
     assert len(loaded) == 1
     assert ((p > 0) & (p < 1)).all()
-    doubled = out_of_fold(lambda: Similarity(folder), points * 2, folds=4)
+    doubled, _ = Similarity(folder).out_of_fold(points * 2, np.tile(gold, 2), folds=4)
     np.testing.assert_allclose(doubled[:40], doubled[40:])
 
 

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Datapoint, Label, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors import base
-from shroom.detectors.base import Entry, detector, limits
+from shroom.core.registry import Entry
+from shroom.detectors.base import Detector
 from shroom.detectors.boosting import TREES, Boosting, Tree
-from shroom.detectors.cross_validation import judged_out_of_fold, out_of_fold, splits
+from shroom.detectors.cross_validation import splits
+from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.lexical import Lexical
+from shroom.detectors.registry import REGISTRY, detector
 from shroom.detectors.stack import Stack
-from shroom.detectors.training_items import FittedDetector, TrainingItems
+from shroom.detectors.training_items import TrainingItems
 from shroom.inference.run import RUN, Run
 from shroom.learners.logistic import Logistic
 from shroom.learners.thresholds import tuned
@@ -50,11 +52,10 @@ def gold_of(datapoints):
     return np.array([point.p for point in datapoints])
 
 
-class Oracle:
+class Oracle(Detector):
     """Knows p, with some noise; cannot be fitted, and counts what it is asked."""
 
     name = "oracle"
-    threshold = 0.5
     asked: list = []  # noqa: RUF012
 
     def __init__(self, noise=0.2, seen=False):
@@ -76,6 +77,7 @@ class Parrot(FittedDetector):
 
     name = "parrot"
     threshold = 0.5
+    thresholds = {}  # noqa: RUF012
     training_items = TrainingItems()
 
     def __init__(self, model=None):
@@ -101,7 +103,7 @@ class Parrot(FittedDetector):
 def registry(monkeypatch):
     for made in (Oracle, Parrot):
         entry = Entry(f"{__name__}:{made.__name__}", "for tests")
-        monkeypatch.setitem(base.REGISTRY, made.name, entry)
+        monkeypatch.setitem(REGISTRY, made.name, entry)
     Oracle.asked.clear()
 
 
@@ -260,16 +262,16 @@ def test_duplicates_stay_in_one_fold():
 def test_out_of_fold_fits_on_the_p_that_it_is_given():
     found = points(20)
     twice = found * 2  # a parrot in the other fold knows nothing of it
-    np.testing.assert_array_equal(out_of_fold(Parrot, twice, 4, gold_of(twice)), 0.5)
+    np.testing.assert_array_equal(Parrot().out_of_fold(twice, gold_of(twice), 4)[0], 0.5)
 
     class Mean(Parrot):
         def fit(self, _, p):
             self.known = dict.fromkeys((point.hyp for point in found), float(p.mean()))
             return self
 
-    np.testing.assert_allclose(out_of_fold(Mean, found, 4, np.full(20, 0.25)), 0.25)
+    np.testing.assert_allclose(Mean().out_of_fold(found, np.full(20, 0.25), 4)[0], 0.25)
     nameless = [replace(point, p=None) for point in found]
-    np.testing.assert_allclose(out_of_fold(Mean, nameless, 4, np.full(20, 0.25)), 0.25)
+    np.testing.assert_allclose(Mean().out_of_fold(nameless, np.full(20, 0.25), 4)[0], 0.25)
 
 
 def test_thresholds_come_from_the_fold_that_judges():
@@ -280,7 +282,7 @@ def test_thresholds_come_from_the_fold_that_judges():
             return self
 
     found = points(21)
-    _, held = judged_out_of_fold(Counting, found, 3)
+    _, held = Counting().out_of_fold(found, gold_of(found), 3)
     expected = [0.9 if point.task is Task.MT else 0.14 for point in found]
     assert held.tolist() == expected
 
@@ -293,7 +295,7 @@ def test_a_detector_that_knows_by_heart_is_not_believed(learner):
     found = points(150)
     p = gold_of(found)
     settings = {"detectors": "parrot", "learner": learner, "features": False, "folds": 3}
-    judged = out_of_fold(lambda: Stack(**settings), found, 3)
+    judged, _ = Stack(**settings).out_of_fold(found, p, 3)
     assert abs(judged - p.mean()).max() < 0.35
     stack = Stack(**settings).fit(found, p)
     # fitted on everything, the parrot repeats all of it; the stack has learnt not to listen
@@ -304,19 +306,15 @@ def test_a_detector_that_knows_by_heart_is_not_believed(learner):
 @pytest.mark.parametrize("learner", ["logistic", "boosting"])
 def test_a_detector_that_knows_is_believed(learner):
     found = points(150)
-    judged = out_of_fold(
-        lambda: Stack(None, ["parrot", "oracle"], learner, features=False, folds=3), found, 3
-    )
+    stack = Stack(None, ["parrot", "oracle"], learner, features=False, folds=3)
+    judged, _ = stack.out_of_fold(found, gold_of(found), 3)
     assert rho(judged, gold_of(found)) > 0.7
 
 
 def test_what_is_not_fitted_is_asked_once():
     found = points(60)
-
-    def make():
-        return Stack(detectors=["oracle"], features=False, folds=3)
-
-    out_of_fold(make, found, 5)
+    stack = Stack(detectors=["oracle"], features=False, folds=3)
+    stack.out_of_fold(found, gold_of(found), 5)
     assert Oracle.asked == [60]
 
 
@@ -324,7 +322,8 @@ def test_samples_without_ids_can_be_stacked(tmp_path):
     found = points(40)
     rows = [{"samples": ["hypothesis 1", "hypothesis"], "hyp": point.hyp} for point in found]
     table = {"name": "selfcheck", "samples": str(write_json(tmp_path / "s.json", rows))}
-    assert out_of_fold(lambda: Stack(detectors=[table], folds=3), found, 3).shape == (40,)
+    p, _ = Stack(detectors=[table], folds=3).out_of_fold(found, gold_of(found), 3)
+    assert p.shape == (40,)
 
 
 @pytest.mark.parametrize("learner", ["logistic", "boosting"])
@@ -391,8 +390,9 @@ def test_thresholds_are_state_and_a_given_one_wins(tmp_path):
     content.update(threshold=0.4, thresholds={"DM": 0.3})
     write_json(tmp_path / "t.json", content)
     again = Stack(model=tmp_path / "t.json")
-    assert limits(again, tilted[:2]) == [0.3, 0.4]
-    assert limits(Stack(model=tmp_path / "t.json", threshold=0.7), tilted[:2]) == [0.7, 0.7]
+    assert again.thresholds_of(tilted[:2]).tolist() == [0.3, 0.4]
+    given = Stack(model=tmp_path / "t.json", threshold=0.7)
+    assert given.thresholds_of(tilted[:2]).tolist() == [0.7, 0.7]
 
 
 # what must not be
@@ -423,11 +423,10 @@ def test_a_frozen_detector_without_out_of_fold_p_is_refused(tmp_path, monkeypatc
     together = [*part(found), *others]
     # a cross-validation scatters the datapoints, so it is refused before the folds
     monkeypatch.setattr(Parrot, "fit", None)
-    make = lambda: Stack(detectors=["parrot", table])  # noqa: E731
+    stack = Stack(detectors=["parrot", table])
     for refuse in (
-        lambda: make().refuse(together),
-        lambda: make().fit(together, gold_of(together)),
-        lambda: judged_out_of_fold(make, together, 3),
+        lambda: stack.fit(together, gold_of(together)),
+        lambda: stack.out_of_fold(together, gold_of(together), 3),
     ):
         with pytest.raises(ShroomError, match="leave out frozen = true"):
             refuse()
@@ -450,7 +449,6 @@ def test_a_frozen_detector_is_stacked_by_its_out_of_fold_p(tmp_path):
 def test_fitted_out_of_fold_inside_nothing_is_refused():
     found = read(SAMPLE)
     stack = Stack(detectors=[{"name": "lexical"}])
-    stack.refuse(found)
     stack.fit(found, gold_of(found))
     # its own weights have seen them, and nobody has cross-validated these
     stack.remember(TrainingItems.of(found))
@@ -511,7 +509,7 @@ def test_a_threshold_that_was_set_is_written(tmp_path):
     stack.save(tmp_path / "s.json")
     again = Stack(model=tmp_path / "s.json")
     assert (again.threshold, again.thresholds) == (0.9, {})
-    assert limits(again, found[:3]) == [0.9] * 3
+    assert again.thresholds_of(found[:3]).tolist() == [0.9] * 3
 
 
 def test_it_is_held_against_what_its_detectors_read(tmp_path):
@@ -663,8 +661,8 @@ def test_on_trial_and_val_the_stack_is_no_worse_than_its_detector():
     names = ("trial-v1.json", "val.model-agnostic.json")
     found = [point for name in names for point in read(DATA / "semeval2024" / name)]
     p = gold_of(found)
-    alone = out_of_fold(Lexical, found, 3)
-    stacked, held = judged_out_of_fold(lambda: Stack(detectors=["lexical"], folds=3), found, 3)
+    alone, _ = Lexical().out_of_fold(found, p, 3)
+    stacked, held = Stack(detectors=["lexical"], folds=3).out_of_fold(found, p, 3)
     assert rho(stacked, p) > rho(alone, p) - 0.005
     truth = p > 0.5
     assert ((stacked > held) == truth).mean() > ((alone > 0.5) == truth).mean() - 0.005

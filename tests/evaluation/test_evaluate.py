@@ -14,8 +14,10 @@ from html_outline import assert_good
 
 from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
-from shroom.detectors import base
+from shroom.core.registry import Entry
+from shroom.detectors.base import Detector
 from shroom.detectors.lexical import Lexical
+from shroom.detectors.registry import REGISTRY
 from shroom.evaluation.matrix.dataset_specs import named
 from shroom.evaluation.matrix.datasets import subjects
 from shroom.evaluation.matrix.detectors import contenders
@@ -84,7 +86,7 @@ def matrix(shroom, runs):
     return call
 
 
-class Constant:
+class Constant(Detector):
     """A detector that is sure of nothing, with thresholds to look at."""
 
     name, threshold = "constant", 0.5
@@ -101,7 +103,7 @@ class Constant:
 @pytest.fixture
 def constant(monkeypatch, tmp_path):
     """Make the detector ``constant`` known, and return a function that writes recipes of it."""
-    monkeypatch.setitem(base.REGISTRY, "constant", base.Entry("test_evaluate:Constant", "made up"))
+    monkeypatch.setitem(REGISTRY, "constant", Entry("test_evaluate:Constant", "made up"))
 
     def recipe(name="steady", **settings):
         path = tmp_path / f"{name}.toml"
@@ -382,10 +384,12 @@ MORTAL = """
 import os, signal, sys
 import numpy as np
 from pathlib import Path
-from shroom.detectors import base
+from shroom.core.registry import Entry
+from shroom.detectors.base import Detector
+from shroom.detectors.registry import REGISTRY
 from shroom.inference.run import over
 
-class Mortal:
+class Mortal(Detector):
     name, threshold = "mortal", 0.5
 
     def predict(self, datapoints, run):
@@ -402,7 +406,7 @@ class Mortal:
         return over(texts, work, lengths=[700] * len(texts), scope="mortal", run=run)[:, 0]
 
 sys.modules["mortal"] = sys.modules["__main__"]
-base.REGISTRY["mortal"] = base.Entry("mortal:Mortal", "made up")
+REGISTRY["mortal"] = Entry("mortal:Mortal", "made up")
 from shroom.cli import main
 main()
 """

@@ -9,9 +9,9 @@ from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, encoder, nli_model, tok
 
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import detector
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI, p_from
+from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
 from shroom.detectors.windowed_pairs import Windowed, Windows, best_rows, parts_of

@@ -17,8 +17,10 @@ from shroom.cli import run as run_command
 from shroom.cli import shroom as command
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import DEFAULT, REGISTRY, Entry
+from shroom.core.registry import Entry
+from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference import hub
 from shroom.inference.journal import Journal
 from shroom.inference.run import over
@@ -28,7 +30,7 @@ BASELINES = ROOT / "baselines"
 RECIPES = sorted(BASELINES.glob("**/*.toml"))
 
 
-class Slow:
+class Slow(Detector):
     """A detector that tells what it was asked, and can be interrupted or break down."""
 
     name = "slow"
@@ -139,7 +141,7 @@ def test_the_default_recipe_leaves_a_record(tmp_path, out, shroom):
         ([], 2, "Missing argument"),
         (["lexical", "{data}", "--batch-tokens", "0"], 2, "--batch-tokens"),
         (["lexical", "{data}", "--max-cost", "3"], 1, "has no setting 'max_cost'"),
-        (["lexical", "{data}", "--dry-run"], 1, "asks no service"),
+        (["lexical", "{data}", "--dry-run"], 1, "sends no requests to a service"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

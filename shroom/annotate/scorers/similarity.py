@@ -187,7 +187,7 @@ class _Detected:
     """1 - p(Hallucination), as a detector says; a blank text supports nothing."""
 
     def __init__(self, name: str, model: str | None, revision: str | None) -> None:
-        from shroom.detectors.base import REGISTRY, detector
+        from shroom.detectors.registry import REGISTRY, detector
 
         given = {"model": model, "revision": revision}
         self._name = settings.one_of("detector", name, REGISTRY)
@@ -195,7 +195,7 @@ class _Detected:
 
     @property
     def identity(self) -> str:
-        return f"detector {self._name} {getattr(self._detector, 'identity', '')}"
+        return f"detector {self._name} {self._detector.identity}"
 
     def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
         for chunk in _chunks(groups):

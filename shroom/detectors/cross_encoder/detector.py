@@ -28,8 +28,9 @@ from shroom.detectors.cross_encoder.model_folder import (
     TRAINING_ITEMS,
     opened,
 )
+from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.pairs import Pairs
-from shroom.detectors.training_items import UNREADABLE, FittedDetector, TrainingItems
+from shroom.detectors.training_items import UNREADABLE, TrainingItems
 from shroom.detectors.windowed_pairs import Windowed, Windows, parts_of
 from shroom.inference.machine import threads
 from shroom.inference.result_cache import digest_of, versions
@@ -81,6 +82,7 @@ class CrossEncoder(FittedDetector):
     """
 
     name = "cross-encoder"
+    start_setting = "encoder"
 
     def __init__(
         self,
@@ -105,14 +107,12 @@ class CrossEncoder(FittedDetector):
             "seed": settings.whole("seed", seed, 0, 2**32 - 1),
             "stages": stages,
         }
-        self.report: Any = lambda *_: None  # gets the name of what is trained, and its progress
-        self.device: str | None = None  # on which it was fitted
         self._trained: Any = None
 
     @property
-    def threshold(self) -> float:
-        """The label is Hallucination where p is greater."""
-        return float(self._about["threshold"]) if self._threshold is None else self._threshold
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return float(self._about["threshold"])
 
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         pairs = Pairs.of(datapoints, rule=self.rule)
@@ -146,13 +146,14 @@ class CrossEncoder(FittedDetector):
 
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
-    ) -> NDArray[np.float64]:
-        """Return each datapoint's p from a model fitted on the other folds: shape [n].
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return p and thresholds of datapoints from models fitted on the other folds.
 
-        The number of epochs that gives the highest rho is what :meth:`fit` will stop after.
+        :meth:`fit` will stop after the number of epochs that gives the highest rho.
         """
         found, self.recipe["stop"] = self._fitting().cross_validated(datapoints, p, folds)
-        return np.asarray(found)
+        threshold = 0.5 if self._threshold is None else self._threshold
+        return found, np.full(len(p), threshold)
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted model as a folder, with a card; ``about`` says where it comes from."""

@@ -8,6 +8,7 @@ run once and kept, for the folds of a cross-validation as for the final model.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -33,7 +34,6 @@ from shroom.detectors.cross_encoder.training import (
 from shroom.detectors.cross_validation import splits
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.recipe import detector_from
-from shroom.detectors.training_items import FittedDetector
 from shroom.inference import hub
 from shroom.inference.run import RUN
 from shroom.inference.tokenization import longest
@@ -162,7 +162,7 @@ class Fitting:
     data, work : path
         Where the corpora are, and where what has been computed is kept.
     report : callable
-        Gets the name of what is trained, and a ``Progress``.
+        Called with the name of a stage and a ``Progress``.
     """
 
     encoder: str
@@ -174,7 +174,7 @@ class Fitting:
     stop: int | None = None
     data: Path = field(default_factory=data_folder)
     work: Path = field(default_factory=work_folder)
-    report: Callable[[str, Progress], None] = lambda *_: None
+    report: Callable[[str, Progress], None] | None = None
 
     def __post_init__(self) -> None:
         self.plan = [Stage.of(table) for table in self.stages]
@@ -263,8 +263,7 @@ class Fitting:
             Where a stage's teacher has learnt labels, so that no fold would be unseen.
         """
         for stage in self.plan:
-            teacher: Any = detector_from(stage.teacher) if stage.teacher else None
-            if isinstance(teacher, FittedDetector) and teacher.training_items.answers:
+            if stage.teacher and detector_from(stage.teacher).training_items.answers:
                 raise ShroomError(
                     f"stage {stage.name}: the teacher was fitted on labelled data, so no fold is "
                     "unseen: fit with --folds 0, or take a teacher that has seen none"
@@ -320,7 +319,7 @@ class Fitting:
             stage.schedule,
             seed=self.seed,
             device=str(self.device),
-            report=lambda progress: self.report(stage.name, progress),
+            report=functools.partial(self.report, stage.name) if self.report else None,
             checkpoint=checkpoint,
             after_epoch=after_epoch,
             stop=stop,
@@ -375,7 +374,7 @@ class Fitting:
         names = [table["file"] for table in stage.corpora] + list(stage.unlabelled)
         there = [self.data / name for name in names if (self.data / name).is_file()]
         told = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in there]
-        teacher = getattr(detector_from(stage.teacher), "identity", "") if stage.teacher else ""
+        teacher = detector_from(stage.teacher).identity if stage.teacher else ""
         return [told, teacher]
 
     def _key(self, stages: int) -> str:

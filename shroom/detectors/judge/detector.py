@@ -12,6 +12,7 @@ import numpy as np
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
+from shroom.detectors.base import Detector
 from shroom.detectors.judge.budget import Budget, Estimate
 from shroom.detectors.judge.cache import folder_of
 from shroom.detectors.judge.local import Local
@@ -37,7 +38,7 @@ MODES = ("chat", "completion")
 MOST_SAMPLES = 100
 
 
-class Judge:
+class Judge(Detector):
     """A language model asked whether the context supports the hypothesis.
 
     p is that of "no" against "yes" as first token, where the model gives log-probabilities; else
@@ -157,6 +158,7 @@ class Judge:
         self.model = settings.text("model", model)
         self.threshold = settings.share("threshold", threshold)
         self.official = settings.one_of("scoring", scoring, SCORINGS) == "official"
+        self.labels_itself = self.official
         self.seed = settings.whole("seed", seed)
         mode = None if mode is None else settings.one_of("mode", mode, MODES)
         mode = mode or ("completion" if self.official else None)
@@ -231,7 +233,7 @@ class Judge:
         each = [0.5 if verdict.p is None else verdict.p for verdict in verdicts]
         p = prompts.pairs.best(np.array(each, np.float64))
         if not self.official:
-            return p, p > self.threshold
+            return p, self.labels(p, datapoints, run)
         chance = random.Random(self.seed)  # noqa: S311 - the organisers' way, and no secret
         words = [verdict.word for verdict in verdicts]
         return p, np.array([chance.randint(0, 1) if w is None else w == "no" for w in words], bool)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
-from shroom.detectors.base import REGISTRY
 from shroom.detectors.recipe import Recipe
-from shroom.detectors.training_items import FittedDetector, in_sample
+from shroom.detectors.registry import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,17 +50,16 @@ class Contender:
 
         A threshold is no part of it, since p do not depend on one.
         """
-        identity = str(getattr(self.detector, "identity", ""))
         settings = {k: _content(v) for k, v in self.settings.items() if k != "threshold"}
-        fitted = isinstance(self.detector, FittedDetector)
-        items = self.detector.training_items.digest if fitted else ""  # type: ignore[attr-defined]
-        parts = [__version__, self.detector.name, identity, settings, items]
+        items = self.detector.training_items
+        digest = items.digest if items.answers else ""
+        parts = [__version__, self.detector.name, self.detector.identity, settings, digest]
         text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def in_sample(self, datapoints: Sequence[Datapoint]) -> int:
         """Return for how many of these it answers with a model that has seen them."""
-        return int(in_sample(self.detector, datapoints).sum())
+        return int(self.detector.in_sample(datapoints).sum())
 
 
 def contenders(texts: Iterable[str]) -> list[Contender]:

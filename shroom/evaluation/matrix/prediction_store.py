@@ -12,7 +12,6 @@ import numpy as np
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.checksummed_lines import computed_anew, line_of, record_of
 from shroom.core.problems import ShroomError
-from shroom.detectors.training_items import out_of_fold_items
 from shroom.evaluation.matrix.datasets import digest_of
 from shroom.inference.journal import PARTIAL, Journal
 from shroom.inference.run import RUN
@@ -97,7 +96,7 @@ class Store:
             resumed = bool(journal.known)
             began = time.perf_counter()
             how = replace(run, journal=journal, note=notes.setdefault)
-            unseen = int(out_of_fold_items(contender.detector, datapoints, how).sum())
+            unseen = int(contender.detector.out_of_fold_items(datapoints, how).sum())
             if unseen:
                 how.note(
                     f"it was fitted on {unseen} of these {len(datapoints)} items; their p are out "

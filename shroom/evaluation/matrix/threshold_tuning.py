@@ -54,7 +54,7 @@ class Threshold:
     @classmethod
     def own(cls, detector: Detector) -> Threshold:
         """Return what a detector has itself."""
-        by_task = {str(task): float(t) for task, t in getattr(detector, "thresholds", {}).items()}
+        by_task = {str(task): float(t) for task, t in detector.thresholds.items()}
         return cls(float(detector.threshold), "the detector's own", by_task)
 
     def labels(self, p: NDArray[np.float64], datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:

@@ -110,7 +110,7 @@ class Worker:
         # Of a folder, some may be empty, as Spark writes them.
         if problems.codes == {"empty"} and shard.name and shard.submission is None:
             told = "has no datapoints, and so its part has no predictions"
-            return Outcome(shard.number, notes=(told,), weights=self._weights)
+            return Outcome(shard.number, notes=(told,), weights=self.detector.identity)
         if file is not None:
             check_data(file, problems)
         if file is None or problems.errors:
@@ -125,9 +125,5 @@ class Worker:
         if lines.count(b"\n") != rows:
             raise ShroomError(f"{shard.input}: has {rows} datapoints, and not so many predictions")
         return Outcome(
-            shard.number, lines, rows, problems, notes=tuple(notes), weights=self._weights
+            shard.number, lines, rows, problems, notes=tuple(notes), weights=self.detector.identity
         )
-
-    @property
-    def _weights(self) -> str | None:
-        return getattr(self.detector, "identity", None)

@@ -1,0 +1,120 @@
+"""The detectors by name, each imported when it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from shroom.detectors.base import Detector
+
+_TORCH = ("torch", "transformers")
+
+#: Each detector's name, and what there is to know of it before it is imported.
+REGISTRY = Registry(
+    "detector",
+    {
+        "cross-encoder": Entry(
+            "shroom.detectors.cross_encoder.detector:CrossEncoder",
+            "the kit's own model: reference and hypothesis read together",
+            ("onnxruntime", "tokenizers"),
+            "onnx",
+        ),
+        "lexical": Entry(
+            "shroom.detectors.lexical:Lexical",
+            "how much of the hypothesis' surface the reference has; a floor",
+            ("sacrebleu",),
+            "lexical",
+        ),
+        "similarity": Entry(
+            "shroom.detectors.similarity:Similarity",
+            "1 - cosine of sentence embeddings, calibrated for each task",
+            _TORCH,
+            "models",
+            "--model: an encoder",
+        ),
+        "nli": Entry(
+            "shroom.detectors.nli:NLI",
+            "whether the reference entails the hypothesis, by any NLI model",
+            _TORCH,
+            "models",
+            "--model: an NLI model",
+        ),
+        "judge": Entry(
+            "shroom.detectors.judge:Judge",
+            "a language model is asked whether the context supports the hypothesis",
+            (),
+            "",
+            "--model, and --set endpoint=URL unless the model is a local one",
+        ),
+        "selfcheck": Entry(
+            "shroom.detectors.selfcheck:SelfCheck",
+            "how well the hypothesis agrees with sampled alternatives",
+            (),
+            "",
+            "--set samples=FILE: alternatives of each hypothesis",
+        ),
+        "unigram": Entry(
+            "shroom.annotate.as_detectors:Unigram",
+            "how many of the reference's words the hypothesis has; a floor (Chinese needs jieba)",
+        ),
+        "reward": Entry(
+            "shroom.annotate.as_detectors:Reward",
+            "a reward model's score of the hypothesis as a reply to the source",
+            _TORCH,
+            "models",
+            "--model: a reward model",
+        ),
+        "probe": Entry(
+            "shroom.annotate.as_detectors:Probe",
+            "a linear probe on a language model's hidden state at the source",
+            _TORCH,
+            "models",
+            "--model: what shroom probe train has written",
+        ),
+        "stack": Entry(
+            "shroom.detectors.stack:Stack",
+            "several detectors' p in one, weighted for each task",
+            ("sklearn", "sacrebleu"),
+            "stack",
+            "--model: what shroom fit stack has written",
+        ),
+    },
+)
+
+#: The detector that is meant where none is named.
+DEFAULT = "cross-encoder"
+
+
+def detector(name: str, /, **settings: Any) -> Detector:
+    """Return a detector by its name.
+
+    Parameters
+    ----------
+    name : str
+        A name in the registry.
+    **settings
+        Arguments of the detector's class, such as ``model``.
+
+    Raises
+    ------
+    ShroomError
+        If there is no such detector or setting; the message suggests the nearest.
+
+    Examples
+    --------
+    >>> detector("lexical").name
+    'lexical'
+    >>> detector("lexicle")
+    Traceback (most recent call last):
+    shroom.core.problems.ShroomError: no detector is named 'lexicle'; did you mean 'lexical'? ...
+    """
+    made: Detector = REGISTRY.make(name, **settings)
+    return made
+
+
+def class_of(name: str) -> type[Detector]:
+    """Return a detector's class by its name in the registry."""
+    found: type[Detector] = REGISTRY.class_of(name)
+    return found
