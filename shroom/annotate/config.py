@@ -184,7 +184,7 @@ class _File:
         line = f"line {self.lines[place]}: " if place else ""
         return ShroomError(f"{self.path}: {line}{sentence}")
 
-    def made(self, registry: Registry, given: Any, place: tuple[Any, ...]) -> Any:
+    def made(self, registry: Registry[Any], given: Any, place: tuple[Any, ...]) -> Any:
         """Return what a name, or a name with its settings, stands for."""
         name, settings = given, None
         if isinstance(given, dict) and len(given) == 1:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from shroom.core.interrupts import EXIT_CODE, INTERRUPTED, raise_when_interrupted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, nearest, printable
+from shroom.core.registry import Entry, Registry
 from shroom.core.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: The verbs under the headings of the overview, with the line that it shows of each.
 VERBS = {
@@ -60,12 +58,10 @@ VERBS = {
 _WITHOUT_DATA = ("metrics", "detectors", "cache")
 
 
-class Verb(NamedTuple):
-    """A command: its line and heading in the overview, its module and its name there."""
+@dataclass(frozen=True)
+class Verb(Entry):
+    """A command: whether it reads data and so may give warnings, and its heading."""
 
-    line: str
-    module: str
-    attribute: str = "command"
     reads_data: bool = True
     heading: str = "Commands"
 
@@ -99,11 +95,11 @@ class Verbs(click.Group):
 
     Parameters
     ----------
-    verbs : mapping of str to Verb
+    verbs : Registry of Verb
         The commands by name, in the order in which one meets them.
     """
 
-    def __init__(self, *args: Any, verbs: Mapping[str, Verb], **settings: Any) -> None:
+    def __init__(self, *args: Any, verbs: Registry[Verb], **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.verbs = verbs
 
@@ -117,10 +113,8 @@ class Verbs(click.Group):
         del ctx
         if cmd_name not in self.verbs:
             return None
-        verb = self.verbs[cmd_name]
-        command = getattr(importlib.import_module(verb.module), verb.attribute)
-        assert isinstance(command, click.Command)  # noqa: S101 - what every verb's module has
-        return with_all_warnings(command) if verb.reads_data else command
+        command: click.Command = self.verbs.load(cmd_name)
+        return with_all_warnings(command) if self.verbs[cmd_name].reads_data else command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -143,13 +137,19 @@ class Verbs(click.Group):
 
 @click.group(
     cls=Verbs,
-    verbs={
-        name: Verb(
-            line, f"shroom.cli.{name}", reads_data=name not in _WITHOUT_DATA, heading=heading
-        )
-        for heading, verbs in VERBS.items()
-        for name, line in verbs.items()
-    },
+    verbs=Registry(
+        "command",
+        {
+            name: Verb(
+                f"shroom.cli.{name}:command",
+                line,
+                reads_data=name not in _WITHOUT_DATA,
+                heading=heading,
+            )
+            for heading, verbs in VERBS.items()
+            for name, line in verbs.items()
+        },
+    ),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="shroom")

@@ -16,7 +16,7 @@ from shroom.evaluation.corruption.corrupt import MAX_P, balanced, corruptions, i
 from shroom.evaluation.corruption.items import Item
 from shroom.evaluation.corruption.names import Rules
 from shroom.evaluation.corruption.reading import read
-from shroom.evaluation.corruption.registry import METHODS
+from shroom.evaluation.corruption.registry import METHODS, method
 from shroom.evaluation.corruption.spacy_pipeline import recogniser
 from shroom.scoring.display.text import align
 from shroom.scoring.documents import JSON
@@ -98,7 +98,7 @@ def command(
     points, places = _faithful(files, data, max_p=max_p, assume_faithful=assume_faithful)
     chosen = methods or tuple(METHODS)
     foreign = sum(not Item(point).is_english for point in points)
-    if foreign and any(METHODS[name].of_english for name in chosen):
+    if foreign and any(method(name).of_english for name in chosen):
         left = "all methods but pairing leave them alone"
         say([f"note: {foreign} of {len(points)} faithful items seem not to be English; {left}"])
     finder = Rules() if rules else recogniser()

@@ -5,16 +5,24 @@ from __future__ import annotations
 import click
 
 from shroom.cli import Verb, Verbs
+from shroom.core.registry import Registry
 
-#: Each command, with the line that the overview shows of it and where it is.
-COMMANDS = {
-    "list": Verb("List the data sets, and which of them are here.", "shroom.cli.datasets_list"),
-    "describe": Verb("Describe the files of one.", "shroom.cli.datasets_describe"),
-    "convert": Verb(
-        "Convert one to SHROOM's form, and back.", "shroom.cli.datasets_convert", "convert"
-    ),
-    "fetch": Verb("Fetch the public files of one.", "shroom.cli.datasets_fetch"),
-}
+#: The commands, in the order in which the overview lists them.
+COMMANDS = Registry(
+    "command",
+    {
+        "list": Verb(
+            "shroom.cli.datasets_list:command", "List the data sets, and which of them are here."
+        ),
+        "describe": Verb(
+            "shroom.cli.datasets_describe:command", "Describe the files of one."
+        ),
+        "convert": Verb(
+            "shroom.cli.datasets_convert:convert", "Convert one to SHROOM's form, and back."
+        ),
+        "fetch": Verb("shroom.cli.datasets_fetch:command", "Fetch the public files of one."),
+    },
+)
 
 EXAMPLES = """\b
 Examples:

@@ -1,104 +1,223 @@
-"""Lazy registries: what has a name is imported when it is asked for, and not before."""
+"""Lazy registries: what has a name is imported when it is used, and not before.
+
+Other packages add names of their own through entry points, in a group of installed metadata such as
+``shroom.detectors``.
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
+from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shroom.core.problems import ShroomError, nearest, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a class is, what it does, what it needs.
+    """The place of an object, what it does and what it needs.
 
     Attributes
     ----------
     where : str
-        ``module:attribute``; imported when it is asked for.
+        ``module:attribute``.
     line : str
-        What it does, in a line.
+        What it does, in one line.
     needs : tuple of str
         Modules that must be installed.
     extra : str
         The extra of the kit that installs them.
     also : str
         What else the user must give, in words.
+    package : str
+        Name and version of the other package that registers it; empty for the kit's own.
     """
 
     where: str
-    line: str
+    line: str = ""
     needs: tuple[str, ...] = ()
     extra: str = ""
     also: str = ""
+    package: str = ""
 
     def missing(self) -> list[str]:
-        """Return the modules it needs that are not installed here."""
+        """Return the needed modules that are not installed here."""
         return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
-class Registry(dict[str, Entry]):
-    """Classes of one kind by name.
+E = TypeVar("E", bound=Entry)
+
+
+class Registry(MutableMapping[str, E], Generic[E]):
+    """Objects of one kind by name, in the order in which they are listed.
+
+    As a mapping it gives entries; :meth:`load` imports the objects.
 
     Parameters
     ----------
     kind : str
-        What they are, in a word.
+        What they are, such as ``"detector"``.
     entries : mapping of Entry
-        By name, in the order in which they are listed.
+        The kit's own, by name.
+    group : str, optional
+        The group of entry points by which other packages add theirs.
+    base : str, optional
+        ``module:attribute`` of the class that objects of other packages are subclasses or
+        instances of. Their attribute ``name`` must be the name of the entry point.
 
     Examples
     --------
     >>> rankers = Registry("ranker", {"length": Entry("shroom.core.registry:Entry", "by length")})
-    >>> rankers.make("length", where="here", line="").where
+    >>> rankers.make("length", where="here").where
     'here'
-    >>> rankers.make("lenght")
+    >>> rankers.load("lenght")
     Traceback (most recent call last):
-    shroom.core.problems.ShroomError: no ranker is named 'lenght'; did you mean 'length'? ...
+    shroom.core.problems.ShroomError: no ranker 'lenght'; did you mean 'length'? the rankers are ...
     """
 
-    def __init__(self, kind: str, entries: Mapping[str, Entry]) -> None:
-        super().__init__(entries)
-        self.kind = kind
+    def __init__(
+        self, kind: str, entries: Mapping[str, E], *, group: str = "", base: str = ""
+    ) -> None:
+        self.kind, self.group = kind, group
+        self._own = dict(entries)
+        self._base = base
 
-    def class_of(self, name: str) -> Any:
-        """Return the class of a name.
+    def load(self, name: str) -> Any:
+        """Return the object of a name.
 
         Raises
         ------
         ShroomError
-            Where there is none; the message suggests the nearest.
+            If there is none, several packages use the name, or the object of another package
+            cannot be imported or is of another class.
         """
         if name not in self:
-            known = ", ".join(sorted(self))
-            raise ShroomError(
-                f"no {self.kind} is named '{printable(name)}';{nearest(name, self)} "
-                f"there are: {known}"
-            )
-        module, _, attribute = self[name].where.partition(":")
-        return getattr(importlib.import_module(module), attribute)
+            raise self.unknown(name)
+        problem = self._collisions.get(name)
+        if problem:
+            raise ShroomError(problem)
+        entry = self[name]
+        return self._checked(name, entry) if entry.package else _imported(entry.where)
 
     def make(self, name: str, /, **settings: Any) -> Any:
-        """Return what a name stands for, with these settings.
+        """Return what the class of a name makes of settings.
 
         Raises
         ------
         ShroomError
-            Where there is no such name or setting; the message suggests the nearest.
+            If there is no such name or setting; the message suggests the nearest.
         """
-        made = self.class_of(name)
-        known = inspect.signature(made).parameters
+        made = self.load(name)
+        parameters = inspect.signature(made).parameters
         for setting in settings:
-            if setting not in known:
-                there = f"there are: {', '.join(known)}" if known else "it has none"
+            if setting not in parameters:
+                there = f"there are: {', '.join(parameters)}" if parameters else "it has none"
                 raise ShroomError(
                     f"the {self.kind} {name} has no setting '{printable(setting)}';"
-                    f"{nearest(setting, known)} {there}"
+                    f"{nearest(setting, parameters)} {there}"
                 )
         return made(**settings)
+
+    def problem(self, name: str) -> str | None:
+        """Return why a name of another package cannot be used, ``None`` if it can.
+
+        This imports what another package has registered.
+        """
+        if not (self[name].package or name in self._collisions):
+            return None
+        try:
+            self.load(name)
+        except ShroomError as error:
+            return str(error)
+        return None
+
+    def unknown(self, name: str, also: Iterable[str] = ()) -> ShroomError:
+        """Return the error for a name that is not in the registry, nor among ``also``."""
+        names = [*self, *also]
+        with_word = [one for one in names if name.lower() in one.split("_")]
+        hint = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
+        hint = hint or nearest(name.lower(), names)
+        return ShroomError(
+            f"no {self.kind} '{printable(name)}';{hint} the {self.kind}s are {', '.join(names)}"
+        )
+
+    def __getitem__(self, name: str) -> E:
+        return self._own[name] if name in self._own else self._others[name]
+
+    def __setitem__(self, name: str, entry: E) -> None:
+        self._own[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._own, *(name for name in self._others if name not in self._own)))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    @functools.cached_property
+    def _others(self) -> dict[str, E]:
+        """The entries of other packages, of several with one name the first."""
+        kind = type(next(iter(self._own.values())))
+        entries: dict[str, E] = {}
+        for name, where, package in _entry_points(self.group) if self.group else ():
+            entries.setdefault(name, kind(where, f"from {package}", package=package))
+        return entries
+
+    @functools.cached_property
+    def _collisions(self) -> dict[str, str]:
+        """Why a name that is used more than once is refused, by name."""
+        owners: dict[str, list[str]] = {}
+        for name, _, package in _entry_points(self.group) if self.group else ():
+            owners.setdefault(name, ["the kit"] if name in self._own else []).append(package)
+        return {
+            name: f"the {self.kind} '{name}' is defined by {' and by '.join(packages)}; "
+            f"uninstall {packages[-1]}, or have it use another name"
+            for name, packages in owners.items()
+            if len(packages) > 1
+        }
+
+    def _checked(self, name: str, entry: E) -> Any:
+        """Return the object that another package has registered."""
+        who = f"the {self.kind} '{name}' of {entry.package} ({entry.where})"
+        try:
+            found = _imported(entry.where)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise ShroomError(f"{who} cannot be imported: {reason}") from error
+        base: type = _imported(self._base)
+        kind = found if isinstance(found, type) else type(found)
+        if not issubclass(kind, base):
+            raise ShroomError(f"{who} is not a {self._base.replace(':', '.')}")
+        if found.name != name:
+            raise ShroomError(f"{who} has the name '{found.name}'; give it the name '{name}'")
+        return found
+
+
+def _imported(where: str) -> Any:
+    module, _, attribute = where.partition(":")
+    return functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+
+
+@functools.cache
+def _entry_points(group: str) -> list[tuple[str, str, str]]:
+    """Return name, place and package of the entry points of a group, as they are installed."""
+    from importlib.metadata import distributions
+
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for distribution in distributions():
+        points = [point for point in distribution.entry_points if point.group == group]
+        if points:
+            name = distribution.metadata["Name"]
+            package = f"{name} {distribution.version}"
+            # Of two installations of a package, Python imports the first.
+            found.setdefault(name, [(point.name, point.value, package) for point in points])
+    return [point for points in found.values() for point in points]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import TYPE_CHECKING
 
-from shroom.core.problems import Problems, ShroomError, nearest, printable
+from shroom.core.problems import Problems, ShroomError, printable
+from shroom.core.registry import Entry, Registry
+from shroom.scoring import known_formats
 from shroom.scoring.documents import CSV, JSON, documents_among_others, is_pipe
-from shroom.scoring.known_formats import DATA_SETS, form_of, row_at
+from shroom.scoring.known_formats import form_of, row_at
 
 if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.datasets.base import DataSet
     from shroom.scoring.documents import Document
+
+#: The data sets, in the order in which their forms are looked for.
+DATA_SETS = Registry(
+    "data set",
+    {name: Entry(f"shroom.datasets.{name}.reader:DATA_SET") for name in known_formats.DATA_SETS},
+)
 
 
 def data_set(name: str) -> DataSet:
@@ -22,18 +29,14 @@ def data_set(name: str) -> DataSet:
     Raises
     ------
     ShroomError
-        Where there is none of that name.
+        If there is none of that name.
 
     Examples
     --------
     >>> data_set("felm").licence
     'CC BY-NC-SA 4.0'
     """
-    if name not in DATA_SETS:
-        known = list(DATA_SETS)
-        near, listed = nearest(name.lower(), known), ", ".join(known)
-        raise ShroomError(f"no data set '{printable(name)}';{near} the data sets are {listed}")
-    found: DataSet = importlib.import_module(f"shroom.datasets.{name}.reader").DATA_SET
+    found: DataSet = DATA_SETS.load(name)
     return found
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from shroom.core.problems import InvalidInput, ShroomError
+from shroom.core.registry import Entry, Registry
 from shroom.metrics.intervals import NO_INTERVALS, USUAL, Intervals
 
 if TYPE_CHECKING:
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from shroom.core.problems import Problems
     from shroom.datasets.native_scores import NativeScore
 
-#: Each has a module of its name here, with a function ``score``.
-SCORED = ("mushroom2025", "felm")
+#: Their functions ``score``.
+SCORED = Registry(
+    "data set",
+    {name: Entry(f"shroom.datasets.{name}.scores:score") for name in ("mushroom2025", "felm")},
+)
 
 
 def score(
@@ -50,9 +53,7 @@ def score(
             f"'shroom datasets convert {name} {gold} -o gold.json' makes SHROOM's gold of it, "
             f"for submissions in SHROOM's form"
         )
-    found: NativeScore = importlib.import_module(f"shroom.datasets.{name}.scores").score(
-        predictions, gold, how, limit
-    )
+    found: NativeScore = SCORED.load(name)(predictions, gold, how, limit)
     return found
 
 

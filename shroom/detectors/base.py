@@ -58,7 +58,7 @@ class Detector:
     (array([1., 0.]), array([ True, False]))
     """
 
-    name: str
+    name: str = ""
     threshold: float = 0.5
     trainable: ClassVar[bool] = False
     start_setting: ClassVar[str] = "model"

@@ -81,6 +81,8 @@ REGISTRY = Registry(
             "--model: what shroom fit stack has written",
         ),
     },
+    group="shroom.detectors",
+    base="shroom.detectors.base:Detector",
 )
 
 #: The detector that is meant where none is named.
@@ -108,7 +110,7 @@ def detector(name: str, /, **settings: Any) -> Detector:
     'lexical'
     >>> detector("lexicle")
     Traceback (most recent call last):
-    shroom.core.problems.ShroomError: no detector is named 'lexicle'; did you mean 'lexical'? ...
+    shroom.core.problems.ShroomError: no detector 'lexicle'; did you mean 'lexical'? ...
     """
     made: Detector = REGISTRY.make(name, **settings)
     return made
@@ -116,5 +118,5 @@ def detector(name: str, /, **settings: Any) -> Detector:
 
 def class_of(name: str) -> type[Detector]:
     """Return a detector's class by its name in the registry."""
-    found: type[Detector] = REGISTRY.class_of(name)
+    found: type[Detector] = REGISTRY.load(name)
     return found

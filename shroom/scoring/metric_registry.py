@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shroom.core.problems import ShroomError, nearest, printable
+from shroom.core.problems import ShroomError
+from shroom.core.registry import Entry, Registry
 from shroom.metrics.description import Description
 
 if TYPE_CHECKING:
@@ -21,58 +21,75 @@ _A_SHARE = "none: a plain share"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """Where a metric of systems is, and what it does not tell itself.
+class MetricEntry(Entry):
+    """The place of a metric of systems, and what the metric itself does not state.
 
     Attributes
     ----------
-    metric, function : str
-        The :class:`~shroom.metrics.base.Metric`, and the function of arrays, as
-        ``module:attribute`` in this package.
+    function : str
+        The function of arrays, as ``module:attribute``; empty where there is only the metric.
     inputs : tuple of str
-        Which of ``label``, ``p``, ``gold_label`` and ``gold_p`` it reads, as ``function`` has them.
+        The arrays that it reads, as ``function`` takes them.
     undefined : str
         Where it has no value.
     """
 
-    metric: str
-    function: str
-    inputs: tuple[str, ...] = ("p", "gold_label")
-    undefined: str = _NO_ITEMS
+    function: str = ""
+    inputs: tuple[str, ...] = ("label", "p", "gold_label", "gold_p")
+    undefined: str = "where its score is nan"
+
+
+def _entry(
+    metric: str,
+    function: str,
+    inputs: tuple[str, ...] = ("p", "gold_label"),
+    undefined: str = _NO_ITEMS,
+) -> MetricEntry:
+    return MetricEntry(
+        f"shroom.metrics.{metric}",
+        function=f"shroom.metrics.{function}",
+        inputs=inputs,
+        undefined=undefined,
+    )
 
 
 #: The metrics of systems, in the order in which they are listed.
-METRICS = {
-    "accuracy": Entry(
-        "classification:ACCURACY", "classification:accuracy", ("label", "gold_label")
-    ),
-    "rho": Entry(
-        "correlation:RHO",
-        "correlation:rho",
-        ("p", "gold_p"),
-        "where p or the gold's p is constant, so also for fewer than two items",
-    ),
-    "balanced_accuracy": Entry(
-        "classification:BALANCED_ACCURACY",
-        "classification:balanced_accuracy",
-        ("label", "gold_label"),
-        "where all gold labels are the same",
-    ),
-    "brier": Entry("calibration:BRIER", "calibration:brier_score"),
-    "log_loss": Entry("calibration:LOG_LOSS", "calibration:log_loss"),
-    "ece": Entry("calibration:ECE", "reliability:expected_calibration_error"),
-    "mce": Entry("calibration:MCE", "reliability:maximum_calibration_error"),
-    "auroc": Entry(
-        "discrimination:AUROC",
-        "discrimination:auroc",
-        undefined="where all gold labels are the same",
-    ),
-    "average_precision": Entry(
-        "discrimination:AVERAGE_PRECISION",
-        "discrimination:average_precision",
-        undefined="where no gold label is a hallucination",
-    ),
-}
+METRICS = Registry(
+    "metric",
+    {
+        "accuracy": _entry(
+            "classification:ACCURACY", "classification:accuracy", ("label", "gold_label")
+        ),
+        "rho": _entry(
+            "correlation:RHO",
+            "correlation:rho",
+            ("p", "gold_p"),
+            "where p or the gold's p is constant, so also for fewer than two items",
+        ),
+        "balanced_accuracy": _entry(
+            "classification:BALANCED_ACCURACY",
+            "classification:balanced_accuracy",
+            ("label", "gold_label"),
+            "where all gold labels are the same",
+        ),
+        "brier": _entry("calibration:BRIER", "calibration:brier_score"),
+        "log_loss": _entry("calibration:LOG_LOSS", "calibration:log_loss"),
+        "ece": _entry("calibration:ECE", "reliability:expected_calibration_error"),
+        "mce": _entry("calibration:MCE", "reliability:maximum_calibration_error"),
+        "auroc": _entry(
+            "discrimination:AUROC",
+            "discrimination:auroc",
+            undefined="where all gold labels are the same",
+        ),
+        "average_precision": _entry(
+            "discrimination:AVERAGE_PRECISION",
+            "discrimination:average_precision",
+            undefined="where no gold label is a hallucination",
+        ),
+    },
+    group="shroom.metrics",
+    base="shroom.metrics.base:Metric",
+)
 
 
 def _of_votes(
@@ -173,10 +190,7 @@ def metric(name: str) -> Metric:
     """
     if name in FIGURES:
         raise ShroomError(f"'{name}' is of annotators, not of systems: see {FIGURES[name].command}")
-    if name not in METRICS:
-        raise _unknown(name, list(METRICS))
-    module, _, attribute = METRICS[name].metric.partition(":")
-    found: Metric = getattr(importlib.import_module(f"shroom.metrics.{module}"), attribute)
+    found: Metric = METRICS.load(name)
     return found
 
 
@@ -198,7 +212,7 @@ def describe(name: str) -> Description:
     if name in FIGURES:
         return FIGURES[name]
     if name not in METRICS:
-        raise _unknown(name, [*METRICS, *FIGURES])
+        raise METRICS.unknown(name, also=FIGURES)
     found, entry = metric(name), METRICS[name]
     always = name in ("accuracy", "rho")
     exact = ("McNemar's exact test",) if name == "accuracy" else ()
@@ -211,15 +225,8 @@ def describe(name: str) -> Description:
         inputs=entry.inputs,
         undefined=entry.undefined,
         reference=found.reference,
-        function=f"shroom.metrics.{entry.function}",
+        function=entry.function or entry.where,
         command="shroom score SUBMISSION GOLD" + ("" if always else f" --metrics {name}"),
         intervals=("percentile", "BCa", *(("normal",) if found.influence else ())),
         paired_tests=("approximate randomisation", *exact),
     )
-
-
-def _unknown(name: str, known: list[str]) -> ShroomError:
-    with_word = [each for each in known if name.lower() in each.split("_")]
-    alone = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
-    near = alone or nearest(name.lower(), known)
-    return ShroomError(f"no metric '{printable(name)}';{near} the metrics are {', '.join(known)}")

@@ -462,7 +462,7 @@ WRONG = {
     "data: in.jsonl\noutput: o\nscorer: [counting]\n": "line 3: no key 'scorer' of a config; did "
     "you mean 'scorers'?",
     "data: in.jsonl\noutput: o\nscorers: counting\n": "line 3: scorers: expected a list",
-    "data: in.jsonl\noutput: o\nscorers:\n - countin\n": "line 4: no scorer is named 'countin'; "
+    "data: in.jsonl\noutput: o\nscorers:\n - countin\n": "line 4: no scorer 'countin'; "
     "did you mean 'counting'?",
     "data: in.jsonl\noutput: o\nscorers:\n - counting:\n     fial: x\n": "line 5: the scorer "
     "counting has no setting 'fial'; did you mean 'fail'?",

@@ -404,7 +404,7 @@ def test_predictions_and_gold_the_wrong_way_round(shroom, tmp_path):
         (responses(), judged(responses()), {"labels": "x"}),
         (answers(), marked(answers()), {"model_output_text": 5}),
     ],
-    ids=SCORED[::-1],
+    ids=list(SCORED)[::-1],
 )
 def test_rows_of_the_gold_that_cannot_be_used_are_told(shroom, tmp_path, rows, said, harm):
     gold_file = lines(tmp_path / "g.jsonl", [rows[0], {**rows[1], **harm}, *rows[2:]])
@@ -572,7 +572,7 @@ def doubling(path, rows, key):
         (responses(), judged(responses()), "p", "1"),
         (answers(), marked(answers()), "hard_labels", "val-en-1"),
     ],
-    ids=SCORED[::-1],
+    ids=list(SCORED)[::-1],
 )
 def test_a_key_that_comes_again_is_told(tmp_path, rows, said, key, row_id):
     gold_file = lines(tmp_path / "g.jsonl", rows)

@@ -569,7 +569,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["lexicle", "--on", "VAL"], "no detector is named 'lexicle'; did you mean 'lexical'?"),
+        (["lexicle", "--on", "VAL"], "no detector 'lexicle'; did you mean 'lexical'?"),
         (["similarity", "--on", "VAL"], "similarity needs a model: write similarity=MODEL"),
         (["similarity=", "--on", "VAL"], "names no model"),
         (["lexical", "lexical", "--on", "VAL"], "name of two of the detectors"),
