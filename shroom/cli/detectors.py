@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from typing import TYPE_CHECKING
 
 import click
 
 from shroom.cli.options import deliver, format_option
 from shroom.core.extras import install_hint
-from shroom.detectors.registry import DEFAULT, REGISTRY
-
-if TYPE_CHECKING:
-    from shroom.core.registry import Entry
+from shroom.detectors.registry import DEFAULT, REGISTRY, class_of
 
 EXAMPLES = """\b
 Examples:
@@ -22,32 +19,45 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@format_option("text", "json", about="Print a table, or one JSON object.")
+@format_option("text", "json", about="Print a table, or one JSON list.")
 def command(*, form: str) -> None:
-    """List the detectors: what each does, what it needs, and whether it is ready here."""
+    """List the detectors: what each does, what it needs, and whether it is ready here.
+
+    Detectors of other packages that are installed here are listed as well.
+    """
+    problems = {name: REGISTRY.problem(name) for name in REGISTRY}
     if form == "json":
         listed = [
             {
                 "name": name,
-                "line": entry.line,
+                "line": _line(name, problems[name]),
                 "needs": entry.needs,
                 "missing": entry.missing(),
                 "give": entry.also,
+                "package": entry.package or None,
+                "problem": problems[name],
             }
             for name, entry in REGISTRY.items()
         ]
         deliver(json.dumps(listed, indent=2) + "\n", None)
         return
     for name, entry in REGISTRY.items():
+        missing, problem = entry.missing(), problems[name]
         default = ", and the default" if name == DEFAULT else ""
-        click.echo(f"{name:<14} {_ready(entry):<6} {entry.line}{default}")
-        if entry.missing():
-            needed = " and ".join(entry.missing())
-            click.echo(f"{'':<21} needs {needed}: {install_hint(entry.extra)}")
+        state = "absent" if missing or problem else "ready"
+        click.echo(f"{name:<14} {state:<6} {_line(name, problem)}{default}")
+        if problem:
+            click.echo(f"{'':<21} {problem}")
+        if missing:
+            click.echo(f"{'':<21} needs {' and '.join(missing)}: {install_hint(entry.extra)}")
         if entry.also:
             click.echo(f"{'':<21} give {entry.also}")
 
 
-def _ready(entry: Entry) -> str:
-    """Return whether a detector can run here."""
-    return "absent" if entry.missing() else "ready"
+def _line(name: str, problem: str | None) -> str:
+    """Return what a detector does; for one of another package, the first line of its docstring."""
+    entry = REGISTRY[name]
+    if problem or not entry.package:
+        return entry.line
+    about = (inspect.getdoc(class_of(name)) or "").partition("\n")[0]
+    return f"{about} ({entry.line})"

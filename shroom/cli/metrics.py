@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import deliver, format_option
+from shroom.cli.options import deliver, format_option, say
 from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -36,11 +36,16 @@ def command(*, name: str | None, form: str) -> None:
         except ShroomError as error:
             raise click.BadParameter(str(error), param_hint="NAME") from error
         text = as_json(found.to_dict()) if form == "json" else one(found)
-    elif form == "json":
-        text = as_json([describe(each).to_dict() for each in (*METRICS, *FIGURES)])
+        deliver(text, None)
+        return
+    problems = {each: METRICS.problem(each) for each in METRICS}
+    say(f"note: {problem}" for problem in problems.values() if problem)
+    usable = [each for each in METRICS if problems[each] is None]
+    if form == "json":
+        text = as_json([describe(each).to_dict() for each in (*usable, *FIGURES)])
     else:
         text = (
-            f"of a system against the gold\n{table(map(describe, METRICS))}\n"
+            f"of a system against the gold\n{table(map(describe, usable))}\n"
             f"of the annotators' votes\n{table(map(describe, FIGURES))}\n"
             "'shroom metrics NAME' describes one\n"
         )

@@ -122,7 +122,8 @@ def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None)
         return []
     from shroom.scoring.metric_registry import METRICS, metric
 
-    names = list(METRICS) if value.strip() == "all" else value.split(",")
+    own = [name for name, entry in METRICS.items() if not entry.package]
+    names = own if value.strip() == "all" else value.split(",")
     try:
         return [metric(name.strip()) for name in names if name.strip()]
     except ShroomError as error:
