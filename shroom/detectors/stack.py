@@ -17,11 +17,10 @@ import numpy as np
 from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.boosting import Boosting
 from shroom.detectors.cross_validation import splits
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.lexical import features as lexical_features
-from shroom.detectors.stack_file import LEARNERS, State
+from shroom.detectors.stack_file import State
 from shroom.detectors.stack_inputs import Input, Known, inputs_of, refuse_seen
 from shroom.detectors.training_items import TrainingItems
 from shroom.inference.run import RUN
@@ -31,7 +30,7 @@ from shroom.learners.thresholds import tuned
 from shroom.metrics.calibration import log_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
     Words = NDArray[np.str_]
-    Fit = Callable[[Values, Words, Values], "Logistic | Boosting"]
 
 #: The inverse strengths of the L2 penalty that are tried where none is given.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -60,16 +58,12 @@ class Stack(FittedDetector):
     detectors : str or list, optional
         What to fit on: names of detectors, or tables with ``name``, settings, and perhaps
         ``frozen = true`` for one that could be fitted and shall stay as it is.
-    learner : str
-        ``logistic``: weights for each task, with an L2 penalty; ``boosting``: shallow trees.
     features : bool
         Whether the lexical measures are columns, too.
     c : float, optional
         The inverse strength of the penalty; by default the one of least loss out of fold.
     folds : int
         The parts for what is fitted out of fold inside.
-    seed : int
-        For ``boosting``.
     threshold : float, optional
         Instead of the fitted ones.
 
@@ -89,18 +83,14 @@ class Stack(FittedDetector):
         self,
         model: str | Path | None = None,
         detectors: str | list[Any] | None = None,
-        learner: str = "logistic",
         features: bool = True,  # noqa: FBT001, FBT002 - settings are given by name
         c: float | None = None,
         folds: int = 5,
-        seed: int = 0,
         threshold: float | None = None,
     ) -> None:
-        self.learner = settings.one_of("learner", learner, LEARNERS)
         self.features = settings.flag("features", features)
         self.c = None if c is None else settings.number("c", c, 1e-6, 1e6)
         self.folds = settings.whole("folds", folds, 2, 100)
-        self.seed = settings.whole("seed", seed, 0, 2**32 - 1)
         self._inputs = None if detectors is None else inputs_of(detectors)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
         self._path = None if model is None else settings.path("model", model)
@@ -160,12 +150,11 @@ class Stack(FittedDetector):
         if self.features:
             values.append(self._measures.of(datapoints, run))
         matrix, tasks = np.column_stack(values), _tasks(datapoints)
-        fit, unseen = self._chosen(matrix, tasks, p, splits(datapoints, self.folds))
+        c, unseen = self._chosen(matrix, tasks, p, splits(datapoints, self.folds))
         self._state = State(
             inputs,
             detectors,
-            fit(matrix, tasks, p),
-            self.learner,
+            Logistic.fit(matrix, tasks, p, c),
             self.features,
             *tuned(unseen, p > 0.5, tasks),
         )
@@ -265,23 +254,16 @@ class Stack(FittedDetector):
 
     def _chosen(
         self, values: Values, tasks: Words, p: Values, folds: list[Any]
-    ) -> tuple[Fit, Values]:
-        """Return how to fit, and what that says out of fold: of several ways, of least loss."""
-        ways: list[Fit]
-        if self.learner == "boosting":
-            ways = [lambda v, t, gold: Boosting.fit(v, t, gold, self.seed)]
-        else:
-            tried = STRENGTHS if self.c is None else (self.c,)
-            ways = [lambda v, t, gold, c=c: Logistic.fit(v, t, gold, c) for c in tried]  # type: ignore[misc]
-        results = []
-        for way in ways:
-            unseen = np.empty(len(p))
+    ) -> tuple[float, Values]:
+        """Return the inverse strength of least loss out of fold, and its p out of fold."""
+        found: dict[float, Values] = {}
+        for c in STRENGTHS if self.c is None else (self.c,):
+            found[c] = np.empty(len(p))
             for train, test in folds:
-                fitted = way(values[train], tasks[train], p[train])
-                unseen[test] = fitted.p(values[test], tasks[test])
-            results.append((log_loss(unseen, p), unseen))
-        best = min(range(len(ways)), key=lambda way: results[way][0])
-        return ways[best], results[best][1]
+                fitted = Logistic.fit(values[train], tasks[train], p[train], c)
+                found[c][test] = fitted.p(values[test], tasks[test])
+        best = min(found, key=lambda c: log_loss(found[c], p))
+        return best, found[best]
 
     def _fitted(self) -> State:
         if self._state is None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError
-from shroom.detectors.boosting import Boosting
 from shroom.detectors.lexical import FEATURES
 from shroom.detectors.stack_inputs import inputs_of, restored
 from shroom.detectors.training_items import UNREADABLE, TrainingItems
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     from shroom.detectors.base import Detector
     from shroom.detectors.stack_inputs import Input
 
-LEARNERS: dict[str, Any] = {"logistic": Logistic, "boosting": Boosting}
+#: The kind of model that weighs the detectors.
+LEARNER = "logistic"
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,8 @@ class State:
         What was asked for.
     detectors : list of detector
         What was made of it.
-    combined : Logistic or Boosting
-        What weighs them.
-    learner : str
-        Its name among the ``LEARNERS``.
+    combined : Logistic
+        The model that weighs them.
     features : bool
         Whether the lexical measures are columns, too.
     threshold, thresholds : float, dict of float
@@ -49,8 +47,7 @@ class State:
 
     inputs: tuple[Input, ...]
     detectors: list[Detector]
-    combined: Logistic | Boosting
-    learner: str
+    combined: Logistic
     features: bool
     threshold: float
     thresholds: dict[str, float]
@@ -72,13 +69,13 @@ class State:
                     for row in content["inputs"]
                 ]
             )
-            learner = content["learner"]
+            if content["learner"] != LEARNER:
+                raise ShroomError(f"{path}: a stack of another kind than {LEARNER}; fit it again")
             columns = len(inputs) + len(measures)
             return cls(
                 inputs,
                 [restored(path, one, row) for one, row in zip(inputs, content["inputs"])],
-                LEARNERS[learner].from_dict(content["combined"], columns),
-                learner,
+                Logistic.from_dict(content["combined"], columns),
                 bool(measures),
                 _threshold(content["threshold"]),
                 {task: _threshold(own) for task, own in content["thresholds"].items()},
@@ -104,7 +101,7 @@ class State:
         target = Path(path)
         content = {
             "detector": "stack",
-            "learner": self.learner,
+            "learner": LEARNER,
             "features": list(FEATURES) if self.features else [],
             "combined": self.combined.to_dict(),
             "threshold": self.threshold,
