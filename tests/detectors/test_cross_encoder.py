@@ -18,6 +18,7 @@ from shroom.detectors.cross_encoder.card import card
 from shroom.detectors.cross_encoder.corpora import Corpus
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
+from shroom.detectors.cross_encoder.examples import general_examples
 from shroom.detectors.cross_encoder.export import exported
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
@@ -306,7 +307,7 @@ def test_a_student_learns_what_a_teacher_says(encoder, tmp_path):
     )
     stages = [{"name": "taught", "teacher": "lexical", "unlabelled": ["train.json"], "n": 9}]
     fitting = Fitting(str(encoder), stages=[*stages, {"name": "own"}], device="cpu", data=tmp_path)
-    examples = fitting._general_examples(fitting.plan[0])
+    examples = general_examples(fitting.plan[0], tmp_path, 0, fitting.rule)
     assert len(examples) == 9
     said = {(x.ref, x.hyp): x.p for x in examples}
     taught = [point for point in POINTS if (point.tgt, point.hyp) in said]
@@ -343,7 +344,7 @@ def test_nothing_that_could_run_code_is_saved(fitted):
 
 def test_exporting_twice_gives_the_same_bytes(fitted):
     made, _ = fitted
-    one, other = (exported(made._trained.model, made._trained.encoding) for _ in range(2))
+    one, other = (exported(made._model.model, made._model.encoding) for _ in range(2))
     assert one[0] == other[0]
     assert all(map(np.array_equal, one[1].values(), other[1].values()))
 

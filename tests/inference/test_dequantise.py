@@ -48,7 +48,7 @@ def tiny(tmp_path_factory):
 @pytest.mark.parametrize("architecture", ["mpnet", "bert"])
 def test_p_is_that_of_the_network_with_the_stored_weights(architecture, tmp_path):
     fitted = made(architecture, tmp_path)
-    for module in fitted._trained.model.encoder.modules():
+    for module in fitted._model.model.encoder.modules():
         if isinstance(module, torch.nn.Linear):
             stored(
                 module.weight.data.T,
@@ -80,7 +80,7 @@ def test_p_of_the_shipped_model_is_that_of_its_network(monkeypatch):
     expected = []
     for point in POINTS[:8]:
         (ref,) = model.premises(point)
-        (pair,), _ = model._encoding([(point.task.value, ref, point.hyp)])
+        (pair,), _ = model._model.encoding([(point.task.value, ref, point.hyp)])
         with torch.inference_mode():
             logits = network(torch.from_numpy(pair[:1])).logits
         expected.append(float(torch.softmax(logits, dim=-1)[0, 1]))

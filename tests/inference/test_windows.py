@@ -361,10 +361,10 @@ def test_the_cross_encoder_by_brute_force():
     model = CrossEncoder()
     premise = " ".join(f"On day {n} the {what} was seen." for n, what in enumerate(TEXT * 8))
     hyp = "On day 31 it was raining."
-    parts, kept = parts_of(premise, hyp, model._encoding, Windows(), prefix="TS: ")
+    parts, kept = parts_of(premise, hyp, model._model.encoding, Windows(), prefix="TS: ")
     assert kept == hyp
     assert len(parts) > 2
-    _, cut = model._encoding([("TS", one, hyp) for one in parts])
+    _, cut = model._model.encoding([("TS", one, hyp) for one in parts])
     assert cut == 0
     apart = model.predict([pair(one, hyp) for one in parts])
     (p,) = model.predict([pair(premise, hyp)])

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,22 +20,17 @@ import numpy as np
 
 from shroom.core.datapoint import Rule
 from shroom.core.paths import data_folder
-from shroom.core.problems import ShroomError, nearest
-from shroom.detectors.cross_encoder.corpora import Corpus, mixture, normalised
+from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
+from shroom.detectors.cross_encoder.examples import general_examples, labelled
 from shroom.detectors.cross_encoder.pair_model import PairModel
-from shroom.detectors.cross_encoder.training import (
-    Example,
-    Progress,
-    Schedule,
-    probabilities,
-    train,
-)
+from shroom.detectors.cross_encoder.stages import STAGES, Stage
+from shroom.detectors.cross_encoder.trained_model import TrainedModel
+from shroom.detectors.cross_encoder.training import Example, Progress, train
 from shroom.detectors.cross_validation import splits
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.recipe import detector_from
 from shroom.inference import hub
-from shroom.inference.run import RUN
 from shroom.inference.tokenization import longest
 from shroom.metrics.correlation import rho
 
@@ -45,72 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-
-#: What is fitted where a recipe says nothing else: the labelled datapoints, three times over.
-STAGES: tuple[Mapping[str, Any], ...] = ({"name": "shroom"},)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """What is learnt from, and for how long.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    epochs, batch, rate, frozen
-        As of :class:`~shroom.detectors.cross_encoder.detector.training.Schedule`.
-    corpora : tuple of mapping
-        See :class:`~shroom.detectors.cross_encoder.detector.corpora.Corpus`.
-    teacher : str
-        A detector, or a recipe, whose p of unlabelled datapoints is learnt.
-    unlabelled : tuple of str
-        Files of datapoints below the data folder, for the teacher.
-    n : int
-        The most datapoints, or pairs, of the stage.
-    """
-
-    name: str
-    epochs: int = 3
-    batch: int = 16
-    rate: float = 2e-5
-    frozen: int = 0
-    corpora: tuple[Mapping[str, Any], ...] = ()
-    teacher: str = ""
-    unlabelled: tuple[str, ...] = ()
-    n: int = 10**9
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Stage:
-        """Return the stage that a table of a recipe describes."""
-        known = [item.name for item in fields(cls)]
-        for key in table:
-            if key not in known:
-                raise ShroomError(f"a stage has no key '{key}';{nearest(key, known)}")
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in table.items()
-        }
-        try:
-            stage = cls(**values)
-            sound = min(stage.epochs, stage.batch, stage.n) >= 1 and stage.rate > 0
-        except TypeError as error:
-            raise ShroomError(f"stage {table.get('name', table)}: {error}") from error
-        if not sound or stage.frozen < 0:
-            raise ShroomError(
-                f"stage {stage.name}: epochs, batch and n are at least 1, rate is above 0, and "
-                "frozen is not below 0"
-            )
-        return stage
-
-    @property
-    def schedule(self) -> Schedule:
-        """How long and how fast it learns."""
-        return Schedule(self.epochs, self.batch, self.rate, self.frozen)
-
-    @property
-    def is_general(self) -> bool:
-        """Whether it needs none of the labelled datapoints."""
-        return bool(self.corpora or self.teacher)
 
 
 def _keep(path: Path, values: NDArray[np.float64]) -> None:
@@ -125,20 +54,6 @@ def work_folder() -> Path:
     """Return where training keeps what it has computed, in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "shroom" / "training"
-
-
-@dataclass
-class Trained:
-    """A model in torch with what it reads text by."""
-
-    model: PairModel
-    encoding: Encoding
-    tokenizer: Path
-    device: str
-
-    def probabilities(self, batch: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return p(Hallucination) of a batch of ids and sides: shape [batch]."""
-        return probabilities(self.model, batch, self.device)
 
 
 @dataclass
@@ -212,7 +127,8 @@ class Fitting:
             done = 0
         for place in range(done, general):
             stage = self.plan[place]
-            self._train(model, stage, self._general_examples(stage), self._key(place + 1))
+            examples = general_examples(stage, self.data, self.seed, self.rule)
+            self._train(model, stage, examples, self._key(place + 1))
             kept = self.work / f"{self._key(place + 1)}.safetensors"
             fresh = kept.with_suffix(".new")
             safetensors.torch.save_model(model.cpu(), str(fresh))
@@ -223,8 +139,8 @@ class Fitting:
         self,
         datapoints: Sequence[Datapoint],
         p: NDArray[np.float64],
-        after_epoch: Callable[[Trained, int], None] | None = None,
-    ) -> Trained:
+        after_epoch: Callable[[TrainedModel, int], None] | None = None,
+    ) -> TrainedModel:
         """Return what all stages make of the model.
 
         Parameters
@@ -236,7 +152,9 @@ class Fitting:
         after_epoch : callable, optional
             Called with the model and the number of epochs done of the last stage.
         """
-        trained = Trained(self.model(), self.encoding, self.tokenizer, str(self.device))
+        trained = TrainedModel(
+            self.model(), self.encoding, self.tokenizer, str(self.device), self.rule
+        )
         examples = labelled(datapoints, p, self.rule)
         digest = hashlib.sha256(json.dumps(examples).encode()).hexdigest()[:12]
         own = [stage for stage in self.plan if not stage.is_general]
@@ -295,7 +213,7 @@ class Fitting:
         arrays, _ = self.encoding(items)
         rows: list[list[float]] = []
 
-        def judge(trained: Trained, _: int) -> None:
+        def judge(trained: TrainedModel, _: int) -> None:
             batches = (self.encoding.batch([array]) for array in arrays)
             rows.append([float(trained.probabilities(batch)[0]) for batch in batches])
 
@@ -327,48 +245,6 @@ class Fitting:
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
 
-    def _general_examples(self, stage: Stage) -> list[Example]:
-        found: list[Example] = []
-        if stage.corpora:
-            corpora = [Corpus.of(table) for table in stage.corpora]
-            found += mixture(corpora, self.data, self.seed, self._texts_of_the_task())
-        if stage.teacher:
-            found += self._taught(stage)
-        if not found:
-            raise ShroomError(f"stage {stage.name}: there is no pair to learn from")
-        return found[: stage.n]
-
-    def _texts_of_the_task(self) -> set[str]:
-        """Return all texts of trial, val and test, which no corpus may give away."""
-        from shroom.scoring.datapoint_files import read_files
-
-        folder = self.data / "semeval2024"
-        if not folder.is_dir():  # nobody can then hold the model against it either
-            return set()
-        files = read_files(
-            folder,
-            choose=lambda found: [file for file in found if "train" not in file.base],
-        )
-        texts = {
-            normalised(text)
-            for file in files
-            for point in file.datapoints
-            for text in (point.src, point.tgt, point.hyp)
-        }
-        # Short ones are common phrases, which tell nothing.
-        return {text for text in texts if text.count(" ") >= 3}
-
-    def _taught(self, stage: Stage) -> list[Example]:
-        """Return unlabelled pairs with what the teacher says of them."""
-        from shroom.scoring.datapoint_files import read
-
-        teacher = detector_from(stage.teacher)
-        points = [point for name in stage.unlabelled for point in read(self.data / name)]
-        chance = np.random.default_rng(self.seed)
-        drawn = chance.permutation(len(points))[: stage.n]
-        usable = [points[i] for i in drawn if points[i].src.strip() or points[i].tgt.strip()]
-        return labelled(usable, teacher.predict(usable, RUN), self.rule)
-
     def _inputs(self, stage: Stage) -> list[Any]:
         """Return what tells the files of a stage, and its teacher, from others of their names."""
         names = [table["file"] for table in stage.corpora] + list(stage.unlabelled)
@@ -382,9 +258,3 @@ class Fitting:
         done = [[asdict(stage), self._inputs(stage)] for stage in self.plan[:stages]]
         about = [hub.identity(self.encoder, self.revision), self.seed, self.rule.value, done]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
-
-
-def labelled(datapoints: Sequence[Datapoint], p: NDArray[np.float64], rule: Rule) -> list[Example]:
-    """Return an example for each pair of datapoints with the annotators' proportions p."""
-    pairs = Pairs.of(datapoints, rule=rule)
-    return [Example(*item, float(p[owner])) for item, owner in zip(pairs.items, pairs.owner)]

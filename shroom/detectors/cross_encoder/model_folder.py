@@ -1,25 +1,169 @@
-"""The files of a fitted cross-encoder, and the runtime's session of them."""
+"""A fitted cross-encoder in the files of a folder, run by onnxruntime."""
 
 from __future__ import annotations
 
+import json
 import zlib
+from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
+from shroom.detectors import settings
+from shroom.detectors.cross_encoder.encoding import Encoding
+from shroom.detectors.training_items import UNREADABLE, TrainingItems
 from shroom.inference.forward import session
+from shroom.inference.machine import threads
 from shroom.inference.onnx_dequantization import in_float32
+from shroom.inference.result_cache import digest_of, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from shroom.inference.run import Run
 
 #: What a fitted model's folder holds.
 GRAPH, INTEGERS, TOKENIZER, ABOUT = "model.onnx", "weights.z", "tokenizer.json", "about.json"
 TRAINING_ITEMS = "training_items.json"
 #: The version of the folder that this kit reads and writes.
 FORMAT = 2
+#: Precisions that stand for the integers of the folder.
+_INTEGERS = ("auto", "int8")
+#: Several threads want the model at once.
+_LOADING = Lock()
+
+
+class ModelFolder:
+    """The model of a folder that ``shroom fit cross-encoder`` has written.
+
+    Its files are read when they are needed.
+
+    Parameters
+    ----------
+    folder : path
+        Where it is.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def precision(self, run: Run) -> str:
+        """Return what it computes in: ``int8`` or ``float32``.
+
+        Raises
+        ------
+        ShroomError
+            If the run asks for another precision.
+        """
+        if run.device not in (None, "cpu"):
+            run.note("the cross-encoder runs on the CPU, whatever the device")
+        if run.precision not in (None, "float32", *_INTEGERS):
+            raise ShroomError(
+                f"precision: expected float32, or {' or '.join(_INTEGERS)} for the integers that "
+                f"the cross-encoder is stored in, got {run.precision}"
+            )
+        if run.precision == "auto":
+            run.note("the cross-encoder's precision auto is int8, the integers of its file")
+        return "float32" if run.precision == "float32" else "int8"
+
+    def probabilities(self, batch: NDArray[np.int64], precision: str) -> NDArray[np.float32]:
+        """Return p(Hallucination) of a batch of ids and sides: shape [batch]."""
+        with _LOADING:
+            runtime = self._session_in_floats if precision == "float32" else self._session
+        return np.asarray(runtime.run(None, {"pairs": batch})[0])
+
+    def address(self, precision: str) -> str:
+        """Return what p depends on beside the texts."""
+        about = f"{self._content} float32" if precision == "float32" else self._content
+        return f"cross-encoder {about} {versions('onnxruntime', 'tokenizers')}"
+
+    @property
+    def workers(self) -> int:
+        """The number of threads that run it at once."""
+        return threads()
+
+    @property
+    def weights(self) -> str:
+        """A digest of its weights."""
+        return str(self._about["weights"])
+
+    @property
+    def threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return float(self._about["threshold"])
+
+    @property
+    def rule(self) -> Rule:
+        """How references were chosen when it was fitted."""
+        return settings.rule(self._about.get("recipe", {}).get("reference", Rule.GIVEN.value))
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How it reads text."""
+        path = self.folder / TOKENIZER
+        if not path.is_file():
+            raise ShroomError(f"{self.folder}: has no {TOKENIZER}, so it cannot read text")
+        return Encoding(path, self._about["padding"], self._about["room"])
+
+    @cached_property
+    def training_items(self) -> TrainingItems:
+        """The items on which it was fitted."""
+        path = self.folder / TRAINING_ITEMS
+        try:
+            return TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        except UNREADABLE as error:
+            raise ShroomError(
+                f"{path}: does not list the items that the model was fitted on ({error}); copy the "
+                "whole folder that shroom fit cross-encoder has written"
+            ) from error
+
+    def remember(self, items: TrainingItems) -> None:
+        """Refuse: the items of a model in files are in its files."""
+        raise self._unfitted(items)
+
+    def save(self, folder: Path, about: dict[str, Any]) -> None:
+        """Refuse: it is in files already."""
+        raise self._unfitted(folder, about)
+
+    @staticmethod
+    def _unfitted(*_: object) -> ShroomError:
+        return ShroomError("the cross-encoder has not been fitted, so there is nothing to save")
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        path = self.folder / ABOUT
+        try:
+            about = json.loads(path.read_text(encoding="utf-8"))
+            if about["format"] != FORMAT:
+                raise ShroomError(
+                    f"{path}: of format {about['format']}, and this kit reads {FORMAT}"
+                )
+            for key in ("integers", "padding", "room", "weights"):
+                about[key]
+            return {**about, "threshold": float(about["threshold"])}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ShroomError(
+                f"{self.folder}: not a model of the cross-encoder ({error}); make one with: "
+                "shroom fit cross-encoder DATA -o MODEL"
+            ) from error
+
+    @cached_property
+    def _content(self) -> str:
+        return digest_of(self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
+
+    @cached_property
+    def _session(self) -> Any:
+        return opened(self.folder, self._about["integers"])
+
+    @cached_property
+    def _session_in_floats(self) -> Any:
+        return opened(self.folder, self._about["integers"], floats=True)
 
 
 def opened(folder: Path, shapes: Mapping[str, Sequence[int]], *, floats: bool = False) -> Any:

@@ -22,11 +22,10 @@ from shroom.inference.weight_packing import packed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shroom.detectors.cross_encoder.fitting import Trained
-    from shroom.detectors.training_items import TrainingItems
+    from shroom.detectors.cross_encoder.trained_model import TrainedModel
 
 
-def save(folder: Path, trained: Trained, about: dict[str, Any], items: TrainingItems) -> None:
+def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:
     """Write the graph, its integers, the tokenizer, the training items and the model's card."""
     graph, arrays = exported(trained.model, trained.encoding)
     integers = packed(b"".join(array.tobytes() for array in arrays.values()))
@@ -35,6 +34,7 @@ def save(folder: Path, trained: Trained, about: dict[str, Any], items: TrainingI
         "detector": "cross-encoder",
         "padding": trained.encoding.padding,
         "room": trained.encoding.room,
+        "threshold": trained.threshold,
         **about,
         "integers": {name: list(array.shape) for name, array in arrays.items()},
         "weights": hashlib.sha256(graph + integers).hexdigest()[:16],
@@ -42,7 +42,7 @@ def save(folder: Path, trained: Trained, about: dict[str, Any], items: TrainingI
     texts = {
         "README.md": card(content),
         ABOUT: _indented(content) + "\n",
-        TRAINING_ITEMS: json.dumps(items.to_dict(), separators=(",", ":")) + "\n",
+        TRAINING_ITEMS: json.dumps(trained.training_items.to_dict(), separators=(",", ":")) + "\n",
     }
     write_atomically(folder / GRAPH, graph)
     write_atomically(folder / INTEGERS, integers)

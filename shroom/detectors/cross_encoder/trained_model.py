@@ -1,0 +1,71 @@
+"""A cross-encoder that was just trained: the network in torch, with what it reads text by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shroom.detectors.cross_encoder.training import probabilities
+from shroom.detectors.training_items import TrainingItems
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Rule
+    from shroom.detectors.cross_encoder.encoding import Encoding
+    from shroom.detectors.cross_encoder.pair_model import PairModel
+    from shroom.inference.run import Run
+
+
+@dataclass
+class TrainedModel:
+    """A model in torch, which computes in float32.
+
+    Attributes
+    ----------
+    model : PairModel
+        The network.
+    tokenizer : path
+        The file of its tokenizer.
+    device : str
+        Where it computes.
+    """
+
+    model: PairModel
+    encoding: Encoding
+    tokenizer: Path
+    device: str
+    rule: Rule
+    threshold: float = 0.5
+    training_items: TrainingItems = field(default_factory=TrainingItems)
+    weights: str = "as fitted"
+    workers: int = 1
+
+    def precision(self, run: Run) -> str:
+        """Return what it computes in."""
+        del run
+        return "float32"
+
+    def probabilities(
+        self, batch: NDArray[np.int64], precision: str = "float32"
+    ) -> NDArray[np.float32]:
+        """Return p(Hallucination) of a batch of ids and sides: shape [batch]."""
+        del precision
+        return probabilities(self.model, batch, self.device)
+
+    def address(self, precision: str) -> None:
+        """Return ``None``: p of a model that has no file is not cached."""
+        del precision
+
+    def remember(self, items: TrainingItems) -> None:
+        """Store the items on which it was fitted, with their out-of-fold p."""
+        self.training_items = items
+
+    def save(self, folder: Path, about: dict[str, Any]) -> None:
+        """Write it as a folder that runs without torch."""
+        from shroom.detectors.cross_encoder.saving import save
+
+        save(folder, self, about)
