@@ -16,7 +16,7 @@ from shroom.datasets import nli_outputs
 from shroom.datasets.conversion.to_shroom import as_json
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.detectors.nli import FORMULAS, p_from
-from shroom.learners.thresholds import USUAL
+from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.prediction.submission_rows import check_made, name_for, text_of
 from shroom.scoring.align import Track, align
 from shroom.scoring.check import read_table
@@ -169,7 +169,7 @@ def _converted(
         return None
     p = _p(recorded, formula, problems)
     ids = None if data.ids is None else recorded.ids
-    predictions = Table(recorded.file, len(p), (p > USUAL).astype(np.int8), p, ids=ids)
+    predictions = Table(recorded.file, len(p), (p > DEFAULT_THRESHOLD).astype(np.int8), p, ids=ids)
     name = Name.guess(source.name) or Name.guess(document.base) or Name("", "model-agnostic")
     track = Track(name, predictions, data)
     if not problems.count("id-integer", recorded.file):

@@ -170,14 +170,36 @@ def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
 def _measures(
     hyp: str, premise: str, chrf: Callable[[str, str], float]
 ) -> tuple[float, float, float, float]:
-    said, meant = set(_WORD.findall(hyp.lower())), set(_WORD.findall(premise.lower()))
-    common = len(said & meant)
+    common, of_hyp, of_premise = shared_words(hyp, premise)
     return (
         chrf(hyp, premise),
-        common / max(1, len(said)),
-        common / max(1, len(meant)),
-        math.log((len(hyp) + 1) / (len(premise) + 1)),
+        common / max(1, of_hyp),
+        common / max(1, of_premise),
+        length_ratio(hyp, premise),
     )
+
+
+def shared_words(hyp: str, premise: str) -> tuple[int, int, int]:
+    """Return the numbers of distinct words: shared ones, those of the hypothesis, of the premise.
+
+    Examples
+    --------
+    >>> shared_words("A big cat", "a cat")
+    (2, 3, 2)
+    """
+    own, reference = set(_WORD.findall(hyp.lower())), set(_WORD.findall(premise.lower()))
+    return len(own & reference), len(own), len(reference)
+
+
+def length_ratio(hyp: str, premise: str) -> float:
+    """Return the logarithm of the ratio of the lengths in characters, each plus one.
+
+    Examples
+    --------
+    >>> length_ratio("a cat", "a cat")
+    0.0
+    """
+    return math.log((len(hyp) + 1) / (len(premise) + 1))
 
 
 def _chrf() -> Callable[[str, str], float]:

@@ -17,7 +17,7 @@ import numpy as np
 from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.cross_validation import splits
+from shroom.detectors.cross_validation import best_strength, splits
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.lexical import features as lexical_features
 from shroom.detectors.stack_file import State
@@ -26,8 +26,7 @@ from shroom.detectors.training_items import TrainingItems
 from shroom.inference.run import RUN
 from shroom.learners.curves import clipped_log_odds
 from shroom.learners.logistic import Logistic
-from shroom.learners.thresholds import tuned
-from shroom.metrics.calibration import log_loss
+from shroom.metrics.accuracy_by_threshold import thresholds_by_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,13 +149,16 @@ class Stack(FittedDetector):
         if self.features:
             values.append(self._measures.of(datapoints, run))
         matrix, tasks = np.column_stack(values), _tasks(datapoints)
-        c, unseen = self._chosen(matrix, tasks, p, splits(datapoints, self.folds))
+        strengths = STRENGTHS if self.c is None else (self.c,)
+        c, unseen = best_strength(
+            Logistic.fit, strengths, matrix, tasks, p, splits(datapoints, self.folds)
+        )
         self._state = State(
             inputs,
             detectors,
             Logistic.fit(matrix, tasks, p, c),
             self.features,
-            *tuned(unseen, p > 0.5, tasks),
+            *thresholds_by_task(unseen, p > 0.5, tasks),
         )
         return self
 
@@ -251,19 +253,6 @@ class Stack(FittedDetector):
             found = one.make()
             self._known[number] = found, Known(found.predict)
         return self._known[number]
-
-    def _chosen(
-        self, values: Values, tasks: Words, p: Values, folds: list[Any]
-    ) -> tuple[float, Values]:
-        """Return the inverse strength of least loss out of fold, and its p out of fold."""
-        found: dict[float, Values] = {}
-        for c in STRENGTHS if self.c is None else (self.c,):
-            found[c] = np.empty(len(p))
-            for train, test in folds:
-                fitted = Logistic.fit(values[train], tasks[train], p[train], c)
-                found[c][test] = fitted.p(values[test], tasks[test])
-        best = min(found, key=lambda c: log_loss(found[c], p))
-        return best, found[best]
 
     def _fitted(self) -> State:
         if self._state is None:

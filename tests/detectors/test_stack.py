@@ -23,7 +23,7 @@ from shroom.detectors.stack import Stack
 from shroom.detectors.training_items import TrainingItems
 from shroom.inference.run import RUN, Run
 from shroom.learners.logistic import Logistic
-from shroom.learners.thresholds import tuned
+from shroom.metrics.accuracy_by_threshold import thresholds_by_task
 from shroom.metrics.correlation import rho
 from shroom.scoring.datapoint_files import read
 
@@ -163,7 +163,7 @@ def test_the_logistic_model_survives_json_and_odd_data(case):
 def test_a_tuned_threshold_is_never_worse_where_it_was_tuned(rows):
     p, truth = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     tasks = np.repeat(["DM", "MT"], len(p))[: len(p)]
-    common, own = tuned(p, truth, tasks)
+    common, own = thresholds_by_task(p, truth, tasks)
     assert 0.05 <= common <= 0.95
     assert ((p > common) == truth).sum() >= ((p > 0.5) == truth).sum()
     for task, threshold in own.items():
@@ -175,13 +175,13 @@ def test_thresholds_move_for_reasons_and_not_by_chance():
     p = RNG(0).random(400)
     tasks = np.repeat(["DM", "MT"], 200)
     shifted = np.where(tasks == "DM", p > 0.25, p > 0.5)
-    common, own = tuned(p, shifted, tasks)
+    common, own = thresholds_by_task(p, shifted, tasks)
     assert limits_of(common, own, "DM") == pytest.approx(0.25, abs=0.06)
     assert limits_of(common, own, "MT") == pytest.approx(0.5, abs=0.06)
     moved = 0
     for seed in range(20):
         truth = RNG(seed).random(400) < p  # 0.5 is best, and chance says otherwise
-        moved += tuned(p, truth, tasks) != (0.5, {})
+        moved += thresholds_by_task(p, truth, tasks) != (0.5, {})
     assert moved <= 3
 
 

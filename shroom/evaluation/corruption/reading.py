@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core import json_reading
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.problems import Problems, show
-from shroom.learners.thresholds import USUAL
+from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.delimited_files import columns_of
 from shroom.scoring.explaining_reader import number_in
@@ -139,7 +139,7 @@ class _Pair:
         if p is None and label is not None:
             p = float(label is Label.HALLUCINATION)
         elif p is not None:
-            label = Label.HALLUCINATION if p > USUAL else Label.NOT_HALLUCINATION
+            label = Label.HALLUCINATION if p > DEFAULT_THRESHOLD else Label.NOT_HALLUCINATION
         return Datapoint(
             hyp=self._text(HYPOTHESIS),
             src=self._text(PREMISE),

@@ -13,7 +13,7 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.learners.calibrators import METHODS
-from shroom.metrics.accuracy_by_threshold import USUAL, accuracy_by_threshold
+from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.fitted import Fitted, rows_hash
 from shroom.prediction.calibration.quality import Calibration, Quality, TrackQuality
 from shroom.scoring.in_sample import refuse
@@ -155,7 +155,7 @@ def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], how: How) -> tuple
     """
     calibrator: Calibrator = METHODS[how.method].fitted(p, y)
     if not how.threshold:
-        return calibrator, USUAL
+        return calibrator, DEFAULT_THRESHOLD
     return calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold
 
 

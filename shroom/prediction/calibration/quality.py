@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shroom.metrics.accuracy_by_threshold import USUAL
+from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.brier_decomposition import brier_decomposition
 from shroom.metrics.calibration import log_loss
 from shroom.metrics.classification import accuracy
@@ -78,7 +78,7 @@ class Quality:
             "auroc": auroc(p, gold_label),
             "average_precision": average_precision(p, gold_label),
             "accuracy": accuracy(label, gold_label),
-            "accuracy_at_half": accuracy(p > USUAL, gold_label),
+            "accuracy_at_half": accuracy(p > DEFAULT_THRESHOLD, gold_label),
         }
         against_proportion = {**_of_probabilities(p, gold_p), "rho": rho(p, gold_p)}
         return cls(_defined(against_label), _defined(against_proportion))

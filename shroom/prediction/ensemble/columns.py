@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
+from shroom.detectors.lexical import length_ratio, shared_words
 from shroom.learners.curves import clipped_log_odds
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
     Words = NDArray[np.str_]
-
-_WORD = re.compile(r"\w+")
 
 
 class Columns:
@@ -115,9 +112,8 @@ def measures(datapoints: Sequence[Datapoint]) -> Values:
 
 
 def _measures(hyp: str, premise: str) -> tuple[float, float]:
-    said, meant = set(_WORD.findall(hyp.lower())), set(_WORD.findall(premise.lower()))
-    f1 = 2 * len(said & meant) / max(1, len(said) + len(meant))
-    return f1, math.log((len(hyp) + 1) / (len(premise) + 1))
+    common, of_hyp, of_premise = shared_words(hyp, premise)
+    return 2 * common / max(1, of_hyp + of_premise), length_ratio(hyp, premise)
 
 
 def resolution(p: Values) -> float:

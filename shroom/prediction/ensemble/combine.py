@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.core.problems import ShroomError
+from shroom.detectors.cross_validation import best_strength
 from shroom.learners.kernel_logistic import KernelLogistic
-from shroom.learners.thresholds import USUAL, tuned
-from shroom.metrics.calibration import log_loss
+from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.correlation import levels, twice_ranks
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def mean(p: Values, label: Flags) -> Combined:
     array([0.55, 0.25])
     """
     del label
-    return Combined.by(p.mean(axis=1), USUAL)
+    return Combined.by(p.mean(axis=1), DEFAULT_THRESHOLD)
 
 
 def rank(p: Values, label: Flags) -> Combined:
@@ -95,11 +95,11 @@ def rank(p: Values, label: Flags) -> Combined:
     flagged = round(float(label.sum()) / label.shape[1])
     ordered = np.sort(ranks)
     if flagged >= n:
-        return Combined.by(0.5 + (0.5 + ranks / 2) / 2, USUAL)  # all of them beyond 0.5
+        return Combined.by(0.5 + (0.5 + ranks / 2) / 2, DEFAULT_THRESHOLD)  # all of them beyond 0.5
     border = float(ordered[n - 1 - flagged])
     low = 0.5 * ranks / border if border > 0 else np.full(n, 0.5)
     high = 0.5 + 0.5 * (ranks - border) / (1 - border) if border < 1 else low
-    return Combined.by(np.where(ranks <= border, low, high), USUAL)
+    return Combined.by(np.where(ranks <= border, low, high), DEFAULT_THRESHOLD)
 
 
 def vote(p: Values, label: Flags) -> Combined:
@@ -114,9 +114,9 @@ def vote(p: Values, label: Flags) -> Combined:
     >>> found.p, found.label
     (array([0.5, 0.5]), array([False,  True]))
     """
-    share = Combined.by(label.mean(axis=1), USUAL)
-    even = share.p == USUAL
-    return Combined(np.where(even, p.mean(axis=1) > USUAL, share.label), share.p)
+    share = Combined.by(label.mean(axis=1), DEFAULT_THRESHOLD)
+    even = share.p == DEFAULT_THRESHOLD
+    return Combined(np.where(even, p.mean(axis=1) > DEFAULT_THRESHOLD, share.label), share.p)
 
 
 #: What needs no training data.
@@ -203,15 +203,11 @@ class Weighted:
     @classmethod
     def fit(cls, data: Training) -> Weighted:
         """Fit weights, strength and thresholds; the latter two on what is said out of fold."""
-        parts = list(data.parts(INNER))
-        results = []
-        for c in STRENGTHS:
-            unseen = np.empty(len(data.p))
-            for fitted_on, judged in parts:
-                unseen[judged] = _model(data.at(fitted_on), c).p(*data.at(judged).columns)
-            results.append((log_loss(unseen, data.p), c, unseen))
-        _, c, unseen = min(results, key=lambda result: result[:2])
-        return cls(_model(data, c), c, *tuned(unseen, data.label, data.tasks))
+        c, unseen = best_strength(
+            KernelLogistic.fit, STRENGTHS, *data.columns, data.p, list(data.parts(INNER))
+        )
+        model = KernelLogistic.fit(*data.columns, data.p, c)
+        return cls(model, c, *thresholds_by_task(unseen, data.label, data.tasks))
 
     def predict(self, values: Values, tasks: Words) -> Combined:
         """Return what the ensemble says of datapoints, given as in :class:`Training`."""
@@ -229,7 +225,3 @@ def out_of_fold(data: Training, folds: int = FOLDS) -> Combined:
         said = Weighted.fit(data.at(fitted_on)).predict(*data.at(judged).columns)
         found[judged], label[judged] = said.p, said.label
     return Combined(label, found)
-
-
-def _model(data: Training, c: float) -> KernelLogistic:
-    return KernelLogistic.fit(data.values, data.tasks, data.p, c)
