@@ -13,7 +13,8 @@ import numpy as np
 
 from shroom.inference import hub
 from shroom.inference.batching import batches
-from shroom.inference.run import RUN, over
+from shroom.inference.computation import compute
+from shroom.inference.run import RUN
 from shroom.inference.tokenization import counts, longest, padded, plain
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class BertScore:
         sizes = [sum(min(length[text], room) for text in _texts(item)) for item in items]
         told = hub.identity(self.model, self.revision, encoder.config)
         scope = f"bertscore {told} {room}"
-        return over(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
+        return compute(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
 
     def _load(self, device: str | None) -> tuple[Any, Any]:
         if device not in self._loaded:

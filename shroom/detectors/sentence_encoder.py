@@ -16,7 +16,7 @@ import numpy as np
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.windowed_pairs import Windowed, Windows
 from shroom.inference import hub
-from shroom.inference.run import over
+from shroom.inference.computation import compute
 from shroom.inference.text_windows import windows
 from shroom.inference.tokenization import counts, longest, padded, plain
 
@@ -212,7 +212,7 @@ class SentenceEncoder:
                 f"{cut} of {len(length)} texts were cut: {self._name} reads at most {self._room} "
                 "tokens"
             )
-        return over(
+        return compute(
             [(text,) for text in given],
             lambda batch: self._embedded([text for (text,) in batch]),
             lengths=[min(length[text], self._room) for text in given],

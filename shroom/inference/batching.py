@@ -31,20 +31,6 @@ def lacks_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or bool(_NO_MEMORY.search(str(error)))
 
 
-class Again(Exception):  # noqa: N818 - it asks for something, and is no error
-    """Raised of a batch by work that has to change before it can compute it.
-
-    Parameters
-    ----------
-    change : callable
-        Called when everything before the batch has been computed, and nothing behind it.
-    """
-
-    def __init__(self, change: Callable[[], None]) -> None:
-        super().__init__()
-        self.change = change
-
-
 def batched(
     items: list[Item],
     lengths: list[int],
@@ -53,6 +39,7 @@ def batched(
     work: Callable[[list[Item]], NDArray[Any]],
     tokens: int,
     workers: int,
+    fall_back: Callable[[], bool],
 ) -> Generator[tuple[list[int], NDArray[np.float64]], None, None]:
     """Yield the rows and values, shape [batch, k], of one batch after the other.
 
@@ -72,6 +59,8 @@ def batched(
         The most in one batch; halved for good where memory does not suffice.
     workers : int
         How many batches are computed at the same time.
+    fall_back : callable
+        As for :func:`shroom.inference.computation.compute`.
 
     Raises
     ------
@@ -98,12 +87,10 @@ def batched(
             scores -= size
             try:
                 values = result()
-            except (Again, MemoryError) as error:
+            except MemoryError as error:
                 ahead.forget()
                 start, scores = begun, 0
-                if isinstance(error, Again):
-                    error.change()
-                elif len(batch) > 1:  # the next ones would not fit either
+                if len(batch) > 1:  # the next ones would not fit either
                     tokens = lengths[batch[0]] * len(batch) // 2
                 elif ahead.workers > 1:
                     ahead.workers = 1
@@ -114,8 +101,17 @@ def batched(
                     ) from error
                 continue
             finally:
-                del result  # it holds on to what a failed call had in memory
-            yield batch, values
+                del result  # it keeps what a failed call had in memory
+            if np.isfinite(values).all():
+                yield batch, values
+                continue
+            ahead.forget()
+            start, scores = begun, 0
+            if not fall_back():
+                raise ShroomError(
+                    "the model gave a value that is not a number; its weights may be damaged, or "
+                    "the device computes them wrongly: try --device cpu"
+                )
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[range]:
@@ -153,9 +149,4 @@ def _values(work: Callable[[list[Item]], NDArray[Any]], batch: list[Item]) -> ND
         if lacks_memory(error):
             raise MemoryError from error
         raise
-    if not np.isfinite(values).all():
-        raise ShroomError(
-            "the model gave a value that is not a number; its weights may be damaged, or the "
-            "device computes them wrongly: try --device cpu"
-        )
     return values

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.inference.batching import Again, lacks_memory
+from shroom.inference.batching import lacks_memory
 from shroom.inference.ordered_pool import Ahead
 
 if TYPE_CHECKING:
@@ -107,11 +107,11 @@ class Trusted:
     float16 is at most 0.0000 off float32 on a sample of 2
     >>> forward([[1.0, 2.0]])
     array([[1., 2.]], dtype=float16)
-    >>> try:
-    ...     forward([[99999.0, 0.0]])
-    ... except Again as again:
-    ...     again.change()
+    >>> forward([[99999.0, 0.0]])
+    array([[inf,  0.]], dtype=float16)
+    >>> forward.fall_back()
     float16 gave a value that is not finite: from there on, float32
+    True
     >>> forward([[99999.0, 0.0]])
     array([[99999.,     0.]], dtype=float32)
     """
@@ -212,26 +212,21 @@ class Trusted:
         return None
 
     def __call__(self, batch: Any) -> NDArray[Any]:
-        """Return what the forward pass gives.
-
-        Raises
-        ------
-        Again
-            Where that is not finite, and the precision has to become the last.
-        """
+        """Return what the forward pass gives, which may not be finite in a short precision."""
         if self._forward is None:
             self._use(self.precision)
         assert self._forward is not None  # noqa: S101 - it is None only while loading
         with np.errstate(over="ignore"):
-            found = self._forward(batch)
-        if not np.isfinite(found).all() and self.precision != self._precisions[-1]:
-            raise Again(self._fall_back)
-        return found
+            return self._forward(batch)
 
-    def _fall_back(self) -> None:
+    def fall_back(self) -> bool:
+        """Compute in the last precision from now on; return whether it was another one before."""
         last = self._precisions[-1]
+        if self.precision == last:
+            return False
         self._note(f"{self.precision} gave a value that is not finite: from there on, {last}")
         self._use(last)
+        return True
 
     def _use(self, name: str) -> None:
         self._forward = None  # both at once may not fit into memory

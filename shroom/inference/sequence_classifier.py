@@ -13,12 +13,12 @@ from shroom.core.problems import ShroomError
 from shroom.inference import hub
 from shroom.inference.activation_quantization import TEXTS
 from shroom.inference.batching import batches
+from shroom.inference.computation import compute
 from shroom.inference.forward import greatest, in_integers, of_onnx, of_torch
 from shroom.inference.journal import PARTIAL
 from shroom.inference.machine import threads
 from shroom.inference.precision import Trusted, precisions
 from shroom.inference.result_cache import digest_of, versions
-from shroom.inference.run import over
 from shroom.inference.tokenization import longest, padded
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class SequenceClassifier:
         self._compiled = self._of_many(self._device, len(items))
         self._hint(len(items), run)
         self._forward.settle([read(part) for part in _sample(items, lengths, run)], run.note)
-        return over(
+        return compute(
             items,
             lambda batch: self._forward(read(batch)),
             lengths=lengths,
@@ -126,6 +126,7 @@ class SequenceClassifier:
             address=lambda: self._address(scope),
             workers=self._workers(),
             precision=lambda: self._forward.precision,
+            fall_back=self._forward.fall_back,
         )
 
     def _hint(self, n: int, run: Run) -> None:

@@ -11,8 +11,9 @@ from shroom.datasets.queries.generate.call_log import Log as QueryLog
 from shroom.detectors.judge.answers import Reply, Step
 from shroom.detectors.judge.cache import Cache
 from shroom.evaluation.matrix.prediction_store import Store
+from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
-from shroom.inference.run import Run, over
+from shroom.inference.run import Run
 
 POINTS = [pair("Two cats sat here.", "A dog."), pair("It rained.", "It rained.")]
 ENTRIES = [("one", [0.25]), ("two", [0.75, 1e-9])]
@@ -133,7 +134,7 @@ def test_results_that_cannot_be_are_computed_anew(tmp_path):
     path, notes = tmp_path / "journal", []
 
     def p(value, run):
-        return over(
+        return compute(
             [("a",), ("b",)],
             lambda batch: np.full(len(batch), value),
             lengths=[1, 1],

@@ -387,7 +387,7 @@ from pathlib import Path
 from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import REGISTRY
-from shroom.inference.run import over
+from shroom.inference.computation import compute
 
 class Mortal(Detector):
     name, threshold = "mortal", 0.5
@@ -403,7 +403,7 @@ class Mortal(Detector):
                 os.kill(os.getpid(), signal.SIGKILL)
             return np.array([(sum(map(ord, hyp)) % 97) / 97 for (hyp,) in batch])
         texts = [(point.hyp,) for point in datapoints]
-        return over(texts, work, lengths=[700] * len(texts), scope="mortal", run=run)[:, 0]
+        return compute(texts, work, lengths=[700] * len(texts), scope="mortal", run=run)[:, 0]
 
 sys.modules["mortal"] = sys.modules["__main__"]
 REGISTRY["mortal"] = Entry("mortal:Mortal", "made up")

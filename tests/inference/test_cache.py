@@ -20,9 +20,10 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI
 from shroom.inference import hub
+from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
 from shroom.inference.result_cache import MOST, Cache, digest_of, key_of
-from shroom.inference.run import RUN, Run, over
+from shroom.inference.run import RUN, Run
 from shroom.inference.sequence_classifier import SequenceClassifier
 
 
@@ -57,7 +58,7 @@ class Worker:
 def run_over(texts, worker, run, address=lambda: "a model"):
     items = [(text,) for text in texts]
     lengths = list(map(len, texts))
-    return over(items, worker, lengths=lengths, scope="", run=run, address=address)
+    return compute(items, worker, lengths=lengths, scope="", run=run, address=address)
 
 
 # --- what is kept
@@ -362,7 +363,7 @@ def test_an_entry_that_is_not_what_was_written_does_not_count(path, packed):
 def test_values_of_another_shape_are_told(path):
     cache = Cache(path)
     cache.add({key_of("a model", ("a",)): np.ones(5)})
-    with pytest.raises(ShroomError, match="holds what no run wrote; go on without the cache"):
+    with pytest.raises(ShroomError, match="expected 5 values, got 2; run again without the cache"):
         run_over(["a", "b"], Worker(), Run(cache=cache))
 
 

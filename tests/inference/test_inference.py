@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from shroom.core.checksummed_lines import line_of, record_of
 from shroom.core.problems import ShroomError
 from shroom.inference.batching import batches
+from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
 from shroom.inference.result_cache import Cache
-from shroom.inference.run import RUN, Run, over
+from shroom.inference.run import RUN, Run
 
 TEXTS = st.lists(st.text(max_size=12), max_size=30)
 
@@ -43,7 +44,7 @@ def values(text):
 def run_over(texts, worker, run=RUN, scope="a model", address=None):
     items = [(text,) for text in texts]
     lengths = list(map(len, texts))
-    return over(items, worker, lengths=lengths, scope=scope, run=run, address=address)
+    return compute(items, worker, lengths=lengths, scope=scope, run=run, address=address)
 
 
 @given(TEXTS, st.integers(-1, 40))
@@ -62,7 +63,7 @@ def test_the_values_are_those_of_each_item_in_order(texts, batch_tokens):
 
 
 def test_one_value_for_an_item_is_one_column():
-    found = over(
+    found = compute(
         [("a",), ("b",)], lambda batch: np.ones(len(batch)), lengths=[1, 1], scope="", run=RUN
     )
     assert found.shape == (2, 1)
@@ -82,7 +83,7 @@ def test_batches_are_neighbours_within_the_limit_and_as_large_as_can_be(lengths,
 
 def test_items_and_lengths_must_match():
     with pytest.raises(ValueError, match="2 items cannot have 1 lengths"):
-        over([("a",), ("b",)], Worker(), lengths=[1], scope="", run=RUN)
+        compute([("a",), ("b",)], Worker(), lengths=[1], scope="", run=RUN)
 
 
 def test_progress_is_told_after_each_batch():

@@ -22,8 +22,8 @@ from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference import hub
+from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
-from shroom.inference.run import over
 from shroom.prediction import submission_rows
 
 BASELINES = ROOT / "baselines"
@@ -50,7 +50,7 @@ class Slow(Detector):
 
         items = [(point.hyp,) for point in datapoints]
         lengths = [1] * len(items)
-        return over(items, work, lengths=lengths, scope=f"slow {self.version}", run=run)[:, 0]
+        return compute(items, work, lengths=lengths, scope=f"slow {self.version}", run=run)[:, 0]
 
 
 @pytest.fixture

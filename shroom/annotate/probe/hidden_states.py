@@ -11,7 +11,7 @@ import numpy as np
 from shroom.annotate.probe.sites import Blocks, Site
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
-from shroom.inference.run import over
+from shroom.inference.computation import compute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +114,7 @@ class Reader:
             return np.concatenate([found[site] for site in sites], axis=1)
 
         lengths = [len(item) for item in items]
-        rows = over(items, work, lengths=lengths, scope="", run=replace(run, journal=None))
+        rows = compute(items, work, lengths=lengths, scope="", run=replace(run, journal=None))
         ends = np.cumsum(self.widths(sites))[:-1]
         return dict(zip(sites, np.split(rows, ends, axis=1)))
 

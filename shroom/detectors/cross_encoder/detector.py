@@ -19,7 +19,7 @@ from shroom.detectors.cross_encoder.model_folder import ModelFolder
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.windowed_pairs import Windowed, Windows, parts_of
-from shroom.inference.run import over
+from shroom.inference.computation import compute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +128,7 @@ class CrossEncoder(FittedDetector):
             arrays = model.encoding.batch([encoded[item] for item in batch])
             return model.probabilities(arrays, precision)
 
-        p = over(
+        p = compute(
             read.items,
             work,
             lengths=[encoded[item].shape[1] for item in read.items],

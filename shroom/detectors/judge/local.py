@@ -11,7 +11,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.judge.answers import Verdict, from_one, meaning, official_word
 from shroom.detectors.judge.budget import Estimate, tokens_in
 from shroom.inference import hub
-from shroom.inference.run import over
+from shroom.inference.computation import compute
 from shroom.inference.tokenization import in_chat, padded
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Local:
         scope = f"judge {self.mode} {self.identity}"
         items = [(prompt,) for prompt in prompts]
         lengths = [min(len(self._ids(prompt)), self.most) for prompt in prompts]
-        return over(items, self._first_tokens, lengths=lengths, scope=scope, run=run)
+        return compute(items, self._first_tokens, lengths=lengths, scope=scope, run=run)
 
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
