@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.append_only import append, opened, remove
 from shroom.core.checksummed_lines import Kept, line_of, read, refuse_foreign
+from shroom.core.json_writing import json_digest
 from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -124,4 +123,4 @@ def key_of(identity: str, question: Question, place: int) -> str:
     """
     texts = [[each.text, each.type] for each in question.generation]
     known = [identity, question.question, question.answer, texts, place]
-    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
+    return json_digest(known)[:32]

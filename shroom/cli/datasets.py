@@ -14,9 +14,7 @@ COMMANDS = Registry(
         "list": Verb(
             "shroom.cli.datasets_list:command", "List the data sets, and which of them are here."
         ),
-        "describe": Verb(
-            "shroom.cli.datasets_describe:command", "Describe the files of one."
-        ),
+        "describe": Verb("shroom.cli.datasets_describe:command", "Describe the files of one."),
         "convert": Verb(
             "shroom.cli.datasets_convert:convert", "Convert one to SHROOM's form, and back."
         ),

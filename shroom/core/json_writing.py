@@ -1,7 +1,8 @@
-"""Rows as lines of JSON."""
+"""Rows as lines of JSON, and digests of JSON values."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -45,3 +46,14 @@ def json_line(row: Mapping[str, Any]) -> str:
     # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
     halves = any("\ud800" <= character <= "\udfff" for character in line)
     return json.dumps(row) if halves else line
+
+
+def json_digest(value: Any) -> str:
+    """Return the SHA-256 of a value's JSON text with sorted keys, in hexadecimal digits.
+
+    Examples
+    --------
+    >>> json_digest(["a model", 0.5])[:12]
+    'a09c97be93a4'
+    """
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -13,6 +13,7 @@ import numpy as np
 
 from shroom.inference import hub
 from shroom.inference.batching import batches
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.run import RUN
 from shroom.inference.tokenization import counts, longest, padded, plain
@@ -78,9 +79,9 @@ class BertScore:
             return np.array([_agreement(item, vectors) for item in batch])
 
         sizes = [sum(min(length[text], room) for text in _texts(item)) for item in items]
-        told = hub.identity(self.model, self.revision, encoder.config)
-        scope = f"bertscore {told} {room}"
-        return compute(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
+        identity = hub.identity(self.model, self.revision, encoder.config)
+        key = CacheKey(f"bertscore {identity} {room}")
+        return compute(items, work, lengths=sizes, key=key, run=run)[:, 0]
 
     def _load(self, device: str | None) -> tuple[Any, Any]:
         if device not in self._loaded:

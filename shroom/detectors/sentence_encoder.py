@@ -16,6 +16,7 @@ import numpy as np
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.windowed_pairs import Windowed, Windows
 from shroom.inference import hub
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.text_windows import windows
 from shroom.inference.tokenization import counts, longest, padded, plain
@@ -177,7 +178,8 @@ class SentenceEncoder:
             longest(self._tokenizer, self._model.config), self.layout.room or np.iinfo(int).max
         )
         self._dense = [_dense(name, path, revision) for path in self.layout.dense]
-        self._scope = f"sentence {hub.identity(name, revision, self._model.config)} {self.layout}"
+        identity = hub.identity(name, revision, self._model.config)
+        self._key = CacheKey(f"sentence {identity} {self.layout}")
 
     def read(
         self, pairs: Sequence[tuple[str, str]], how: Windows, run: Run
@@ -216,7 +218,7 @@ class SentenceEncoder:
             [(text,) for text in given],
             lambda batch: self._embedded([text for (text,) in batch]),
             lengths=[min(length[text], self._room) for text in given],
-            scope=self._scope,
+            key=self._key,
             run=run,
         )
 

@@ -7,8 +7,6 @@ out are decided here, in the same way for all detectors.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,7 +17,6 @@ import numpy as np
 from shroom.core.problems import ShroomError
 from shroom.inference.batching import batched
 from shroom.inference.machine import give_back
-from shroom.inference.result_cache import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.inference.batching import Item
+    from shroom.inference.cache_key import CacheKey
     from shroom.inference.run import Run
 
     Work = Callable[[list[Item]], NDArray[Any]]
@@ -41,11 +39,9 @@ def compute(
     work: Work[Item],
     *,
     lengths: Sequence[int],
-    scope: str | Callable[[], str],
+    key: CacheKey | Callable[[], CacheKey],
     run: Run,
-    address: Callable[[], str | None] | None = None,
     workers: int = 1,
-    precision: str | Callable[[], str] = "float32",
     bounds: tuple[float, float] = (-math.inf, math.inf),
     fall_back: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
@@ -59,20 +55,14 @@ def compute(
         Takes a batch of items, returns an array with one row for each: shape [batch] or [batch, k].
     lengths : sequence of int, length n
         Tokens of each item. Items of similar length share a batch, the longest come first.
-    scope : str or callable
-        What else the values depend on, such as the model: part of the journal's keys. A callable
-        returns it, and is called for each batch, as the precision may change.
+    key : CacheKey or callable
+        All that the values depend on besides the items. A callable returns it, and is called for
+        each batch, as the precision may change.
     run : Run
         The settings of the run.
-    address : callable, optional
-        Returns all that the values depend on beside the item, by its content: weights, precision,
-        device. It is called for each batch, too. Without it, or where it returns ``None``, the
-        run's cache is not used.
     workers : int
         The number of batches that are computed at the same time, each in its own thread on its own
         core. Neither the batches nor the order in which they are stored depend on it.
-    precision : str or callable
-        The precision of ``work``, for the run's record. A callable is called for each batch.
     bounds : (float, float)
         The range of the values, such as 0 and 1: values in the journal that are outside are
         damaged, and computed again.
@@ -93,10 +83,12 @@ def compute(
 
     Examples
     --------
+    >>> from shroom.inference.cache_key import CacheKey
     >>> from shroom.inference.run import RUN
     >>> def letters(batch):
     ...     return np.array([len(text) for (text,) in batch])
-    >>> compute([("a",), ("bcd",), ("a",)], letters, lengths=[1, 3, 1], scope="", run=RUN)[:, 0]
+    >>> items, key = [("a",), ("bcd",), ("a",)], CacheKey("letters")
+    >>> compute(items, letters, lengths=[1, 3, 1], key=key, run=RUN)[:, 0]
     array([1., 3., 1.])
     """
     if len(items) != len(lengths):
@@ -110,11 +102,9 @@ def compute(
         distinct,
         [length[item] for item in distinct],
         work,
-        scope if callable(scope) else lambda: scope,
+        key if callable(key) else lambda: key,
         run,
-        address or (lambda: None),
         workers,
-        precision if callable(precision) else lambda: precision,
         bounds,
         fall_back,
     )
@@ -128,11 +118,9 @@ class _Computation:
     items: list[Any]
     lengths: list[int]
     work: Work[Any]
-    scope: Callable[[], str]
+    key: Callable[[], CacheKey]
     run: Run
-    address: Callable[[], str | None]
     workers: int
-    precision: Callable[[], str]
     bounds: tuple[float, float]
     fall_back: Callable[[], bool]
 
@@ -152,7 +140,7 @@ class _Computation:
                 self.run.report(self._results.n_known, len(self.items))
                 if n % _BATCHES_BETWEEN_TRIMS == 0:
                     give_back()
-        self.run.precisions.add(self.precision())  # also where nothing had to be computed
+        self.run.precisions.add(self.key().precision)  # also where nothing had to be computed
         assert self._results.values is not None  # noqa: S101 - there is at least one item
         return self._results.values
 
@@ -162,9 +150,9 @@ class _Computation:
         if not journal or not journal.known:
             return
         low, high = self.bounds
-        scope, out_of_range = self.scope(), 0
-        for row in self._results.unknown():
-            values = journal.known.get(_key(scope, self.items[row]))
+        rows, out_of_range = self._results.unknown(), 0
+        for row, key in zip(rows, self.key().journal_keys(self.items[row] for row in rows)):
+            values = journal.known.get(key)
             if values is None:
                 continue
             if all(low <= value <= high for value in values):
@@ -177,9 +165,12 @@ class _Computation:
 
     def _look_up_in_cache(self) -> set[int]:
         """Take the values that earlier runs have computed; return their rows."""
+        cache = self.run.cache
+        if not cache:
+            return set()
         rows = self._results.unknown()
-        keys = self._cache_keys(rows)
-        known = self.run.cache.get(keys) if self.run.cache and keys else {}
+        keys = self.key().cache_keys([self.items[row] for row in rows])
+        known = cache.get(keys) if keys else {}
         cached = {row: known[key] for row, key in zip(rows, keys) if key in known}
         for row, values in cached.items():
             self._put([row], values)
@@ -215,15 +206,13 @@ class _Computation:
 
     def _store(self, rows: list[int], values: NDArray[np.float64]) -> None:
         """Store the values of a batch: in memory, in the journal and in the cache."""
-        cache, journal = self.run.cache, self.run.journal
         self._put(rows, values)
-        self.run.precisions.add(self.precision())
-        if journal:
-            scope = self.scope()
-            keys = [_key(scope, self.items[row]) for row in rows]
-            journal.add(list(zip(keys, values.tolist())))
-        if cache:
-            cache.add(dict(zip(self._cache_keys(rows), values)))
+        key, items = self.key(), [self.items[row] for row in rows]
+        self.run.precisions.add(key.precision)
+        if self.run.journal:
+            self.run.journal.add(list(zip(key.journal_keys(items), values.tolist())))
+        if self.run.cache:
+            self.run.cache.add(dict(zip(key.cache_keys(items), values)))
 
     def _put(self, rows: list[int], values: Any) -> None:
         try:
@@ -235,11 +224,6 @@ class _Computation:
                 f"{place.path if place else 'the model'}: values of another shape: {error}; "
                 f"run again without {option}"
             ) from error
-
-    def _cache_keys(self, rows: list[int]) -> list[bytes]:
-        """Return the keys of items in the cache; none where the cache cannot be used."""
-        address = self.address() if self.run.cache else None
-        return [] if address is None else [key_of(address, self.items[row]) for row in rows]
 
 
 class _Results:
@@ -281,8 +265,3 @@ class _Results:
             raise ValueError(f"expected {self.values.shape[1]} values, got {table.shape[1]}")
         self.values[list(rows)] = table
         self.known[list(rows)] = True
-
-
-def _key(scope: str, item: tuple[Any, ...]) -> str:
-    text = json.dumps([scope, item])
-    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
+from shroom.inference.cache_key import files_digest
 from shroom.inference.journal import PARTIAL
 from shroom.inference.model_limits import check_sizes
-from shroom.inference.result_cache import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,7 +220,7 @@ def content(name: str, revision: str | None = None) -> str | None:
     if (folder / "adapter_config.json").exists():  # it names the weights that it is added to
         return None
     read = [path for path in folder.iterdir() if path.is_file() and path.suffix not in _UNREAD]
-    return digest_of(read)
+    return files_digest(read)
 
 
 _AS = {

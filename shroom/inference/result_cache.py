@@ -7,8 +7,6 @@ stored. Several processes may read and write at once.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 import sqlite3
@@ -16,14 +14,12 @@ import time
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,8 +30,6 @@ if TYPE_CHECKING:
 NAME = "pairs.sqlite"
 #: The most bytes that entries take where nothing else is said.
 MOST = 1 << 30
-#: Part of every key: entries of another form are not found.
-_FORM = 1
 #: How many keys are asked for at a time; sqlite takes 999 or more.
 _AT_ONCE = 500
 #: A use is noted where the last that was noted is so long ago: in milliseconds. Else each reading
@@ -100,9 +94,8 @@ class Cache:
     --------
     >>> import tempfile
     >>> cache = Cache(Path(tempfile.mkdtemp()) / "pairs.sqlite")
-    >>> key = key_of("a model", ("a premise", "a hypothesis"))
-    >>> cache.add({key: np.array([0.25, 0.75])})
-    >>> cache.get([key])[key]
+    >>> cache.add({b"a key": np.array([0.25, 0.75])})
+    >>> cache.get([b"a key"])[b"a key"]
     array([0.25, 0.75])
     """
 
@@ -239,42 +232,6 @@ class Cache:
                 "see 'shroom cache info'" if passing else "to begin it anew: shroom cache clear"
             )
             self._note(f"the cache {self.path} is not used ({error}); {way_out}")
-
-
-def key_of(address: str, item: tuple[Any, ...]) -> bytes:
-    """Return the key of an item's values.
-
-    Parameters
-    ----------
-    address : str
-        What the values depend on beside the item: weights, precision, device.
-    item : tuple
-        What the model is given, as json could write it.
-
-    Examples
-    --------
-    >>> len(key_of("a model", ("a premise", "a hypothesis")))
-    16
-    """
-    text = json.dumps([_FORM, __version__, address, item])
-    return hashlib.sha256(text.encode()).digest()[:16]
-
-
-def digest_of(paths: Iterable[Path]) -> str:
-    """Return a digest of files' names and contents."""
-    digest = hashlib.sha256()
-    for path in sorted(paths):
-        own = hashlib.sha256()
-        with path.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                own.update(block)
-        digest.update(f"{path.name} {own.hexdigest()}\n".encode())
-    return digest.hexdigest()
-
-
-def versions(*modules: str) -> str:
-    """Return the names and versions of what a value is computed with, for an address."""
-    return " ".join(f"{name} {import_module(name).__version__}" for name in modules)
 
 
 def _connected(path: Path, patience: float) -> sqlite3.Connection:

@@ -13,12 +13,12 @@ from shroom.core.problems import ShroomError
 from shroom.inference import hub
 from shroom.inference.activation_quantization import TEXTS
 from shroom.inference.batching import batches
+from shroom.inference.cache_key import CacheKey, files_digest, library_versions
 from shroom.inference.computation import compute
 from shroom.inference.forward import greatest, in_integers, of_onnx, of_torch
 from shroom.inference.journal import PARTIAL
 from shroom.inference.machine import threads
 from shroom.inference.precision import Trusted, precisions
-from shroom.inference.result_cache import digest_of, versions
 from shroom.inference.tokenization import longest, padded
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class SequenceClassifier:
         self._graph = hub.onnx_file(name)
         self._folder = name if self._graph is None else _folder(name, self._graph)
         self.config = hub.config(self._folder, revision)
-        self._identity = self._told()
+        self._identity = self._current_identity()
         if self._graph is None:
             self._device = run.device or hub.best_device()
             tried = precisions(run.precision, self._device)
@@ -97,7 +97,7 @@ class SequenceClassifier:
         return longest(self.tokenizer, self.config)
 
     def logits(
-        self, items: Sequence[Item], lengths: Sequence[int], read: Reading, scope: str, run: Run
+        self, items: Sequence[Item], lengths: Sequence[int], read: Reading, reading: str, run: Run
     ) -> NDArray[np.float64]:
         """Return the logits of each item: shape [n, classes].
 
@@ -109,8 +109,8 @@ class SequenceClassifier:
             The tokens of each, at most ``room``.
         read : callable
             Makes token arrays of items.
-        scope : str
-            What else the logits depend on, for the journal.
+        reading : str
+            Identifies what ``read`` does, as part of the cache key.
         run : Run
             How it is run.
         """
@@ -121,11 +121,9 @@ class SequenceClassifier:
             items,
             lambda batch: self._forward(read(batch)),
             lengths=lengths,
-            scope=lambda: f"{scope} {self._identity} {self._precision()}",
+            key=lambda: self._key(reading),
             run=run.to(self._device),
-            address=lambda: self._address(scope),
             workers=self._workers(),
-            precision=lambda: self._forward.precision,
             fall_back=self._forward.fall_back,
         )
 
@@ -178,37 +176,40 @@ class SequenceClassifier:
         how = {"truncation": True, "max_length": self.room, "return_tensors": "np"}
         return [dict(self.tokenizer(*pair, **how)) for pair in TEXTS]
 
-    def _told(self) -> str:
-        """Return what tells the weights from others, within a run."""
+    def _current_identity(self) -> str:
+        """Return what identifies the weights on this machine as long as their files stay."""
         graph = "" if self._graph is None else f" {self._graph.name}"
         return f"{hub.identity(self._folder, self._revision, self.config)}{graph}"
 
     @cached_property
     def _content(self) -> str | None:
-        """What tells the weights from others at any time, unless their files have changed since."""
-        if self._told() != self._identity:
+        """What identifies the weights anywhere; ``None`` where their files have changed."""
+        if self._current_identity() != self._identity:
             return None
         if self._graph is None:
             return hub.content(self._name, self._revision)
         beside = {*self._graph.parent.iterdir(), *Path(self._folder).iterdir()}
-        return digest_of(path for path in beside if path.is_file() and path.suffix != PARTIAL)
+        return files_digest(path for path in beside if path.is_file() and path.suffix != PARTIAL)
 
     def _precision(self) -> str:
         """Return what tells the precision from others, on this processor or another."""
         precision = self._forward.precision
         return f"int{greatest()}" if precision == "int8" else precision
 
-    def _address(self, scope: str) -> str | None:
-        """Return what the logits depend on beside the item; ``scope`` tells how it is read."""
+    def _key(self, reading: str) -> CacheKey:
+        """Return all that the logits depend on besides the items."""
+        model = f"{reading} {self._identity}"
+        return CacheKey(model, lambda: self._lasting(reading), self._precision())
+
+    def _lasting(self, reading: str) -> str | None:
+        """Return what identifies the model, the input and the libraries by content."""
         if self._content is None:
             return None
         in_torch = self._graph is None and self._forward.precision != "int8"
         # What is brought to integers here comes from torch as well.
         runtimes = ["torch"] * (self._graph is None) + ["onnxruntime"] * (not in_torch)
-        about = f"{self._content} {self._precision()} {self.room} {self._device}"
-        used = versions("tokenizers", "transformers", *runtimes)
-        # Within a process the scope may name a folder, which does not matter elsewhere.
-        return f"{scope.replace(self._identity, '')} {about} {used}"
+        versions = library_versions("tokenizers", "transformers", *runtimes)
+        return f"{reading} {self._content} {self.room} {self._device} {versions}"
 
 
 def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[list[Item]]:

@@ -11,6 +11,7 @@ from shroom.datasets.queries.generate.call_log import Log as QueryLog
 from shroom.detectors.judge.answers import Reply, Step
 from shroom.detectors.judge.cache import Cache
 from shroom.evaluation.matrix.prediction_store import Store
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
 from shroom.inference.run import Run
@@ -138,7 +139,7 @@ def test_results_that_cannot_be_are_computed_anew(tmp_path):
             [("a",), ("b",)],
             lambda batch: np.full(len(batch), value),
             lengths=[1, 1],
-            scope="",
+            key=CacheKey("a model"),
             run=run,
             bounds=(0, 1),
         )

@@ -387,6 +387,7 @@ from pathlib import Path
 from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import REGISTRY
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 
 class Mortal(Detector):
@@ -403,7 +404,8 @@ class Mortal(Detector):
                 os.kill(os.getpid(), signal.SIGKILL)
             return np.array([(sum(map(ord, hyp)) % 97) / 97 for (hyp,) in batch])
         texts = [(point.hyp,) for point in datapoints]
-        return compute(texts, work, lengths=[700] * len(texts), scope="mortal", run=run)[:, 0]
+        lengths, key = [700] * len(texts), CacheKey("mortal")
+        return compute(texts, work, lengths=lengths, key=key, run=run)[:, 0]
 
 sys.modules["mortal"] = sys.modules["__main__"]
 REGISTRY["mortal"] = Entry("mortal:Mortal", "made up")

@@ -18,6 +18,7 @@ from tiny_models import nli_model
 from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
 from shroom.inference import machine, sequence_classifier
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
 from shroom.inference.ordered_pool import Ahead
@@ -40,7 +41,7 @@ def work(batch):
 def run_over(texts, work, run=RUN, workers=3, **more):
     items = [(text,) for text in texts]
     lengths = [len(text) for text in texts]
-    more = {"scope": "a model", **more}
+    more = {"key": CacheKey("a model"), **more}
     return compute(items, work, lengths=lengths, run=run, workers=workers, **more)
 
 
@@ -200,7 +201,7 @@ def test_very_long_items_are_not_computed_side_by_side(length, most):
 
     items = [(f"{n}",) for n in range(8)]
     run = Run(batch_tokens=1)
-    compute(items, counted, lengths=[length] * 8, scope="", run=run, workers=4)
+    compute(items, counted, lengths=[length] * 8, key=CacheKey(""), run=run, workers=4)
     assert state["most"] == most
 
 
@@ -235,8 +236,11 @@ def test_a_change_comes_between_two_batches(bad, workers, tmp_path):
 
     texts = ["a" * n for n in range(1, 9)]
     run = Run(1, journal=Journal(tmp_path / "j"), cache=Cache(tmp_path / "cache.sqlite"))
-    told = {"scope": lambda: f"{state['factor']}", "address": lambda: f"{state['factor']}"}
-    found = run_over(texts, changing, run, workers, **told, fall_back=change)
+
+    def key():
+        return CacheKey("a model", lambda: "a model", str(state["factor"]))
+
+    found = run_over(texts, changing, run, workers, key=key, fall_back=change)
     factors = np.array([10 if len(text) <= bad else 1 for text in texts])
     np.testing.assert_array_equal(found, factors[:, None] * [value(text) for text in texts])
     # What either model has computed is known as that model's.
@@ -251,8 +255,7 @@ def test_a_change_comes_between_two_batches(bad, workers, tmp_path):
                 asked.extend(batch)
                 return work(batch)
 
-            told = {"scope": f"{factor}", "address": lambda factor=factor: f"{factor}"}
-            run_over(texts, others, run, 1, **told)
+            run_over(texts, others, run, 1, key=CacheKey("a model", lambda: "a model", str(factor)))
             assert len(asked) == (factors != factor).sum()
 
 

@@ -20,9 +20,10 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI
 from shroom.inference import hub
+from shroom.inference.cache_key import CacheKey, files_digest
 from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
-from shroom.inference.result_cache import MOST, Cache, digest_of, key_of
+from shroom.inference.result_cache import MOST, Cache
 from shroom.inference.run import RUN, Run
 from shroom.inference.sequence_classifier import SequenceClassifier
 
@@ -32,8 +33,15 @@ def path(tmp_path):
     return tmp_path / "deep" / "pairs.sqlite"
 
 
+KEY = CacheKey("a model", lambda: "a model")
+
+
 def key(n):
-    return key_of("a model", (str(n),))
+    return key_of(str(n))
+
+
+def key_of(*item):
+    return KEY.cache_keys([item])[0]
 
 
 def some(n, k=2):
@@ -55,10 +63,9 @@ class Worker:
         return np.array([values(text) for (text,) in batch])
 
 
-def run_over(texts, worker, run, address=lambda: "a model"):
+def run_over(texts, worker, run, key=KEY):
     items = [(text,) for text in texts]
-    lengths = list(map(len, texts))
-    return compute(items, worker, lengths=lengths, scope="", run=run, address=address)
+    return compute(items, worker, lengths=list(map(len, texts)), key=key, run=run)
 
 
 # --- what is kept
@@ -90,29 +97,31 @@ def test_nothing_is_made_by_looking(path):
 
 
 def test_keys_tell_all_that_counts_apart(monkeypatch):
+    items = [("a", "b"), ("ab",), ("a", "b", ""), ("\ud800",), ("?",), ("a", ("b",))]
     keys = {
-        key_of(address, item)
-        for address in ("a model", "another", "")
-        for item in [("a", "b"), ("ab",), ("a", "b", ""), ("\ud800",), ("?",), ("a", ("b",))]
+        key
+        for content in ("a model", "another", "")
+        for precision in ("float32", "float16")
+        for key in CacheKey("", lambda content=content: content, precision).cache_keys(items)
     }
-    monkeypatch.setattr("shroom.inference.result_cache.__version__", "another")
-    assert key_of("a model", ("a", "b")) not in keys
-    assert len(keys) == 3 * 6
+    monkeypatch.setattr("shroom.inference.cache_key.__version__", "another")
+    assert key_of("a", "b") not in keys
+    assert len(keys) == 3 * 2 * 6
 
 
 @pytest.mark.parametrize("module", ["tokenizers", "transformers", "torch"])
 def test_an_address_tells_the_versions_of_what_computes(module, tmp_path, monkeypatch):
     model = SequenceClassifier("nli", str(nli_model(tmp_path)), None, Run(device="cpu"))
-    before = model._address("")
+    before = model._key("").cache_keys([("a", "b")])
     monkeypatch.setattr(f"{module}.__version__", "99")
-    assert model._address("") != before
+    assert model._key("").cache_keys([("a", "b")]) != before
 
 
 @pytest.mark.parametrize("module", ["tokenizers", "onnxruntime"])
 def test_the_shipped_models_address_does_so_too(module, monkeypatch):
-    before = CrossEncoder()._model.address("int8")
+    before = CrossEncoder()._model.content()
     monkeypatch.setattr(f"{module}.__version__", "99")
-    assert CrossEncoder()._model.address("int8") != before
+    assert CrossEncoder()._model.content() != before
 
 
 def test_no_text_is_stored(path):
@@ -144,9 +153,9 @@ def test_values_are_the_same_with_and_without(path):
         assert run_over(texts, Worker(), Run(cache=Cache(path))).tobytes() == without.tobytes()
 
 
-@pytest.mark.parametrize("address", [None, lambda: None])
-def test_what_has_no_address_is_not_kept(path, address):
-    run_over(["a"], Worker(), Run(cache=Cache(path)), address)
+@pytest.mark.parametrize("content", [None, lambda: None])
+def test_what_has_no_known_content_is_not_cached(path, content):
+    run_over(["a"], Worker(), Run(cache=Cache(path)), CacheKey("a model", content))
     assert not path.exists()
 
 
@@ -159,12 +168,12 @@ def test_values_are_kept_by_the_precision_that_they_were_computed_in(path):
             precision[0] = "float32"
         return Worker()(batch)
 
-    def address():
-        return precision[0]
+    def key():
+        return CacheKey("a model", lambda: "a model", precision[0])
 
-    run_over(["ccc", "bb", "a"], work, Run(1, cache=Cache(path)), address)
+    run_over(["ccc", "bb", "a"], work, Run(1, cache=Cache(path)), key)
     worker = Worker()
-    run_over(["ccc", "bb", "a"], worker, Run(cache=Cache(path)), lambda: "float32")
+    run_over(["ccc", "bb", "a"], worker, Run(cache=Cache(path)))
     assert worker.items == [("ccc",)]
 
 
@@ -351,18 +360,18 @@ def test_a_time_that_cannot_be_does_not_count(at_home, shroom, used):
 )
 def test_an_entry_that_is_not_what_was_written_does_not_count(path, packed):
     cache = Cache(path)
-    cache.add({key_of("a model", ("a",)): np.array(values("a"))})
+    cache.add({key_of("a"): np.array(values("a"))})
     with cache._database as database:
         database.execute("UPDATE entries SET found = ?", (packed,))
     worker = Worker()
     run_over(["a"], worker, Run(cache=cache))
     assert worker.items == [("a",)]
-    assert len(cache.get([key_of("a model", ("a",))])) == 1  # it is right again
+    assert len(cache.get([key_of("a")])) == 1  # it is right again
 
 
 def test_values_of_another_shape_are_told(path):
     cache = Cache(path)
-    cache.add({key_of("a model", ("a",)): np.ones(5)})
+    cache.add({key_of("a"): np.ones(5)})
     with pytest.raises(ShroomError, match="expected 5 values, got 2; run again without the cache"):
         run_over(["a", "b"], Worker(), Run(cache=cache))
 
@@ -444,8 +453,8 @@ def test_digests_are_of_names_and_contents(tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_bytes(b"a")
     other.write_bytes(b"a")
-    assert digest_of([one]) != digest_of([other])
-    assert digest_of([one, other]) == digest_of([other, one])
+    assert files_digest([one]) != files_digest([other])
+    assert files_digest([one, other]) == files_digest([other, one])
 
 
 def test_the_shipped_model(path):
@@ -455,7 +464,7 @@ def test_the_shipped_model(path):
         found = model.predict(POINTS[:4], Run(cache=Cache(path)))
         assert found.tobytes() == without.tobytes()
     assert Cache(path).info().entries == 4
-    assert "onnxruntime" in model._model.address("int8")
+    assert "onnxruntime" in model._model.content()
 
 
 # --- the command

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from shroom.core.checksummed_lines import line_of, record_of
 from shroom.core.problems import ShroomError
 from shroom.inference.batching import batches
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
 from shroom.inference.result_cache import Cache
@@ -41,10 +42,10 @@ def values(text):
     return [len(text), sum(map(ord, text)) % 97]
 
 
-def run_over(texts, worker, run=RUN, scope="a model", address=None):
+def run_over(texts, worker, run=RUN, model="a model"):
     items = [(text,) for text in texts]
-    lengths = list(map(len, texts))
-    return compute(items, worker, lengths=lengths, scope=scope, run=run, address=address)
+    key = CacheKey(model, lambda: model)
+    return compute(items, worker, lengths=list(map(len, texts)), key=key, run=run)
 
 
 @given(TEXTS, st.integers(-1, 40))
@@ -63,10 +64,7 @@ def test_the_values_are_those_of_each_item_in_order(texts, batch_tokens):
 
 
 def test_one_value_for_an_item_is_one_column():
-    found = compute(
-        [("a",), ("b",)], lambda batch: np.ones(len(batch)), lengths=[1, 1], scope="", run=RUN
-    )
-    assert found.shape == (2, 1)
+    assert run_over(["a", "b"], lambda batch: np.ones(len(batch))).shape == (2, 1)
 
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(-5, 100))
@@ -83,7 +81,7 @@ def test_batches_are_neighbours_within_the_limit_and_as_large_as_can_be(lengths,
 
 def test_items_and_lengths_must_match():
     with pytest.raises(ValueError, match="2 items cannot have 1 lengths"):
-        compute([("a",), ("b",)], Worker(), lengths=[1], scope="", run=RUN)
+        compute([("a",), ("b",)], Worker(), lengths=[1], key=CacheKey(""), run=RUN)
 
 
 def test_progress_is_told_after_each_batch():
@@ -133,15 +131,15 @@ def test_and_so_it_does_beside_a_cache(tmp_path):
     texts = [f"{n:0{1 + n // 3}}" for n in range(20)]
     caches = [Cache(tmp_path / name) for name in "ab"]
     for cache in caches:
-        run_over(texts[::4], Worker(), Run(cache=cache), address=lambda: "")
+        run_over(texts[::4], Worker(), Run(cache=cache))
     whole, first, second = Worker(), Worker(fails_at=3), Worker()
-    run_over(texts, whole, Run(12, cache=caches[0]), address=lambda: "")
+    run_over(texts, whole, Run(12, cache=caches[0]))
     journal = tmp_path / "journal"
     run = Run(12, cache=caches[1], journal=Journal(journal))
     with pytest.raises(KeyboardInterrupt):
-        run_over(texts, first, run, address=lambda: "")
+        run_over(texts, first, run)
     run = Run(12, cache=caches[1], journal=Journal(journal, resume=True))
-    run_over(texts, second, run, address=lambda: "")
+    run_over(texts, second, run)
     assert first.batches[:-1] + second.batches == whole.batches
 
 
@@ -165,7 +163,7 @@ def test_another_model_has_nothing_of_the_journal(tmp_path):
     path = tmp_path / "journal"
     run_over(["a"], Worker(), Run(journal=Journal(path)))
     worker = Worker()
-    run_over(["a"], worker, Run(journal=Journal(path, resume=True)), scope="another model")
+    run_over(["a"], worker, Run(journal=Journal(path, resume=True)), "another model")
     assert worker.items == [("a",)]
 
 

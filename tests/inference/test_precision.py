@@ -14,6 +14,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
 from shroom.inference import hub, machine, sequence_classifier
 from shroom.inference import precision as precision_module
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
 from shroom.inference.precision import TOLERANCE, Trusted, apart, precisions, softmax
@@ -481,9 +482,14 @@ def test_what_was_computed_after_going_back_is_not_computed_again(tmp_path):
         forward.settle([[(1,)]], lambda _: None)
         computed.clear()
         items = [(n,) for n in range(100)]
-        how = {"scope": lambda: forward.precision, "address": lambda: forward.precision}
-        how |= {"lengths": [n for (n,) in items], "fall_back": forward.fall_back}
-        found = compute(items, forward, run=Run(200, **more), **how)
+        found = compute(
+            items,
+            forward,
+            lengths=[n for (n,) in items],
+            key=lambda: CacheKey("a model", lambda: "a model", forward.precision),
+            run=Run(200, **more),
+            fall_back=forward.fall_back,
+        )
         assert found[:, 0].tolist() == list(range(100))
 
     run(journal=Journal(tmp_path / "journal"))

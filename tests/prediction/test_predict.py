@@ -22,6 +22,7 @@ from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference import hub
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
 from shroom.prediction import submission_rows
@@ -50,7 +51,8 @@ class Slow(Detector):
 
         items = [(point.hyp,) for point in datapoints]
         lengths = [1] * len(items)
-        return compute(items, work, lengths=lengths, scope=f"slow {self.version}", run=run)[:, 0]
+        key = CacheKey(f"slow {self.version}")
+        return compute(items, work, lengths=lengths, key=key, run=run)[:, 0]
 
 
 @pytest.fixture

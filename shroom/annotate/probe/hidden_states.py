@@ -11,6 +11,7 @@ import numpy as np
 from shroom.annotate.probe.sites import Blocks, Site
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ class Reader:
             return np.concatenate([found[site] for site in sites], axis=1)
 
         lengths = [len(item) for item in items]
-        rows = compute(items, work, lengths=lengths, scope="", run=replace(run, journal=None))
+        run = replace(run, journal=None)
+        rows = compute(items, work, lengths=lengths, key=CacheKey(self.name), run=run)
         ends = np.cumsum(self.widths(sites))[:-1]
         return dict(zip(sites, np.split(rows, ends, axis=1)))
 

@@ -94,7 +94,7 @@ class Reward:
         how = (run.device, run.precision)
         if how not in self._loaded:
             self._loaded[how] = _Model(self.model, self.revision, self.template, run)
-        return self._loaded[how].rewards(pairs, self.identity, run)
+        return self._loaded[how].rewards(pairs, f"reward {self.template!r}", run)
 
 
 class _Model:

@@ -19,6 +19,7 @@ from shroom.detectors.cross_encoder.model_folder import ModelFolder
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.windowed_pairs import Windowed, Windows, parts_of
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 
 if TYPE_CHECKING:
@@ -132,11 +133,9 @@ class CrossEncoder(FittedDetector):
             read.items,
             work,
             lengths=[encoded[item].shape[1] for item in read.items],
-            scope=f"{self.identity} float32" if precision == "float32" else self.identity,
+            key=CacheKey(self.identity, model.content, precision),
             run=run,
-            address=lambda: model.address(precision),
             workers=model.workers,
-            precision=precision,
             bounds=(0, 1),
         )
         return pairs.best(self.windows.folded(p[:, 0], read))

@@ -15,10 +15,10 @@ from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.training_items import UNREADABLE, TrainingItems
+from shroom.inference.cache_key import files_digest, library_versions
 from shroom.inference.forward import session
 from shroom.inference.machine import threads
 from shroom.inference.onnx_dequantization import in_float32
-from shroom.inference.result_cache import digest_of, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,10 +78,9 @@ class ModelFolder:
             runtime = self._session_in_floats if precision == "float32" else self._session
         return np.asarray(runtime.run(None, {"pairs": batch})[0])
 
-    def address(self, precision: str) -> str:
-        """Return what p depends on beside the texts."""
-        about = f"{self._content} float32" if precision == "float32" else self._content
-        return f"cross-encoder {about} {versions('onnxruntime', 'tokenizers')}"
+    def content(self) -> str:
+        """Return what identifies the weights and the libraries that compute p."""
+        return f"cross-encoder {self._content} {library_versions('onnxruntime', 'tokenizers')}"
 
     @property
     def workers(self) -> int:
@@ -155,7 +154,7 @@ class ModelFolder:
 
     @cached_property
     def _content(self) -> str:
-        return digest_of(self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
+        return files_digest(self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
 
     @cached_property
     def _session(self) -> Any:

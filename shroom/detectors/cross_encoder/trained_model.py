@@ -56,9 +56,8 @@ class TrainedModel:
         del precision
         return probabilities(self.model, batch, self.device)
 
-    def address(self, precision: str) -> None:
+    def content(self) -> None:
         """Return ``None``: p of a model that has no file is not cached."""
-        del precision
 
     def remember(self, items: TrainingItems) -> None:
         """Store the items on which it was fitted, with their out-of-fold p."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.checksummed_lines import line_of, read
+from shroom.core.json_writing import json_digest
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import Reply, Step
@@ -43,7 +42,7 @@ def folder_of(setting: Any) -> Path | None:
 
 def key_of(*about: Any) -> str:
     """Return a digest of all that an answer depends on."""
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:40]
+    return json_digest(about)[:40]
 
 
 class Cache:

@@ -11,6 +11,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.judge.answers import Verdict, from_one, meaning, official_word
 from shroom.detectors.judge.budget import Estimate, tokens_in
 from shroom.inference import hub
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.tokenization import in_chat, padded
 
@@ -133,10 +134,10 @@ class Local:
             The log-probabilities of all tokens that mean yes, and of all that mean no; then what
             the likeliest token means (1 yes, -1 no, 0 neither), and its log-probability.
         """
-        scope = f"judge {self.mode} {self.identity}"
+        key = CacheKey(f"judge {self.mode} {self.identity}")
         items = [(prompt,) for prompt in prompts]
         lengths = [min(len(self._ids(prompt)), self.most) for prompt in prompts]
-        return compute(items, self._first_tokens, lengths=lengths, scope=scope, run=run)
+        return compute(items, self._first_tokens, lengths=lengths, key=key, run=run)
 
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
