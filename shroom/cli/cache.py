@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.options import deliver, format_option, say
+from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
-from shroom.datasets.download.local_cache import cache_folder
 from shroom.inference.result_cache import MOST, NAME, Cache
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def opened(note: Callable[[str], None] = lambda _: None) -> Cache:
         most = size_of(given) if given else MOST
     except ValueError as error:
         raise ShroomError(f"{LIMIT}: {error}") from error
-    return Cache(cache_folder() / NAME, most, note)
+    return Cache(cache_folder(NAME), most, note)
 
 
 def _size_given(ctx: click.Context, param: click.Parameter, value: str) -> int:

@@ -11,10 +11,11 @@ import click
 
 from shroom.cli.options import Number, format_option, say
 from shroom.cli.progress import shown_progress
+from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.fetch import fetch
 from shroom.datasets.download.http import TIMEOUT
-from shroom.datasets.download.local_cache import CACHE, cache_folder, held
+from shroom.datasets.download.local_cache import held
 from shroom.datasets.download.sources import source
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def command(
     is gone on with by the next run. What is there already is not fetched again.
     """
     wanted = source(name)
-    folder = folder or cache_folder() / wanted.name
+    folder = folder or cache_folder(wanted.name)
     there = {} if force else held(wanted, folder)
     missing = [file for file in wanted.files if file.name not in there]
     if missing:

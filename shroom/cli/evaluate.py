@@ -23,6 +23,7 @@ from shroom.cli.options import (
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError, printable
 from shroom.evaluation.matrix.datasets import subjects
 from shroom.evaluation.matrix.detectors import contenders
@@ -169,8 +170,7 @@ def _notes(subject: Subject) -> Iterator[str]:
 def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path:
     """Return where p are kept; never among data, which would be read with them."""
     if runs is None and (output is None or output == "-"):
-        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        folder = Path(cache) / "shroom" / "evaluate"
+        folder = cache_folder("evaluate")
     else:
         folder = Path(runs or f"{output}.runs")
     real = folder.resolve()

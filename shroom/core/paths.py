@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path, PurePosixPath
 from typing import Union
 
 Source = Union[str, "os.PathLike[str]"]
 
+#: The environment variable that names another cache folder.
+CACHE = "SHROOM_CACHE"
 #: The record that a baseline's run writes beside its submission; it is not part of it.
 RUN_RECORD = "run.json"
 _JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pycache__"}
@@ -16,6 +19,27 @@ _JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pyca
 def data_folder() -> Path:
     """Return the folder of real data: what ``SHROOM_DATA`` names, else the one beside the kit."""
     return Path(os.environ.get("SHROOM_DATA") or "../shared/data")
+
+
+def cache_folder(name: str = "") -> Path:
+    """Return the user's cache folder, or a folder in it: what ``SHROOM_CACHE`` names, if anything.
+
+    Else it is ``shroom`` in the folder where the operating system has programs' caches.
+    """
+    named = os.environ.get(CACHE)
+    return (Path(named).expanduser() if named else _system_cache()) / name
+
+
+def _system_cache() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "shroom"
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        base = Path(local) if local else Path.home() / "AppData" / "Local"
+        return base / "shroom" / "shroom" / "Cache"
+    # An empty or relative value does not count, as the XDG base directory specification says.
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "shroom"
 
 
 def shown_path(path: Source) -> str:

@@ -29,7 +29,7 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.download import archive_members, http, sources
 from shroom.datasets.download import partial_file as part
 from shroom.datasets.download.fetch import fetch
-from shroom.datasets.download.local_cache import cache_folder, cached
+from shroom.datasets.download.local_cache import cached
 from shroom.datasets.download.sources import SOURCES, File, Source
 from shroom.datasets.registry import DATA_SETS, data_set
 
@@ -940,26 +940,6 @@ def test_a_copy_of_the_real_files_serves_as_a_mirror(start, cache, call):
         assert (code, out) == (0, f"{cache / name}\n"), err
         found = data_set(name).read(cached(name))
         assert len(found.records) == len(data_set(name).read(DATA / name).records) > 0
-
-
-def test_the_cache_is_that_of_the_system_unless_one_is_named(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("SHROOM_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
-        monkeypatch.delenv(name, raising=False)
-    for system, folder in (
-        ("linux", ".cache/shroom"),
-        ("darwin", "Library/Caches/shroom"),
-        ("win32", "AppData/Local/shroom/shroom/Cache"),
-    ):
-        monkeypatch.setattr(sys, "platform", system)
-        assert cache_folder() == tmp_path / folder
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_folder() == tmp_path / "xdg" / "shroom"
-    monkeypatch.setenv("SHROOM_CACHE", str(tmp_path))
-    assert cache_folder() == tmp_path
-    monkeypatch.setenv("SHROOM_CACHE", "~/there")
-    assert cache_folder() == tmp_path / "there"
 
 
 def test_sources_are_found_by_name():

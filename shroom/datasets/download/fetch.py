@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from shroom.core.append_only import append, unwritable
+from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets.download import archive_members, partial_file
 from shroom.datasets.download.http import TIMEOUT, NotBrought, base_url, bring
-from shroom.datasets.download.local_cache import cache_folder, cached, held, sha256_of, stored_at
+from shroom.datasets.download.local_cache import cached, held, sha256_of, stored_at
 from shroom.datasets.download.sources import source
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def fetch(
         next call goes on from there.
     """
     wanted = source(name)
-    folder = folder or cache_folder() / name
+    folder = folder or cache_folder(name)
     bases = [base_url(mirror) for mirror in mirrors]
     before = {} if force else held(wanted, folder)
     missing = [file for file in wanted.files if file.name not in before]

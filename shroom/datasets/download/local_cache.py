@@ -1,22 +1,19 @@
-"""What is there of the data sets: the cache folder, and whether files are the public ones."""
+"""What is there of the data sets, and whether files are the public ones."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.sources import source
 
 if TYPE_CHECKING:
-    from shroom.datasets.download.sources import File, Source
+    from pathlib import Path
 
-#: The environment variable that names another cache folder.
-CACHE = "SHROOM_CACHE"
+    from shroom.datasets.download.sources import File, Source
 
 
 @dataclass(frozen=True)
@@ -54,24 +51,6 @@ class Stored:
         return {**asdict(self), "refusals": list(self.refusals)}
 
 
-def cache_folder() -> Path:
-    """Return the folder that has a folder of each fetched data set."""
-    given = os.environ.get(CACHE)
-    return Path(given).expanduser() if given else _system_cache()
-
-
-def _system_cache() -> Path:
-    """Return the folder where the operating system has a program's cache."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "shroom"
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        base = Path(local) if local else Path.home() / "AppData" / "Local"
-        return base / "shroom" / "shroom" / "Cache"
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "shroom"
-
-
 def cached(name: str) -> Path | None:
     """Return the folder of a data set that was fetched, or ``None`` if a file of it is missing.
 
@@ -82,7 +61,7 @@ def cached(name: str) -> Path | None:
     ShroomError
         Where there is no data set of that name.
     """
-    folder = cache_folder() / name
+    folder = cache_folder(name)
     for file in source(name).files:
         path = folder / file.name
         if not path.is_file() or file.size not in (None, path.stat().st_size):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.datapoint import Rule
-from shroom.core.paths import data_folder
+from shroom.core.paths import cache_folder, data_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.examples import general_examples, labelled
@@ -36,6 +35,7 @@ from shroom.metrics.correlation import rho
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -48,12 +48,6 @@ def _keep(path: Path, values: NDArray[np.float64]) -> None:
     with fresh.open("wb") as stream:
         np.save(stream, values, allow_pickle=False)
     fresh.replace(path)
-
-
-def work_folder() -> Path:
-    """Return where training keeps what it has computed, in the user's cache."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "shroom" / "training"
 
 
 @dataclass
@@ -88,7 +82,7 @@ class Fitting:
     device: str | None = None
     stop: int | None = None
     data: Path = field(default_factory=data_folder)
-    work: Path = field(default_factory=work_folder)
+    work: Path = field(default_factory=lambda: cache_folder("training"))
     report: Callable[[str, Progress], None] | None = None
 
     def __post_init__(self) -> None:

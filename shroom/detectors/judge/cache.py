@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.checksummed_lines import line_of, read
 from shroom.core.json_writing import json_digest
+from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import Reply, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-def default_folder() -> Path:
-    """Return where answers are kept by default: ``shroom/judge`` in the user's cache."""
-    # An empty or relative value counts as none, as the XDG base directory specification has it.
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (named if named.is_absolute() else Path.home() / ".cache") / "shroom" / "judge"
 
 
 def folder_of(setting: Any) -> Path | None:
@@ -35,7 +29,7 @@ def folder_of(setting: Any) -> Path | None:
     if str(setting).lower() == "false":
         return None
     if setting is None or str(setting).lower() == "true":
-        return default_folder()
+        return cache_folder("judge")
     named = str(setting) if isinstance(setting, Path) else settings.text("cache", setting)
     return Path(named).expanduser()
 
