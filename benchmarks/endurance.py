@@ -169,7 +169,7 @@ def run(command: list[str], out: Path, kills: list[float], settle: float) -> dic
         spent += watched.seconds
         if not watched.killed:
             break
-        kept = Journal(journal, resume=True).kept
+        kept = Journal(journal, resume=True).read().kept
     return {"seconds": spent, "sha256": _digest(out), "processes": processes}
 
 

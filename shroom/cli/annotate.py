@@ -80,7 +80,7 @@ def command(
     questions = read(*plan.data, problems=problems)
     say(problems)
     if dry_run:
-        log = Log(plan.log, resume=True)
+        log = Log(plan.log, resume=True).read()
         click.echo(_rehearsal(plan.scorers, questions, log, run, form), nl=False)
         return 0
     judgements = None
@@ -90,7 +90,7 @@ def command(
 
         judgements = people.read(against)
         judged(questions, judgements)  # before hours of scoring
-    log = Log(plan.log, resume=resume)
+    log = Log(plan.log, resume=resume).read()
     if log.damaged:
         say([f"note: {computed_anew(plan.log, log.damaged)}"])
     scored = _scored(plan.scorers, questions, log, run)

@@ -187,14 +187,15 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
     """Keep what is computed until the output is written; where nothing can be kept, say so."""
     with ExitStack() as stack:
         journal = None
-        way_out = "wait for its end, or name another output"
         try:
-            journal = stack.enter_context(Journal.alone(path, way_out, resume=resume))
+            journal = stack.enter_context(Journal(path, resume=resume).open())
             if journal.damaged:
                 _note(computed_anew(journal.path, journal.damaged))
         except Unwritable as error:
             _note(f"{error}, so that nothing is kept for --resume")
         yield journal
+        if journal:
+            journal.remove()
 
 
 def _check(made: dict[str, str], journal: Journal | None) -> None:

@@ -192,7 +192,7 @@ def _score(
 
     if output == "-":
         raise click.BadParameter("the questions go to a file", param_hint="--output")
-    log = Log(f"{output}{PARTIAL}", resume=resume)
+    log = Log(f"{output}{PARTIAL}", resume=resume).read()
     if log.damaged:
         say([f"note: {computed_anew(log.path, log.damaged)}"])
     refuse_overwriting([output, log.path], [*questions, probe])

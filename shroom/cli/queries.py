@@ -176,9 +176,9 @@ def _texts(paths: list[str], *, seeds: bool = False) -> list[str]:
 def _rehearse(count: int, prompts: Prompts, threshold: float, log: Log) -> None:
     """Print the next prompt, and how many calls there will be at least."""
     screen = Screen(prompts.seeds, threshold=threshold)
-    kept = sum(screen.judge(answer).why is None for _, answer in sorted(log.answers.items()))
-    known = len(log.answers)
-    following = next(call for call in count_from(0) if call not in log.answers)
+    kept = sum(screen.judge(answer).why is None for _, answer in sorted(log.known.items()))
+    known = len(log.known)
+    following = next(call for call in count_from(0) if call not in log.known)
     click.echo(f"{prompts.of(following)}\n")
     logged = f", beside {known} that the log has" if known else ""
     least = max(0, count - kept)
@@ -207,8 +207,8 @@ def _run(
                 report=lambda made, calls: report(made, count, f"{calls} calls"),
             )
         except (KeyboardInterrupt, ShroomError):
-            if log.answers:
-                say([f"{len(log.answers)} answers are kept in {log.path}; to go on, add --resume"])
+            if log.known:
+                say([f"{len(log.known)} answers are kept in {log.path}; to go on, add --resume"])
             raise
     for name in endpoint.concessions:
         say([f"note: {endpoint.url} does not take {name}: it was asked without"])

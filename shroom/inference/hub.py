@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.core.append_only import LOCK
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.inference.cache_key import files_digest
@@ -186,7 +187,7 @@ def identity(name: str, revision: str | None = None, config: Any = None) -> str:
         return f"{name}@{commit or revision or 'main'}"
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix != PARTIAL:
+        if path.is_file() and path.suffix not in (PARTIAL, LOCK):
             about = path.stat()
             inside = path.relative_to(folder).as_posix()
             digest.update(f"{inside} {about.st_size} {about.st_mtime_ns}\n".encode())

@@ -1309,7 +1309,7 @@ def test_a_local_run_is_taken_up_again(folder, tmp_path):
     path = tmp_path / "journal"
     made = Judge(model=str(folder))
     p = made.predict(points(3), Run(journal=Journal(path)))
-    told = Told(journal=Journal(path, resume=True))
+    told = Told(journal=Journal(path, resume=True).read())
     again = Judge(model=str(folder)).predict(points(3), told.run)
     assert again.tolist() == p.tolist()
     assert told.steps == []

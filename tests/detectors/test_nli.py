@@ -283,7 +283,7 @@ def test_a_run_is_taken_up_again(made, tmp_path):
         NLI(models).predict(points, Run(batch_tokens=1, journal=Journal(path), report=interrupt))
     assert len(path.read_text().splitlines()) == 5
     told = []
-    run = Run(1, journal=Journal(path, resume=True), report=lambda *at: told.append(at[0]))
+    run = Run(1, journal=Journal(path, resume=True).read(), report=lambda *at: told.append(at[0]))
     p = NLI(models).predict(points, run)
     assert told == [*range(6, len(PAIRS) + 1), *range(1, len(PAIRS) + 1)]
     np.testing.assert_allclose(p, NLI(models).predict(points), atol=1e-5)

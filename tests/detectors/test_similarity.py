@@ -333,7 +333,7 @@ def test_a_run_is_taken_up_again(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         Similarity(folder).predict(POINTS, Run(1, journal=Journal(path), report=interrupt))
     told = []
-    run = Run(1, journal=Journal(path, resume=True), report=lambda *at: told.append(at[0]))
+    run = Run(1, journal=Journal(path, resume=True).read(), report=lambda *at: told.append(at[0]))
     p = Similarity(folder).predict(POINTS, run)
     assert told[0] == 5
     np.testing.assert_allclose(p, Similarity(folder).predict(POINTS), atol=1e-6)

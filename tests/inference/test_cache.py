@@ -182,7 +182,7 @@ def test_beside_a_journal(path, tmp_path):
     run_over(["a"], Worker(), Run(journal=journal))
     run_over(["bb"], Worker(), Run(cache=Cache(path)))
     worker = Worker()
-    run = Run(journal=Journal(journal.path, resume=True), cache=Cache(path))
+    run = Run(journal=Journal(journal.path, resume=True).read(), cache=Cache(path))
     found = run_over(["a", "bb", "ccc"], worker, run)
     assert worker.items == [("ccc",)]
     np.testing.assert_array_equal(found, [values("a"), values("bb"), values("ccc")])

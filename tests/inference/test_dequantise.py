@@ -129,7 +129,7 @@ def test_a_journal_keeps_them_apart(tiny, tmp_path):
     model, path = CrossEncoder(tiny), tmp_path / "p.json.partial"
     expected = model.predict(POINTS, FLOAT32)
     model.predict(POINTS, Run(journal=Journal(path)))
-    journal = Journal(path, resume=True)
+    journal = Journal(path, resume=True).read()
     found = model.predict(POINTS, Run(journal=journal, precision="float32"))
     np.testing.assert_array_equal(found, expected)
 

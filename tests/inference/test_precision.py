@@ -423,7 +423,7 @@ def test_journal_and_cache_keep_precisions_apart(made, tmp_path):
     folder = calmed(made(), tmp_path / "model")
     cache, journal = Cache(tmp_path / "cache"), tmp_path / "journal"
     exact, _ = probabilities(folder, "float32", cache=cache, journal=Journal(journal))
-    again = Journal(journal, resume=True)
+    again = Journal(journal, resume=True).read()
     found, (note,) = probabilities(folder, "int8", cache=cache, journal=again)
     assert "off float32" in note  # and nothing is said of results that are known
     assert not np.array_equal(found, exact)
@@ -458,7 +458,7 @@ def test_what_is_gone_back_on_is_told_and_kept_apart(made, tmp_path, monkeypatch
     assert len(set(seen)) == 2
     np.testing.assert_allclose(found, exact, atol=TOLERANCE)
     assert used == {"float16", "float32"}
-    again = Journal(journal, resume=True)
+    again = Journal(journal, resume=True).read()
     halves, _ = probabilities(folder, "float32", journal=again)
     assert 0 < (halves == found).all(axis=1).sum() < len(PAIRS)  # float32 is known as float32
     np.testing.assert_allclose(halves, exact, atol=1e-6)
@@ -493,7 +493,7 @@ def test_what_was_computed_after_going_back_is_not_computed_again(tmp_path):
         assert found[:, 0].tolist() == list(range(100))
 
     run(journal=Journal(tmp_path / "journal"))
-    run(journal=Journal(tmp_path / "journal", resume=True))
+    run(journal=Journal(tmp_path / "journal", resume=True).read())
     assert {(60,)} <= set(computed)
     assert len(computed) <= 3  # the batch that does not go
     run(cache=Cache(tmp_path / "cache"))
@@ -518,7 +518,7 @@ def test_a_model_whose_folder_takes_the_output_goes_on(made, tmp_path):
     folder = calmed(made(), tmp_path)
     journal = tmp_path / "out.json.partial"
     expected, _ = probabilities(folder, "float32", journal=Journal(journal))
-    again = Journal(journal, resume=True)
+    again = Journal(journal, resume=True).read()
     size = journal.stat().st_size
     found, _ = probabilities(folder, "float32", journal=again)
     assert journal.stat().st_size == size

@@ -336,7 +336,7 @@ def test_windows_that_were_computed_are_taken_up_again(made, tmp_path):
     path = tmp_path / "journal"
     p = NLI(made()).predict(points, Run(journal=Journal(path)))
     told = []
-    run = Run(journal=Journal(path, resume=True), report=lambda *at: told.append(at))
+    run = Run(journal=Journal(path, resume=True).read(), report=lambda *at: told.append(at))
     np.testing.assert_array_equal(NLI(made()).predict(points, run), p)
     assert told == []
 

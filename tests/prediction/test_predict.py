@@ -510,7 +510,7 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
     assert (code, text) == (130, "")
     assert "8 results are kept; to go on from them, add --resume\n" in err
     assert listing(out) == ["p.json.partial", "whole.json"]
-    assert (out / "p.json.partial").read_text().count("\n") == 2
+    assert (out / "p.json.partial").read_text().count("\n") == 1 + 2
     code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)
     assert (code, slow.asked) == (0, hyps(gold(12))[8:])
     assert listing(out) == ["p.json", "whole.json"]
@@ -568,7 +568,7 @@ def test_no_changed_bit_of_what_is_kept_changes_a_prediction(slow, data, out, sh
 def test_where_kept_results_do_not_pass_the_check_the_way_out_is_named(slow, data, out, shroom):
     """The checksum is right, as where a detector that was wrong has been mended since."""
     interrupted(slow, shroom, data, out / "p.json")
-    journal = Journal(out / "p.json.partial", resume=True)
+    journal = Journal(out / "p.json.partial", resume=True).read()
     journal.add([(key, [7.5]) for key in journal.known])
     code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
     assert (code, listing(out)) == (1, ["p.json.partial"])
@@ -685,7 +685,7 @@ def test_a_file_of_the_users_is_no_journal(slow, data, out, shroom, text):
     mine.write_text(text)
     for more in ([], ["--resume"]):
         code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", *more)
-        assert (code, "p.json.partial: is no record of an interrupted run" in err) == (1, True)
+        assert (code, "p.json.partial: is not a record of an interrupted run" in err) == (1, True)
         assert mine.read_text() == text
 
 

@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from shroom.core.append_only import lock, unwritable
+from shroom.core.append_only import locked, unwritable
 from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def opened(path: Path) -> Iterator[FileIO]:
             said = "is a link, and what it leads to would be overwritten; remove the link"
             raise ShroomError(f"{place}: {said}") from error
         raise unwritable(place, error) from error
-    with stream:
-        lock(stream, place, "another process is fetching this file", "wait for it")
+    with stream, locked(place, "wait for its end"):
         try:
             yield stream
         finally:

@@ -90,7 +90,8 @@ class Store:
             raise ShroomError(f"{self.folder}: cannot be made: {error.strerror}") from error
         notes: dict[str, None] = {}
         way_out = "wait for its end, or name another folder with --runs"
-        with Journal.alone(self.folder / f"{key}{PARTIAL}", way_out, resume=again) as journal:
+        journal = Journal(self.folder / f"{key}{PARTIAL}", resume=again)
+        with journal.open(way_out):
             if journal.damaged:
                 run.note(computed_anew(journal.path, journal.damaged))
             resumed = bool(journal.known)
@@ -107,6 +108,7 @@ class Store:
             found = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
             content = {"detector": contender.name, **vars(found), "p": found.p.tolist()}
             write_atomically(path, line_of(content))
+            journal.remove()
         self._made.add(key)
         return found
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.append_only import opened
+from shroom.core.append_only import locked
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
@@ -148,7 +148,7 @@ class Place:
         ShroomError
             Where another run is at it, or nothing can be written.
         """
-        return nullcontext() if self._is_uri else opened(Path(self.where, name), way_out)
+        return nullcontext() if self._is_uri else locked(Path(self.where, name), way_out)
 
     def _below(self, name: str) -> str:
         return f"{self._path.rstrip('/')}/{name}" if name else self._path

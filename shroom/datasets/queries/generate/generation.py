@@ -94,7 +94,7 @@ def generate(
     prompts, settings, endpoint
         What is asked, how, and of whom.
     log : Log
-        Open; its answers are not asked for again.
+        Open; calls that it knows are not asked again.
     patience : int
         How many calls in a row may give nothing new.
     report : callable
@@ -110,9 +110,9 @@ def generate(
     dropped = Counter(dict.fromkeys(REASONS, 0))
     call = barren = 0
     while len(queries) < n and barren < patience:
-        known = call in log.answers
+        known = call in log.known
         prompt = prompts.of(call)
-        answer = log.answers[call] if known else _ask(call, prompt, settings, endpoint, log)
+        answer = log.known[call] if known else _ask(call, prompt, settings, endpoint, log)
         verdict = screen.judge(answer)
         if not known:
             decided = "dropped" if verdict.why else "kept"

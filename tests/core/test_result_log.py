@@ -1,10 +1,10 @@
-"""Lines with checksums: what is damaged never counts, and what is no run's is left alone."""
+"""Logs of partial results: what is damaged never counts, and what no run wrote is left alone."""
 
 import numpy as np
 import pytest
 
 from shroom.annotate.score_log import Log
-from shroom.core.checksummed_lines import line_of, read, record_of, refuse_foreign
+from shroom.core.checksummed_lines import line_of, record_of
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.datasets.queries.generate.call_log import Log as QueryLog
@@ -36,11 +36,13 @@ def test_no_changed_bit_of_a_line_is_read_as_a_record():
 def test_no_changed_bit_of_a_journal_changes_a_value(tmp_path):
     path = tmp_path / "journal"
     for key, values in ENTRIES:
-        Journal(path, resume=True).add([(key, values)])
-    for content in flipped(path.read_bytes()):
+        Journal(path).add([(key, values)])
+    header = path.read_bytes().index(b"\n")
+    for place, content in enumerate(flipped(path.read_bytes())):
         path.write_bytes(content)
-        found = Journal(path, resume=True)
-        assert found.known.items() < dict(ENTRIES).items()
+        found = Journal(path, resume=True).read()
+        assert found.known.items() <= dict(ENTRIES).items()
+        assert (len(found.known) == 2) == (place < header)
         assert found.damaged == 1 or not content.endswith(b"\n")
 
 
@@ -51,7 +53,7 @@ def test_no_changed_bit_of_a_log_changes_a_score(tmp_path):
             log.add(key, fields)
     for content in flipped(path.read_bytes()):
         path.write_bytes(content)
-        assert Log(path, resume=True).known.items() < kept.items()
+        assert Log(path, resume=True).read().known.items() <= kept.items()
 
 
 def test_no_changed_bit_of_a_judges_answers_changes_one(tmp_path):
@@ -63,7 +65,7 @@ def test_no_changed_bit_of_a_judges_answers_changes_one(tmp_path):
         cache.path.write_bytes(content)
         known = Cache(tmp_path, "a model").read().known
         assert all(known[key] == reply for key in known)
-        assert known.keys() < {"a", "b"}
+        assert known.keys() <= {"a", "b"}
 
 
 def test_no_changed_bit_of_a_query_log_changes_an_answer(tmp_path):
@@ -75,7 +77,7 @@ def test_no_changed_bit_of_a_query_log_changes_an_answer(tmp_path):
         path.write_bytes(content)
         log = QueryLog(path, {"seed": 0}, resume=True)
         try:
-            assert log.read().answers.items() <= answers.items()
+            assert log.read().known.items() <= answers.items()
         except ShroomError as error:
             assert "the settings of the run, is damaged" in str(error)  # noqa: PT017
 
@@ -108,26 +110,53 @@ def test_no_changed_bit_of_stored_p_changes_one(tmp_path):
     assert set(notes) == {f"{path}: 1 line is damaged; what it held is computed anew"}
 
 
+HEADER = line_of({"log": "values", "settings": {}})
+
+
 def test_a_file_is_of_a_run_or_is_refused(tmp_path):
     path = tmp_path / "file"
-    ours, damaged = line_of([1]), line_of([1]).replace(b"1]", b"2]")
-    for content in (b"", ours, damaged, damaged + ours, b"notes\n" + ours, ours[:9], b"\0" * 4):
+    ours, damaged = line_of([["a", [1]]]), line_of([["a", [1]]]).replace(b"1]", b"2]")
+    half, zeros = ours[:9], b"\0" * 4
+    for content in (b"", HEADER, ours, damaged, damaged + ours, b"notes\n" + ours, half, zeros):
         path.write_bytes(content)
-        refuse_foreign(path, list)
+        Journal(path, resume=True).read()
     other = line_of(7)
-    for content in (b"notes", b"notes\n", b'["a", 1]\n', other, other + ours, b"\n", b"{}"):
+    others = (b"notes", b"notes\n", b'["a", 1]\n', other, other + ours, b"\n", b"{}")
+    for content in (*others, line_of({"settings": 7})):
         path.write_bytes(content)
-        with pytest.raises(ShroomError, match="is no record of an interrupted run"):
-            refuse_foreign(path, list)
+        for resume in (True, False):
+            log = Journal(path, resume=resume)
+            with pytest.raises(ShroomError, match="is not a record of an interrupted run"):
+                log.open().__enter__()
+        assert path.read_bytes() == content
 
 
-def test_what_a_file_has(tmp_path):
+def test_a_log_of_another_kind_is_refused(tmp_path):
+    Journal(tmp_path / "log").add([("key", [0.5])])
+    with pytest.raises(ShroomError, match="is not a record of an interrupted run"):
+        Log(tmp_path / "log", resume=True).read()
+
+
+def test_damaged_lines_are_counted_and_half_a_line_is_removed(tmp_path):
     path = tmp_path / "file"
-    assert read(path, list).records == []
-    path.write_bytes(line_of([1]) + b"\n" + line_of(7) + line_of([2]) + b'["0123')
-    found = read(path, list)
-    assert (found.records, found.damaged) == ([[1], [2]], 2)
-    assert found.whole == path.stat().st_size - len(b'["0123')
+    first, last = line_of([["a", [1]]]), line_of([["b", [2]]])
+    content = HEADER + first + b"\n" + line_of(7) + last
+    path.write_bytes(content + b'["0123')
+    with Journal(path, resume=True).open() as journal:
+        assert (journal.known, journal.damaged) == ({"a": [1], "b": [2]}, 2)
+        assert path.read_bytes() == content
+
+
+def test_a_log_of_an_earlier_version_has_no_header(tmp_path):
+    (tmp_path / "log").write_bytes(line_of(["a", {"rm_score": 1.5}]))
+    with Log(tmp_path / "log", resume=True).open() as log:
+        assert log.known == {"a": {"rm_score": 1.5}}
+
+
+def test_a_log_that_is_empty_in_the_end_is_removed(tmp_path):
+    with Journal(tmp_path / "deep" / "log").open():
+        pass
+    assert not (tmp_path / "deep").exists()
 
 
 def test_results_that_cannot_be_are_computed_anew(tmp_path):
@@ -145,6 +174,6 @@ def test_results_that_cannot_be_are_computed_anew(tmp_path):
         )
 
     p(7.5, Run(journal=Journal(path)))
-    run = Run(journal=Journal(path, resume=True), note=notes.append)
+    run = Run(journal=Journal(path, resume=True).read(), note=notes.append)
     np.testing.assert_array_equal(p(0.5, run), [[0.5], [0.5]])
     assert notes == [f"{path}: 2 results are not from 0 to 1; they are computed anew"]
