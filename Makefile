@@ -11,7 +11,8 @@ RECIPE ?= cross-encoder
 EXTRA_cross-encoder := onnx
 EXTRA_lexical := lexical
 EXTRA_selfcheck-ngram := onnx
-EXTRA_judge-openai := onnx
+EXTRA_judge-openai := judge
+EXTRA_official-mistral-7b := judge
 EXTRA_stack-similarity := models,stack
 # What `make train` begins from, and the labelled data that it ends with.
 ENCODER ?= .venv/encoders/all-mpnet-base-v2

@@ -40,7 +40,7 @@ class Server:
                 content = self.rfile.read(int(self.headers["Content-Length"]))
                 with outer.lock:
                     outer.paths.append(self.path)
-                    outer.headers.append(dict(self.headers))
+                    outer.headers.append(self.headers)
                     outer.bodies.append(json.loads(content))
                     number = len(outer.bodies) - 1
                 try:

@@ -26,7 +26,6 @@ from shroom.annotate.scorers.verdicts import RIGHT, WRONG, p_right, reply_of, ve
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors.judge.answers import Step
-from shroom.inference.endpoint import client
 from shroom.inference.endpoint.rate_limit import Pace
 from shroom.inference.run import Run
 
@@ -59,9 +58,9 @@ def number_of(body):
 
 @pytest.fixture
 def judge(tmp_path, monkeypatch):
-    """Make judges that keep their answers in a folder of the test, and hardly wait."""
+    """Make judges that keep their answers in a folder of the test, and never wait."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(client, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
 
     def make(url, **more):
         cache = str(tmp_path / "cache")
@@ -251,7 +250,7 @@ def test_a_template_that_cannot_be_filled_is_told(tmp_path, text, said):
     [
         ({"model": None}, "judge needs a model"),
         ({"model": ""}, "model: expected a text"),
-        ({"endpoint": "nowhere"}, "is no URL"),
+        ({"endpoint": "nowhere"}, "is not the URL"),
         ({"template": "raeson"}, "did you mean 'reason'"),
         ({"endpoint": None, "template": "reason"}, "needs an endpoint"),
         ({"temperature": 3}, "temperature: expected a number from 0 to 2"),
@@ -467,7 +466,7 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     first = {  # what comes once, and is then well
         0: (429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}}),
         1: (500, {}, b"oops"),
-        2: (200, {}, b'{"choices": [{"mess'),
+        2: (529, {}, b"overloaded"),
         3: (503, {}, b""),
     }
     always = {
@@ -496,21 +495,21 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
 
     server = serve(answer)
     asked = questions(4)
-    made = judge(server.url, timeout=0.15, retries=2, concurrency=4)
+    made = judge(server.url, timeout=0.4, retries=2, concurrency=4)
     with Log(tmp_path / "log").open() as log:
         result = score(asked, [made], log)
     reasons = {each.question * 5 + each.generation: each.reason for each in result.failed}
     said = {
-        4: "gave no answer within 0.15 seconds; tried 3 times",
+        4: "gave no answer within 0.4 seconds; tried 3 times",
         5: "HTTP 500: broken; tried 3 times",
         6: "HTTP 400: blocked by the content filter",
         7: "no answer: ",
         8: 'said neither right nor wrong: "I would rather not say."',
         9: 'said neither right nor wrong: "I can\'t judge that."',
-        11: "is no JSON",
+        11: "is not JSON",
         12: "no answer: ",
         13: 'said neither right nor wrong: ""',
-        14: "asks to wait for 100000 seconds",
+        14: "asks to wait: Retry-After: 100000",
     }
     assert set(reasons) == set(said)
     assert all(part in reasons[number] for number, part in said.items())
@@ -521,15 +520,15 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     }
     assert {n for n, value in scores.items() if value is None} == set(said)
     assert [n for n, value in scores.items() if value == 0] == [10]
-    asked_for = {0: 2, 1: 2, 2: 2, 3: 2, 4: 3, 5: 3, 11: 3}
+    asked_for = {0: 2, 1: 2, 2: 2, 3: 2, 4: 3, 5: 3}
     assert count == {number: asked_for.get(number, 1) for number in range(20)}
     # another run asks about what was not answered, and about nothing that was
     released.set()
     before, always[4], always[5], always[6] = count.copy(), well, well, well
     with Log(tmp_path / "log", resume=True).open() as log:
-        again = score(asked, [made], log)
+        again = score(asked, [judge(server.url, retries=2)], log)
     assert {each.question * 5 + each.generation for each in again.failed} == set(said) - {4, 5, 6}
-    assert count - before == {4: 1, 5: 1, 6: 1, 7: 1, 11: 3, 12: 1, 14: 1}
+    assert count - before == {4: 1, 5: 1, 6: 1, 7: 1, 11: 1, 12: 1, 14: 1}
 
 
 @pytest.mark.parametrize("status", [401, 404, 500])
@@ -600,12 +599,12 @@ def test_requests_keep_their_distance():
     assert [pace.wait(), pace.wait()] == [0, 1]
 
 
-def test_a_paced_judge_waits_for_its_turn(serve, judge):
+def test_a_paced_judge_waits_for_its_turn(serve, judge, monkeypatch):
     made = judge(serve(lambda *_: chat("yes")).url, per_minute=60, concurrency=1)
     waits = []
-    made._endpoint._pause = waits.append
+    monkeypatch.setattr(made._endpoint.stopped, "wait", waits.append)
     made_of([question("a", "b", "c")], made)
-    assert [round(wait) for wait in waits] == [1, 2]
+    assert [round(wait) for wait in waits] == [0, 1, 2]
 
 
 # What it costs

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -79,8 +80,8 @@ def out(tmp_path):
 
 @pytest.fixture
 def make(shroom, seeds, out, monkeypatch):
-    """Run ``shroom queries generate``, which never waits long."""
-    monkeypatch.setattr("shroom.inference.endpoint.client.FIRST_WAIT", 0.001)
+    """Run ``shroom queries generate``, which never waits."""
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
     def call(url, *more, n=5):
@@ -295,7 +296,6 @@ def test_settings_are_sent_and_keys_are_not_kept(serve, make, out, monkeypatch):
         (429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}}),
         (500, {}, b"oops"),
         (503, {}, {"error": "loading"}),
-        b'{"choices": [',
         None,
     ],
 )
@@ -305,7 +305,7 @@ def test_what_may_pass_is_tried_again(serve, make, out, trouble):
             return model(body)
         if trouble is None:
             raise ConnectionAbortedError
-        return trouble if isinstance(trouble, tuple) else (200, {}, trouble)
+        return trouble
 
     server = serve(sometimes)
     assert make(server.url, n=4)[0] == 0
@@ -333,9 +333,9 @@ def test_what_a_server_does_not_take_is_left_out(serve, make, out):
         ((401, {}, {"error": "who?"}), "put the key into the environment variable OPENAI_API_KEY"),
         ((404, {}, {"error": "no such model"}), "no such model; check the model's name"),
         ((413, {}, {"error": "too long"}), "lower --examples"),
-        ((429, {"Retry-After": "9000"}, {"error": "quota"}), "asks to wait for 9000 seconds"),
+        ((429, {"Retry-After": "9000"}, {"error": "quota"}), "asks to wait: Retry-After: 9000"),
         ((500, {}, b"oops"), "HTTP 500: oops; tried 2 times"),
-        ((200, {}, b"<html>"), "is no JSON"),
+        ((200, {}, b"<html>"), "is not JSON"),
         ((200, {}, {"error": "none"}), "something that is no answer"),
         ((200, {}, []), "something that is no answer"),
         ((200, {}, {"choices": [{"message": "text"}]}), "something that is no answer"),
@@ -624,8 +624,8 @@ def test_a_dry_run_of_what_would_go_on(serve, make):
         (["--temperature", "nan"], 2, "nan is no number"),
         (["--examples", 0], 2, "0 is not in the range"),
         (["--examples", 7], 1, "give fewer --examples, or more seeds"),
-        (["--endpoint", "localhost"], 1, "is no URL of a server"),
-        (["--endpoint", "http://me:secret@localhost/v1"], 1, "no place for keys"),
+        (["--endpoint", "localhost"], 1, "is not the URL of a server"),
+        (["--endpoint", "http://me:secret@localhost/v1"], 1, "must not contain a key"),
         (["-o", "-"], 1, "name a file that ends in .jsonl"),
         (["-o", "new.json"], 1, "name a file that ends in .jsonl"),
         (["--seeds", "nowhere.jsonl"], 2, "does not exist"),
@@ -660,7 +660,7 @@ def test_places_that_cannot_be_written_are_told_before_anything_is_asked(serve, 
 def test_help_imports_no_network():
     code = (
         "import sys; from shroom.cli import run, shroom; run(shroom, ['queries', '--help'], 's');"
-        "print({'urllib.request', 'torch', 'scipy.stats'} & set(sys.modules))"
+        "print({'openai', 'torch', 'scipy.stats'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.endswith("set()\n"), done.stderr
