@@ -115,7 +115,8 @@ class Registry(MutableMapping[str, E], Generic[E]):
             If there is no such name or setting; the message suggests the nearest.
         """
         made = self.load(name)
-        parameters = inspect.signature(made).parameters
+        grouped = hasattr(made, "from_settings")  # its constructor takes groups of settings
+        parameters = made.setting_names() if grouped else inspect.signature(made).parameters
         for setting in settings:
             if setting not in parameters:
                 there = f"there are: {', '.join(parameters)}" if parameters else "it has none"
@@ -123,7 +124,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
                     f"the {self.kind} {name} has no setting '{printable(setting)}';"
                     f"{nearest(setting, parameters)} {there}"
                 )
-        return made(**settings)
+        return made.from_settings(**settings) if grouped else made(**settings)
 
     def problem(self, name: str) -> str | None:
         """Return why a name of another package cannot be used, ``None`` if it can.

@@ -19,15 +19,17 @@ from hypothesis import strategies as st
 from shroom.annotate.base import SCORERS, Failure, Work
 from shroom.annotate.run_scorers import score
 from shroom.annotate.score_log import Log
-from shroom.annotate.scorers import judge as judging
-from shroom.annotate.scorers.judge import Judge
+from shroom.annotate.scorers.judge import _HOPELESS, Judge
 from shroom.annotate.scorers.prompting import Prompts
 from shroom.annotate.scorers.verdicts import RIGHT, WRONG, p_right, reply_of, verdict_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors.judge.answers import Step
+from shroom.detectors.judge.settings import EndpointSettings
 from shroom.inference.endpoint.rate_limit import Pace
 from shroom.inference.run import Run
+
+judging = Judge.from_settings
 
 
 def question(*texts, asked="Who made it?", answer="Ada", refusals=()):
@@ -64,7 +66,7 @@ def judge(tmp_path, monkeypatch):
 
     def make(url, **more):
         cache = str(tmp_path / "cache")
-        return Judge(**{"model": "m", "endpoint": url, "cache": cache, **more})
+        return judging(**{"model": "m", "endpoint": url, "cache": cache, **more})
 
     return make
 
@@ -257,7 +259,7 @@ def test_a_template_that_cannot_be_filled_is_told(tmp_path, text, said):
         ({"top_logprobs": 21}, "top_logprobs: expected"),
         ({"concurrency": 0}, "concurrency: expected"),
         ({"per_minute": 0}, "per_minute: expected"),
-        ({"max_cost": 1}, "max_cost wants prices"),
+        ({"max_cost": 1}, "max_cost needs price_in"),
         ({"generation_chars": 0}, "generation_chars: expected"),
         ({"mode": "chta"}, "did you mean 'chat'"),
         ({"endpiont": "m"}, "did you mean 'endpoint'"),
@@ -360,7 +362,7 @@ def test_the_identity_depends_on_the_templates_text(tmp_path):
     for text in ("{question}{answer}{generation}", "{question}{answer} {generation}"):
         file.write_text(text)
         found.append(
-            Judge(model="m", endpoint="http://localhost:1/v1", template=str(file)).identity
+            judging(model="m", endpoint="http://localhost:1/v1", template=str(file)).identity
         )
     assert found[0] != found[1]
 
@@ -378,7 +380,8 @@ asked = [
              tuple(Generation(f"generation {i * 5 + g} <", "normal") for g in range(5)))
     for i in range(8)
 ]
-judge = Judge(model="m", endpoint=url, concurrency=3, cache=False if cache == "no" else cache)
+cache = False if cache == "no" else cache
+judge = Judge.from_settings(model="m", endpoint=url, concurrency=3, cache=cache)
 with Log(log, resume=resume == "yes").open() as log:
     result = score(asked, [judge], log)
 assert not result.failed, result.failed
@@ -602,7 +605,7 @@ def test_requests_keep_their_distance():
 def test_a_paced_judge_waits_for_its_turn(serve, judge, monkeypatch):
     made = judge(serve(lambda *_: chat("yes")).url, per_minute=60, concurrency=1)
     waits = []
-    monkeypatch.setattr(made._endpoint.stopped, "wait", waits.append)
+    monkeypatch.setattr(made._service.endpoint.stopped, "wait", waits.append)
     made_of([question("a", "b", "c")], made)
     assert [round(wait) for wait in waits] == [0, 1, 2]
 
@@ -641,7 +644,7 @@ def test_a_local_model_by_hand(folder, monkeypatch):
 
     monkeypatch.setattr("shroom.annotate.scorers.slices.SIZE", 2)
     asked = [question("the cat", "a dog of the old town", "the cat"), question("x", asked="谁？")]
-    made, steps = Judge(model=str(folder)), []
+    made, steps = judging(model=str(folder)), []
     found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
     assert steps[-1] == (3, 3)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -682,7 +685,7 @@ def test_a_local_model_by_hand(folder, monkeypatch):
 
 def test_a_long_generation_for_a_local_model_is_cut_and_told(folder):
     notes = []
-    found = made_of([question("word " * 700)], Judge(model=str(folder)), Run(note=notes.append))
+    found = made_of([question("word " * 700)], judging(model=str(folder)), Run(note=notes.append))
     assert found[0, 0]["gpt_judgement_score"] in (0, 1)
     assert any("1 generations were cut, so that" in note for note in notes)
 
@@ -698,14 +701,15 @@ def test_nothing_heavy_is_imported_to_make_one():
 
 
 def test_no_work_asks_nothing(folder):
-    assert list(Judge(model=str(folder)).score([], Run())) == []
+    assert list(judging(model=str(folder)).score([], Run())) == []
     assert (
-        list(Judge(model="m", endpoint="http://127.0.0.1:9/v1", cache=False).score([], Run())) == []
+        list(judging(model="m", endpoint="http://127.0.0.1:9/v1", cache=False).score([], Run()))
+        == []
     )
 
 
 def test_hope_is_long():
-    assert 2 * Judge(model="m", endpoint="http://localhost:1/v1").concurrency < judging._HOPELESS
+    assert 2 * EndpointSettings().concurrency < _HOPELESS
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from shroom.inference.journal import Journal
 from shroom.inference.run import Run
 from shroom.scoring.datapoint_files import read
 
+judging = Judge.from_settings
 YES, NO = math.log(0.6), math.log(0.2)
 
 
@@ -54,7 +55,7 @@ def judge(tmp_path, monkeypatch):
     monkeypatch.setattr(time, "sleep", waits.append)
 
     def make(url, **more):
-        made = Judge(**{"model": "m", "endpoint": url, "cache": str(tmp_path / "cache"), **more})
+        made = judging(**{"model": "m", "endpoint": url, "cache": str(tmp_path / "cache"), **more})
         made.waits = waits
         return made
 
@@ -279,11 +280,9 @@ def test_unfinished_thoughts_do_not_count_as_a_lack_of_log_probabilities(serve, 
 
 
 def test_answers_that_were_read_by_other_rules_are_asked_for_again(serve, judge, monkeypatch):
-    from shroom.detectors.judge import remote
-
     server = serve(lambda *_: chat("no"))
     judge(server.url).predict([point()])
-    monkeypatch.setattr(remote, "READING", remote.READING - 1)
+    monkeypatch.setattr("shroom.detectors.judge.detector.READING", 1)
     judge(server.url).predict([point()])
     assert len(server.bodies) == 2
 
@@ -337,7 +336,7 @@ def test_a_template_that_cannot_be_filled_is_told(tmp_path, text, message):
     path = tmp_path / "mine.txt"
     path.write_text(text)
     with pytest.raises(ShroomError, match=message) as told:
-        Judge(model="m", template=str(path))
+        judging(model="m", template=str(path))
     assert "mine.txt" in str(told.value)
 
 
@@ -345,22 +344,23 @@ def test_ones_own_templates(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("{task}: {context} > {sentence}? {{}}\n")
     assert (
-        Judge(model="m", template=str(path)).dry_run([point()]).prompt == "DM: the cat > a cat? {}"
+        judging(model="m", template=str(path)).dry_run([point()]).prompt
+        == "DM: the cat > a cat? {}"
     )
     folder = tmp_path / "folder"
     folder.mkdir()
     for task in Task:
         (folder / f"{task.value}.txt").write_text(f"{task.value} {{context}} {{sentence}}")
-    own = Judge(model="m", template=str(folder))
+    own = judging(model="m", template=str(folder))
     assert own.dry_run([point(task=Task.MT)]).prompt == "MT the cat a cat"
     (folder / "TS.txt").unlink()
     with pytest.raises(ShroomError, match=r"TS\.txt: is missing"):
-        Judge(model="m", template=str(folder))
+        judging(model="m", template=str(folder))
     (folder / "TS.txt").write_bytes(b"\xff\xfe{context}{sentence}")
     with pytest.raises(ShroomError, match="cannot be read as text"):
-        Judge(model="m", template=str(folder))
+        judging(model="m", template=str(folder))
     with pytest.raises(ShroomError, match="did you mean 'support'"):
-        Judge(model="m", template="suport")
+        judging(model="m", template="suport")
 
 
 # The settings
@@ -389,7 +389,7 @@ def test_ones_own_templates(tmp_path):
         ({"threshold": True}, "threshold: expected a number"),
         ({"seed": "x"}, "seed: expected a whole number of at least 0"),
         ({"shots": 1.5}, "shots: expected a whole number of at least 0, got 1.5"),
-        ({"shots": 2}, "shots wants labelled data"),
+        ({"shots": 2}, "shots needs labelled data"),
         ({"shots": 2, "examples": "x", "template": "official"}, "no place for {examples}"),
         ({"samples": -1}, "samples: expected a whole number from 0 to 100"),
         ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
@@ -407,7 +407,7 @@ def test_ones_own_templates(tmp_path):
         ({"retries": -1}, "retries: expected"),
         ({"timeout": 0}, "timeout: expected"),
         ({"context_chars": 0}, "context_chars: expected"),
-        ({"max_cost": 1.0}, "max_cost wants prices"),
+        ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),
         ({"price_in": -1}, "price_in: expected"),
         ({"multilingual": "perhaps"}, "multilingual: expected true or false"),
         ({"api_key_env": ""}, "api_key_env: expected a text"),
@@ -419,7 +419,7 @@ def test_ones_own_templates(tmp_path):
 )
 def test_a_wrong_setting_is_told(wrong, message):
     with pytest.raises(ShroomError) as told:
-        Judge(**{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
+        judging(**{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
     assert message in str(told.value)
     assert "secret" not in str(told.value)
 
@@ -435,7 +435,7 @@ def test_settings_may_come_as_texts(serve, judge):
 def test_the_registry_makes_it_and_importing_is_light():
     assert detector("judge", model="m", endpoint="http://localhost:1/v1").name == "judge"
     code = (
-        "import sys; from shroom.detectors.judge import Judge; Judge(model='m');"
+        "import sys; from shroom.detectors.judge import Judge; Judge.from_settings(model='m');"
         "print([m for m in ('torch', 'transformers', 'sklearn') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -473,11 +473,11 @@ def test_completions_and_any_form_of_the_url(serve, judge, ending):
     assert "top_logprobs" not in server.bodies[0]
 
 
-def test_without_log_probabilities_the_answer_counts(serve, judge):
+def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path):
     said = {"one": "Yes.", "two": "No", "three": "Who knows?", "four": None}
     server = serve(lambda body, _: chat(said[body["messages"][0]["content"].split()[-1]]))
     told = Told()
-    path = Path(judge(server.url)._asked.folder).parent / "t.txt"
+    path = tmp_path / "t.txt"
     path.write_text("{context} {sentence}")
     p = judge(server.url, template=str(path)).predict([point(hyp=hyp) for hyp in said], told.run)
     assert p.tolist() == [0, 1, 0.5, 0.5]
@@ -605,7 +605,7 @@ def test_the_official_request(serve, judge):
     ],
 )
 def test_the_official_context_goes_by_the_task_alone(task, ref, context):
-    made = Judge(model="m", endpoint="http://localhost:1/v1", scoring="official")
+    made = judging(model="m", endpoint="http://localhost:1/v1", scoring="official")
     estimate = made.dry_run([point(hyp="H", src="S", tgt="T", task=task, ref=ref)])
     assert estimate.requests == 1
     assert f"Context: {context}\n" in estimate.prompt
@@ -615,7 +615,7 @@ def test_the_official_context_goes_by_the_task_alone(task, ref, context):
 @pytest.mark.parametrize("task", Task)
 @pytest.mark.parametrize("sides", [("S", "T"), ("", "T"), ("S", "")])
 def test_the_official_baseline_has_one_context_and_so_one_label(more, task, sides):
-    made = Judge(model="m", scoring="official", **more)
+    made = judging(model="m", scoring="official", **more)
     src, tgt = sides
     given = [point(src=src, tgt=tgt, task=task, ref=ref) for ref in (None, *Reference)]
     assert [len(made.premises(one)) for one in given] == [1] * len(given)
@@ -632,7 +632,7 @@ def test_the_official_baseline_has_one_context_and_so_one_label(more, task, side
     ],
 )
 def test_what_a_hypothesis_is_held_against(more, held):
-    made = Judge(model="m", **more)
+    made = judging(model="m", **more)
     assert made.premises(point(src="S", tgt="T", task=Task.PG, ref=Reference.EITHER)) == held
     asked = [
         prompt.context for prompt in made._prompts([point(src="S", tgt="T", task=Task.PG)]).made
@@ -642,17 +642,17 @@ def test_what_a_hypothesis_is_held_against(more, held):
 
 def test_a_judge_of_languages_is_held_against_the_source_too():
     translated = point(src="S", tgt="T", task=Task.MT)
-    assert Judge(model="m").premises(translated) == ("T",)
-    assert Judge(model="m", multilingual=True).premises(translated) == ("S", "T")
+    assert judging(model="m").premises(translated) == ("T",)
+    assert judging(model="m", multilingual=True).premises(translated) == ("S", "T")
 
 
 def test_what_tells_the_weights(tmp_path):
     url = "http://localhost:1/v1"
-    assert Judge(model="m", endpoint=url).identity == "m"
-    assert Judge(model="m", endpoint=url, revision="v2").identity == "m@v2"
-    assert Judge(model="a/model").identity == "a/model@main"
-    assert Judge(model="a/model", revision="v2").identity == "a/model@v2"
-    made = Judge(model=str(tmp_path))
+    assert judging(model="m", endpoint=url).identity == "m"
+    assert judging(model="m", endpoint=url, revision="v2").identity == "m@v2"
+    assert judging(model="a/model").identity == "a/model@main"
+    assert judging(model="a/model", revision="v2").identity == "a/model@v2"
+    made = judging(model=str(tmp_path))
     before = made.identity
     assert before.startswith(f"{tmp_path.name}@")
     (tmp_path / "config.json").write_text("{}")
@@ -974,7 +974,7 @@ def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
 
     def sleep(seconds):
         retried.set()  # the other request ends, its report interrupts, and then this one goes on
-        made._asked.endpoint.stopped.wait(30)
+        made._asked.service.endpoint.stopped.wait(30)
 
     def interrupt(done, total):
         raise KeyboardInterrupt
@@ -1004,13 +1004,13 @@ def test_a_half_written_line_is_asked_again(serve, judge, tmp_path):
 def test_the_cache_lies_where_caches_lie(serve, monkeypatch, tmp_path):
     server = serve(lambda *_: chat("no"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    Judge(model="m", endpoint=server.url).predict([point()])
+    judging(model="m", endpoint=server.url).predict([point()])
     assert len(list((tmp_path / "xdg" / "shroom" / "judge").iterdir())) == 1
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    Judge(model="m", endpoint=server.url, cache="true").predict([point()])
+    judging(model="m", endpoint=server.url, cache="true").predict([point()])
     assert len(list((tmp_path / "home" / ".cache" / "shroom" / "judge").iterdir())) == 1
-    Judge(model="m", endpoint=server.url, cache="~/mine").predict([point()])
+    judging(model="m", endpoint=server.url, cache="~/mine").predict([point()])
     assert len(list((tmp_path / "home" / "mine").iterdir())) == 1
     assert not Path("relative").exists()
 
@@ -1019,7 +1019,7 @@ def test_no_cache(serve, monkeypatch, tmp_path):
     server = serve(lambda *_: chat("no"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for _ in range(2):
-        Judge(model="m", endpoint=server.url, cache=False).predict([point()])
+        judging(model="m", endpoint=server.url, cache=False).predict([point()])
     assert len(server.bodies) == 2
     assert list(tmp_path.iterdir()) == []
 
@@ -1044,13 +1044,13 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
         made.predict(points(20))
     asked = len(server.bodies)
     assert 1 <= asked <= 5
-    assert made.budget.spent == pytest.approx(0.1 * asked)
+    assert made._asked.service.budget.spent == pytest.approx(0.1 * asked)
     assert f"max_cost 0.55: the next request might exceed it; {asked} of 20" in str(told.value)
     assert "kept in " in str(told.value)
     made = judge(server.url, max_cost=10, **prices)
     made.predict(points(20))
     assert len(server.bodies) == 20
-    assert made.budget.spent == pytest.approx(0.1 * (20 - asked))
+    assert made._asked.service.budget.spent == pytest.approx(0.1 * (20 - asked))
 
 
 def test_max_cost_holds_for_all_files_together_and_cached_answers_are_free(serve, judge):
@@ -1060,7 +1060,7 @@ def test_max_cost_holds_for_all_files_together_and_cached_answers_are_free(serve
     made.predict(points(5))
     with pytest.raises(ShroomError, match="max_cost"):
         made.predict(points(100))
-    assert made.budget.spent <= 1.05
+    assert made._asked.service.budget.spent <= 1.05
     assert len(server.bodies) <= 10
 
 
@@ -1068,7 +1068,7 @@ def test_without_usage_the_estimate_counts(serve, judge):
     server = serve(lambda *_: chat("no"))
     made = judge(server.url, price_in=4_000_000, price_out=0, max_cost=1e9)
     made.predict([point()])
-    assert made.budget.spent == pytest.approx(
+    assert made._asked.service.budget.spent == pytest.approx(
         4 * math.ceil(len(made.dry_run([point()]).prompt) / 4)
     )
 
@@ -1079,7 +1079,7 @@ def test_a_server_that_counts_more_than_was_estimated_makes_the_next_dearer(serv
     with pytest.raises(ShroomError):
         made.predict(points(50))
     assert len(server.bodies) == 3  # at 1 each; estimated at some hundredths
-    assert made.budget.spent <= 3.5
+    assert made._asked.service.budget.spent <= 3.5
 
 
 def test_nothing_is_asked_that_costs_too_much_alone(serve, judge):
@@ -1104,7 +1104,9 @@ def test_a_dry_run_asks_nothing(serve, judge):
 
 
 def test_a_dry_run_touches_nothing(tmp_path):
-    made = Judge(model="m", endpoint="http://127.0.0.1:9/v1", cache=str(tmp_path / "c"), samples=4)
+    made = judging(
+        model="m", endpoint="http://127.0.0.1:9/v1", cache=str(tmp_path / "c"), samples=4
+    )
     assert made.dry_run(points(3)).requests == 12
     assert list(tmp_path.iterdir()) == []
     assert isinstance(made.dry_run([]), Estimate)
@@ -1187,7 +1189,7 @@ def test_examples_that_cannot_be_had_are_told(judge, tmp_path):
 @pytest.mark.real
 def test_val_can_be_judged_with_examples_from_val():
     file = DATA / "semeval2024" / "val.model-agnostic.json"
-    made = Judge(model="m", endpoint="http://localhost:1/v1", shots=6, examples=str(file))
+    made = judging(model="m", endpoint="http://localhost:1/v1", shots=6, examples=str(file))
     datapoints = read(file)
     assert len(datapoints) == 499
     for prompt in made._prompts(datapoints).made:
@@ -1223,7 +1225,7 @@ def by_hand(folder, prompt, *, marks):
 
 @pytest.mark.parametrize("batch_tokens", [1, 100_000])
 def test_a_local_model_by_hand(folder, batch_tokens):
-    made = Judge(model=str(folder), template="official-chat")
+    made = judging(model=str(folder), template="official-chat")
     datapoints = [point(hyp="he " * i, tgt="the cat") for i in range(4)]
     p = made.predict(datapoints, Run(batch_tokens=batch_tokens))
     for datapoint, found in zip(datapoints, p):
@@ -1239,13 +1241,13 @@ def test_a_local_model_by_hand(folder, batch_tokens):
 
 
 def test_a_local_model_without_a_chat_template(plain):
-    made = Judge(model=str(plain), template="official-chat")
+    made = judging(model=str(plain), template="official-chat")
     (p,) = made.predict([point()])
     tokenizer, logprobs = by_hand(plain, made.dry_run([point()]).prompt, marks=True)
     yes, no = (tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in ("yes", "no"))
     assert p == pytest.approx(1 / (1 + math.exp(logprobs[yes] - logprobs[no])), abs=1e-4)
     with pytest.raises(ShroomError, match="has no chat template"):
-        Judge(model=str(plain), mode="chat").predict([point()])
+        judging(model=str(plain), mode="chat").predict([point()])
 
 
 @pytest.mark.parametrize(
@@ -1255,7 +1257,7 @@ def test_a_chat_template_that_fails_is_told(folder, tmp_path, template):
     broken = shutil.copytree(folder, tmp_path / "broken")
     (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
     with pytest.raises(ShroomError, match=r"its chat template fails \(.+\); give mode = "):
-        Judge(model=str(broken)).predict([point()])
+        judging(model=str(broken)).predict([point()])
 
 
 def test_all_tokens_that_mean_yes_count(plain, tmp_path):
@@ -1275,7 +1277,7 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
     content["model"]["merges"] = []
     file.write_text(json.dumps(content))
     del tokenizer
-    made = Judge(model=str(folder), template="official-chat")
+    made = judging(model=str(folder), template="official-chat")
     (p,) = made.predict([point()])
     _, logprobs = by_hand(folder, made.dry_run([point()]).prompt, marks=True)
     mass = np.exp(logprobs[[300, 301, 302]].astype(float))
@@ -1283,7 +1285,7 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
 
 
 def test_the_official_baseline_with_a_local_model(plain):
-    made = Judge(model=str(plain), scoring="official")
+    made = judging(model=str(plain), scoring="official")
     told = Told()
     p, labels = made.decide(points(3), told.run)
     assert p.tolist() == [0.5] * 3  # random weights say neither
@@ -1295,7 +1297,7 @@ def test_the_official_baseline_with_a_local_model(plain):
 def test_a_long_context_is_cut_to_what_the_model_reads(folder):
     told = Told()
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
-    made = Judge(model=str(folder), context_chars=60_000)
+    made = judging(model=str(folder), context_chars=60_000)
     (p,) = made.predict([long], told.run)
     assert 0 <= p <= 1
     assert "1 contexts were cut, so that the prompt fits into the 512 tokens" in "".join(told.notes)
@@ -1309,34 +1311,34 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
 
 @pytest.mark.parametrize("hyp", ["", "\ud800", "x " * 5000, "文字\u202e", "<|user|></s>"])
 def test_odd_hypotheses_for_a_local_model(folder, hyp):
-    (p,) = Judge(model=str(folder)).predict([point(hyp=hyp)])
+    (p,) = judging(model=str(folder)).predict([point(hyp=hyp)])
     assert 0 <= p <= 1
 
 
 def test_a_local_run_is_taken_up_again(folder, tmp_path):
     path = tmp_path / "journal"
-    made = Judge(model=str(folder))
+    made = judging(model=str(folder))
     p = made.predict(points(3), Run(journal=Journal(path)))
     told = Told(journal=Journal(path, resume=True).read())
-    again = Judge(model=str(folder)).predict(points(3), told.run)
+    again = judging(model=str(folder)).predict(points(3), told.run)
     assert again.tolist() == p.tolist()
     assert told.steps == []
 
 
 def test_a_local_dry_run_loads_nothing():
-    estimate = Judge(model="an/unknown-model").dry_run(points(3))
+    estimate = judging(model="an/unknown-model").dry_run(points(3))
     assert (estimate.requests, estimate.cost) == (3, 0)
 
 
 def test_no_datapoints_load_nothing():
-    assert Judge(model="an/unknown-model").predict([]).shape == (0,)
+    assert judging(model="an/unknown-model").predict([]).shape == (0,)
 
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "nobody/nothing"])
 def test_a_model_that_cannot_be_had_is_told(name, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ShroomError, match=r"there is no such folder|cannot be had"):
-        Judge(model=name).predict([point()])
+        judging(model=name).predict([point()])
 
 
 # The recipes
@@ -1347,17 +1349,15 @@ def test_a_recipe_is_of_settings_that_there_are(name):
     recipe = parsed((ROOT / "baselines" / f"{name}.toml").read_text())
     assert recipe.pop("detector") == "judge"
     assert recipe.pop("data") in (["val", "test"], ["test"])
-    made = Judge(**recipe)
+    made = judging(**recipe)
     if name == "official-mistral-7b":
-        assert made.official
-        assert made.seed == 442
+        assert made.scoring.official
+        assert made.scoring.seed == 442
         assert recipe["endpoint"] == "http://localhost:8080/v1"
         assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
 
 
 def test_the_documentation_names_every_setting():
-    import inspect
-
     page = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
-    for setting in inspect.signature(Judge).parameters:
+    for setting in Judge.setting_names():
         assert f"`{setting}" in page, setting

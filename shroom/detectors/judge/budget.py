@@ -1,20 +1,20 @@
-"""What requests cost: estimated before, counted after, stopped in time."""
+"""The cost of requests: estimated before they are sent, and counted afterwards."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from shroom.core.problems import ShroomError
-from shroom.detectors import settings
+if TYPE_CHECKING:
+    from shroom.detectors.judge.settings import BudgetSettings
 
 _MILLION = 1_000_000
 
 
 def tokens_in(text: str) -> int:
-    """Return about how many tokens a text has: a quarter of its characters.
+    """Return the approximate number of tokens of a text: a quarter of its bytes in UTF-8.
 
-    Bytes of UTF-8 are what is counted, since scripts that take more of them take more tokens.
+    Bytes are counted rather than characters because scripts with more bytes need more tokens.
 
     Examples
     --------
@@ -26,20 +26,20 @@ def tokens_in(text: str) -> int:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run would ask for.
+    """The requests of a run, and their cost.
 
     Attributes
     ----------
     requests : int
-        How many requests would be sent.
+        Number of requests that would be sent.
     cached : int
-        How many answers are there already.
+        Number of answers in the cache.
     tokens_in, tokens_out : int
-        About how many tokens go in, and how many may come out at most.
+        Approximate number of input tokens, and maximum number of output tokens.
     cost : float or None
-        About what that costs; ``None`` where no prices are given.
+        Approximate maximum cost; ``None`` without prices.
     prompt : str
-        The first prompt in full; empty where there is nothing to ask.
+        The first prompt in full; empty if there are none.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Estimate:
 
 
 class Reservation(NamedTuple):
-    """Tokens that a request may use, as estimated, and what they cost."""
+    """Estimated input and output tokens of a request, and their cost."""
 
     into: int
     out: int
@@ -76,18 +76,22 @@ class Reservation(NamedTuple):
 
 
 class Budget:
-    """Lets requests pass for as long as their cost stays within a bound.
+    """Accepts requests as long as their total cost stays below the maximum.
 
     Parameters
     ----------
-    price_in, price_out : float or None
-        For a million tokens.
-    most : float or None
-        The bound; without it everything passes.
+    settings : BudgetSettings
+        The prices and the maximum; without a maximum every request is accepted.
+
+    Attributes
+    ----------
+    spent : float
+        Cost of all requests that were answered.
 
     Examples
     --------
-    >>> budget = Budget(price_in=1.0, price_out=0.0, most=0.0015)
+    >>> from shroom.detectors.judge.settings import BudgetSettings
+    >>> budget = Budget(BudgetSettings(price_in=1.0, price_out=0.0, max_cost=0.0015))
     >>> first, second = budget.reserve(1000, 0), budget.reserve(1000, 0)
     >>> second is None
     True
@@ -96,55 +100,34 @@ class Budget:
     (False, 0.0004)
     """
 
-    def __init__(
-        self,
-        price_in: float | None = None,
-        price_out: float | None = None,
-        most: float | None = None,
-    ) -> None:
-        self.price_in, self.price_out, self.most = price_in, price_out, most
+    def __init__(self, settings: BudgetSettings) -> None:
+        self.settings = settings
         self.spent = 0.0
         self._reserved = 0.0
         self._ratio = 1.0
 
-    @classmethod
-    def of(cls, price_in: object, price_out: object, max_cost: object) -> Budget:
-        """Return the budget of these settings, each a number or ``None``.
-
-        Raises
-        ------
-        ShroomError
-            Where one is no number, or the bound has no prices.
-        """
-        given = (("price_in", price_in), ("price_out", price_out), ("max_cost", max_cost))
-        budget = cls(*(None if v is None else settings.number(name, v) for name, v in given))
-        if budget.most is not None and None in (budget.price_in, budget.price_out):
-            raise ShroomError(
-                "max_cost wants prices: give price_in and price_out, for a million tokens"
-            )
-        return budget
-
     def cost(self, tokens: tuple[float, float]) -> float:
-        """Return what these tokens cost, in and out; 0 without prices."""
-        return (tokens[0] * (self.price_in or 0) + tokens[1] * (self.price_out or 0)) / _MILLION
+        """Return the cost of input and output tokens; 0 without prices."""
+        prices = self.settings.price_in or 0, self.settings.price_out or 0
+        return (tokens[0] * prices[0] + tokens[1] * prices[1]) / _MILLION
 
     def reserve(self, into: int, out: int) -> Reservation | None:
-        """Return a reservation for a request of about so many tokens, or ``None``: too dear."""
+        """Return a reservation for a request, or ``None`` if it might exceed the maximum cost."""
         cost = self.cost((into * self._ratio, out))
-        # A sum of many small costs may miss its bound by the last digit.
-        if self.most is not None and self.spent + self._reserved + cost > self.most * (1 + 1e-9):
+        total, most = self.spent + self._reserved + cost, self.settings.max_cost
+        if most is not None and total > most * (1 + 1e-9):  # sums are inexact in the last digit
             return None
         self._reserved += cost
         return Reservation(into, out, cost)
 
     def settle(self, reserved: Reservation, used: tuple[int, int] | None) -> None:
-        """Count what a request has used, where the server tells, else what was reserved."""
+        """Count the tokens that the server reports for a request, or else those reserved."""
         self._reserved = max(0.0, self._reserved - reserved.cost)
         self.spent += self.cost(used) if used else reserved.cost
         if used and reserved.into:
-            # A text may have more tokens than its length tells; the next are estimated so.
+            # If texts have more tokens than estimated, later estimates are raised accordingly.
             self._ratio = max(self._ratio, used[0] / reserved.into)
 
     def release(self, reserved: Reservation) -> None:
-        """Take back the reservation of a request that was not answered."""
+        """Cancel the reservation of a request that was not answered."""
         self._reserved = max(0.0, self._reserved - reserved.cost)

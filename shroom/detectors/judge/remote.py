@@ -1,125 +1,81 @@
-"""A model behind an endpoint: its requests, their answers, and what should be told of them."""
+"""The detector's model behind an endpoint: p(Hallucination) of prompts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shroom.detectors.judge import answers
 from shroom.detectors.judge.answers import Verdict
-from shroom.detectors.judge.asking import Question, ask, estimate
-from shroom.detectors.judge.cache import Cache, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from shroom.detectors.judge.answers import Reply
-    from shroom.detectors.judge.budget import Budget, Estimate
+    from shroom.detectors.judge.asking import Request
+    from shroom.detectors.judge.budget import Estimate
     from shroom.detectors.judge.prompting import Prompt
-    from shroom.inference.endpoint.client import Endpoint
+    from shroom.detectors.judge.service import Service
+    from shroom.detectors.judge.settings import ScoringSettings
     from shroom.inference.run import Run
 
-#: How answers are read, by number: what was read otherwise, and kept, is asked for again.
+#: Version of :mod:`answers`: replies that were read by another version are requested again.
 READING = 2
 
 
 class Remote:
-    """Asks an endpoint about prompts.
+    """Computes p(Hallucination) of prompts by a model behind an endpoint.
 
     Parameters
     ----------
-    endpoint : Endpoint
-        Where requests go.
-    body : dict
-        What all requests have in common, the model's name among it.
-    version : str or None
-        What else tells cached answers apart.
-    samples, seed : int
-        How many answers are sampled of each prompt, if any, and the first one's seed.
-    official : bool
-        Whether p is that of the organisers' baseline.
-    budget : Budget
-        What all requests may cost.
-    folder : path or None
-        Where answers are kept.
-    concurrency : int
-        Requests at once.
+    service : Service
+        The model.
+    scoring : ScoringSettings
+        How p is computed.
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        body: dict[str, Any],
-        *,
-        version: str | None,
-        samples: int,
-        seed: int,
-        official: bool,
-        budget: Budget,
-        folder: Path | None,
-        concurrency: int,
-    ) -> None:
-        self.endpoint, self.body, self.version = endpoint, body, version
-        self.samples, self.seed, self.official = samples, seed, official
-        self.budget, self.folder, self.concurrency = budget, folder, concurrency
+    def __init__(self, service: Service, scoring: ScoringSettings) -> None:
+        self.service, self.scoring = service, scoring
 
     @property
     def identity(self) -> str:
-        """What tells the model from others, as far as a server tells."""
-        return "@".join(filter(None, (str(self.body["model"]), self.version)))
+        """The model's name and revision; a server does not report its weights."""
+        return "@".join(filter(None, (str(self.service.body["model"]), self.service.revision)))
 
     def verdicts(self, prompts: Sequence[Prompt], run: Run) -> list[Verdict]:
         """Return the verdict on each prompt."""
-        before = len(self.endpoint.concessions)
-        replies = ask(
-            self._questions(prompts),
-            self.endpoint,
-            self._cache(),
-            self.budget,
-            concurrency=self.concurrency,
-            run=run,
-        )
-        self._tell(replies, before, run)
-        if self.samples:
-            starts = range(0, len(replies), self.samples)
-            return [
-                Verdict(answers.from_samples(replies[start : start + self.samples]))
-                for start in starts
-            ]
-        if self.official:
+        before = len(self.service.endpoint.concessions)
+        replies = self.service.replies(self._requests(prompts), run)
+        self._note(replies, before, run)
+        if samples := self.scoring.samples:
+            starts = range(0, len(replies), samples)
+            return [Verdict(answers.from_samples(replies[at : at + samples])) for at in starts]
+        if self.scoring.official:
             return [Verdict(answers.official(r), answers.official_word(r.text)) for r in replies]
         return [Verdict(answers.from_reply(reply)) for reply in replies]
 
     def estimate(self, prompts: Sequence[Prompt]) -> Estimate:
-        """Return what asking about the prompts would take."""
-        return estimate(self._questions(prompts), self._cache(), self.budget)
+        """Return the cost of the prompts, without sending them."""
+        return self.service.estimate(self._requests(prompts))
 
-    def _tell(self, replies: Sequence[Reply], before: int, run: Run) -> None:
-        url = self.endpoint.url
-        for refused in self.endpoint.concessions[before:]:
-            if "log-probabilities" in self.endpoint.concessions and "log-prob" in refused:
-                continue  # what follows says it
-            run.note(f"{url} does not take {refused}: it was asked without")
-        # A thought without end leaves no first token, whatever the server gives.
+    def _note(self, replies: Sequence[Reply], before: int, run: Run) -> None:
+        """Note what the server does not support."""
+        endpoint = self.service.endpoint
+        for refused in endpoint.concessions[before:]:
+            if "log-probabilities" in endpoint.concessions and "log-prob" in refused:
+                continue  # the note below covers it
+            run.note(f"{endpoint.url} does not take {refused}: it was asked without")
+        # An unfinished thought has no first token, whether or not the server gives probabilities.
         answered = [reply for reply in replies if answers.said(reply.text)]
         bare = answered and all(reply.first is None for reply in answered)
-        if bare and not (self.samples or self.official):
+        if bare and not (self.scoring.samples or self.scoring.official):
             run.note(
-                f"{url} gives no log-probabilities, so p is 0 or 1, as answered; samples = 10 "
-                "gives finer values for ten times the requests"
+                f"{endpoint.url} gives no log-probabilities, so p is 0 or 1, as answered; samples "
+                "= 10 gives finer values for ten times the requests"
             )
 
-    def _questions(self, prompts: Sequence[Prompt]) -> list[Question]:
+    def _requests(self, prompts: Sequence[Prompt]) -> list[Request]:
         """Return the requests for prompts: one for each, or one for each sample of each."""
-        questions = []
-        for prompt in map(str, prompts):
-            asked = self.endpoint.prompt(prompt)
-            for sample in range(max(1, self.samples)):
-                seed = {"seed": self.seed + sample} if self.samples else {}
-                body = {**self.body, **asked, **seed}
-                key = key_of(READING, self.endpoint.url, self.version, body)
-                questions.append(Question(key, prompt, body))
-        return questions
-
-    def _cache(self) -> Cache:
-        return Cache(self.folder, f"{self.endpoint.url} {self.body['model']}")
+        if not self.scoring.samples:
+            return [self.service.request(str(prompt)) for prompt in prompts]
+        seeds = range(self.scoring.seed, self.scoring.seed + self.scoring.samples)
+        return [self.service.request(str(p), seed=seed) for p in prompts for seed in seeds]
