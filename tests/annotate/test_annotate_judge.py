@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from functools import partial
 
 import pytest
 import tiny_models
@@ -21,15 +22,16 @@ from shroom.annotate.run_scorers import score
 from shroom.annotate.score_log import Log
 from shroom.annotate.scorers.judge import _HOPELESS, Judge
 from shroom.annotate.scorers.prompting import Prompts
-from shroom.annotate.scorers.verdicts import RIGHT, WRONG, p_right, reply_of, verdict_of
+from shroom.annotate.scorers.verdicts import RIGHT, WRONG, reply_of, side_of, verdict_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
-from shroom.detectors.judge.answers import Step
+from shroom.detectors.judge.answers import Step, share_at
 from shroom.detectors.judge.settings import EndpointSettings
 from shroom.inference.endpoint.rate_limit import Pace
 from shroom.inference.run import Run
 
 judging = Judge.from_settings
+p_right = partial(share_at, side=side_of)
 
 
 def question(*texts, asked="Who made it?", answer="Ada", refusals=()):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,9 @@ from conftest import DATA, ROOT, write_json
 from shroom.annotate.scorers import verdicts
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge import Estimate, Judge, answers, prompts
+from shroom.detectors.judge import Estimate, Judge, answers
 from shroom.detectors.judge.answers import Reply, Step
+from shroom.detectors.judge.prompts import SUPPORT, Template
 from shroom.detectors.judge.shots import Shots
 from shroom.detectors.recipe import parsed
 from shroom.detectors.registry import detector
@@ -111,17 +113,18 @@ def test_what_a_token_means(token, means):
     ],
 )
 def test_what_a_text_says(text, word):
-    assert answers.said(text) == word
+    assert answers.first_word(text) == word
 
 
 def test_p_is_the_mass_of_no_against_that_of_yes():
+    share = partial(answers.share, side=answers.says_no)
     masses = [("Yes", 0.3), (" yes", 0.2), ("No", 0.1), ("▁NO", 0.05), ("Maybe", 0.2)]
     top = [(token, math.log(mass)) for token, mass in masses]
-    assert answers.from_mass(top) == pytest.approx(0.15 / 0.65, abs=1e-12)
-    assert answers.from_mass([("Yes", 0.0)]) == 0
-    assert answers.from_mass([("no", -3.0)]) == 1
-    assert answers.from_mass([("<think>", 0.0), ("Yes", -20.0)]) is None
-    assert answers.from_mass([]) is None
+    assert share(top) == pytest.approx(0.15 / 0.65, abs=1e-12)
+    assert share([("Yes", 0.0)]) == 0
+    assert share([("no", -3.0)]) == 1
+    assert share([("<think>", 0.0), ("Yes", -20.0)]) is None
+    assert share([]) is None
 
 
 def test_a_token_without_alternatives_counts_by_itself():
@@ -297,10 +300,10 @@ def test_minus_infinity_and_positive_dust_are_endured():
 # The templates
 
 
-@pytest.mark.parametrize("name", prompts.BUILT_IN)
+@pytest.mark.parametrize("name", SUPPORT.built_in)
 @pytest.mark.parametrize("task", Task)
 def test_the_kits_templates_ask_about_context_and_sentence(name, task):
-    template = prompts.templates(name)[task]
+    template = SUPPORT.read(name)[task.value]
     text = template.fill(context="CONTEXT", sentence="SENTENCE", task=task.value, examples="E\n")
     assert text.count("CONTEXT") == text.count("SENTENCE") == 1
     assert text.index("CONTEXT") < text.index("SENTENCE")
@@ -310,23 +313,23 @@ def test_the_kits_templates_ask_about_context_and_sentence(name, task):
 
 
 def test_each_task_has_its_own_question():
-    assert len({t.parts for t in prompts.templates("support").values()}) == len(Task)
+    assert len({t.parts for t in SUPPORT.read("support").values()}) == len(Task)
 
 
 def test_what_is_filled_in_is_no_template():
-    template = prompts.Template.parse("{context}|{sentence}", "t")
-    filled = template.fill(context="{sentence} {0} {{", sentence="\ud800}", task="", examples="")
+    template = Template.parse("{context}|{sentence}", "t", SUPPORT.places, SUPPORT.needed)
+    filled = template.fill(context="{sentence} {0} {{", sentence="\ud800}")
     assert filled == "{sentence} {0} {{|?}"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{context} {sentence} {contxt}", r"\{contxt\} is no place .* did you mean 'context'\?"),
-        ("{context} {sentence} {}", "is no place"),
-        ("{context} {sentence!r}", "is no place"),
-        ("{context.__class__} {sentence}", "is no place"),
-        ("{context:>20} {sentence}", "is no place"),
+        ("{context} {sentence} {contxt}", r"\{contxt\} is not a place .* did you mean 'context'\?"),
+        ("{context} {sentence} {}", "is not a place"),
+        ("{context} {sentence!r}", "is not a place"),
+        ("{context.__class__} {sentence}", "is not a place"),
+        ("{context:>20} {sentence}", "is not a place"),
         ("{context} {sentence} {", "writes a brace itself twice"),
         ("{context}", r"has no \{sentence\}"),
         ("", r"has no \{context\}"),
@@ -635,7 +638,7 @@ def test_what_a_hypothesis_is_held_against(more, held):
     made = judging(model="m", **more)
     assert made.premises(point(src="S", tgt="T", task=Task.PG, ref=Reference.EITHER)) == held
     asked = [
-        prompt.context for prompt in made._prompts([point(src="S", tgt="T", task=Task.PG)]).made
+        prompt.context for prompt in made._prompts([point(src="S", tgt="T", task=Task.PG)]).prompts
     ]
     assert tuple(asked) == held
 
@@ -1192,9 +1195,10 @@ def test_val_can_be_judged_with_examples_from_val():
     made = judging(model="m", endpoint="http://localhost:1/v1", shots=6, examples=str(file))
     datapoints = read(file)
     assert len(datapoints) == 499
-    for prompt in made._prompts(datapoints).made:
-        assert prompt.examples.count("\nAnswer: ") == 6
-        assert f"Sentence: {prompt.hyp}\nAnswer" not in prompt.examples
+    for prompt in made._prompts(datapoints).prompts:
+        texts = dict(prompt.others)
+        assert texts["examples"].count("\nAnswer: ") == 6
+        assert f"Sentence: {texts['sentence']}\nAnswer" not in texts["examples"]
 
 
 # A model on this machine
@@ -1302,7 +1306,7 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
     assert 0 <= p <= 1
     assert "1 contexts were cut, so that the prompt fits into the 512 tokens" in "".join(told.notes)
     local = made._asked
-    (prompt,) = made._prompts([long]).made
+    (prompt,) = made._prompts([long]).prompts
     text, shorter = local._shortened(prompt)
     assert shorter
     assert "he did not want to go there" in text

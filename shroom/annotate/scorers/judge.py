@@ -14,6 +14,7 @@ from shroom.annotate.scorers.slices import gathered, in_slices
 from shroom.annotate.scorers.verdicts import Verdict
 from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
+from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.asking import BudgetExhausted
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.service import Service
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shroom.annotate.base import Scores, Work
-    from shroom.annotate.scorers.prompting import Prompt
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.detectors.judge.answers import Reply
+    from shroom.detectors.judge.prompts import Prompt
     from shroom.inference.run import Run
 
 #: Version of :mod:`verdicts`: replies that were read by another version are requested again.
@@ -179,7 +180,7 @@ class Judge(Configurable):
 
     def _locally(self, prompts: list[Prompt], run: Run) -> list[Scores]:
         scores: list[Scores] = []
-        for answer in self._local.verdicts(prompts, run):
+        for answer in self._local.judgements(prompts, run):
             assert answer.p is not None  # noqa: S101 - only the official baseline has none
             right = answer.p < 0.5
             scores.append(_scores(Verdict("yes" if right else "no", right), 1 - answer.p))
@@ -225,7 +226,7 @@ def _read(reply: Reply | ShroomError, *, kept: bool) -> Scores:
             f"{said}; the reply {paid}, so give another template, or a higher max_tokens where it "
             "was cut"
         )
-    return _scores(verdict, verdicts.p_right(reply.verdict))
+    return _scores(verdict, share_at(reply.verdict, verdicts.side_of))
 
 
 def _scores(verdict: Verdict, p: float | None) -> dict[str, Any]:

@@ -1,20 +1,17 @@
-"""What a language model has said of a student's answer: right or wrong, how surely, and why."""
+"""The verdicts of a language model on a student's answer: right or wrong, and the reason."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from shroom.detectors.judge.answers import LEAST_MASS, Reply, steps_of, usage_of
-from shroom.inference.endpoint.answer import BLANKS, text_of, without_thought
+from shroom.detectors.judge.answers import Reply, bare, steps_of, usage_of
+from shroom.inference.endpoint.answer import text_of, without_thought
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from shroom.detectors.judge.answers import Step
 
 #: The words of a verdict, in English and Chinese, lower-cased.
@@ -24,27 +21,30 @@ WRONG = (
     *("错误", "错", "错的", "不正确", "不对", "否", "不是"),
 )
 _WORDS = "|".join(sorted(map(re.escape, (*RIGHT, *WRONG)), key=len, reverse=True))
-# "正确答案是" and "Right answers are" begin no verdict, so that but for yes and no a sign must
-# follow, or nothing.
+# "正确答案是" and "Right answers are" are not verdicts, so a word other than yes and no must be
+# followed by punctuation or nothing.
 _START = re.compile(rf"[\W_]*(yes\b|no\b|(?:{_WORDS})(?=\s*(?:[^\w\s]|$)))", re.IGNORECASE)
 #: A verdict in JSON that no parser takes, as with quotation marks inside the reason.
 _BROKEN = re.compile(
     rf"""["'“”]answer["'“”]\s*[:：]\s*["'“”]?\s*({_WORDS})\s*["'“”]?\s*(?:[,}}]|$)""", re.IGNORECASE
 )
 
+#: The key of a verdict in JSON.
+_KEY = re.compile(r"""["'“”]answer["'“”]\s*[:：]\s*["'“”]?\s*""")
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is made of an answer.
+    """A verdict.
 
     Attributes
     ----------
     word : str
         The verdict as it was given, such as ``"正确"``.
     right : bool
-        What it means.
+        Its meaning.
     reason : str or None
-        What the model gives as its reason, where it was asked for one.
+        The reason, if the model gives one.
     """
 
     word: str
@@ -53,7 +53,7 @@ class Verdict:
 
 
 def meaning(word: str) -> bool | None:
-    """Return whether a word says right; ``None`` where it says neither.
+    """Return whether a word means right; ``None`` if it means neither right nor wrong.
 
     Examples
     --------
@@ -65,12 +65,12 @@ def meaning(word: str) -> bool | None:
 
 
 def verdict_of(text: str) -> Verdict | None:
-    """Return the verdict in an answer: an object with ``answer``, or its first word.
+    """Return the verdict in an answer: a JSON object with ``answer``, or its first word.
 
     Returns
     -------
     Verdict or None
-        ``None`` where it says neither right nor wrong.
+        ``None`` if it means neither right nor wrong.
 
     Examples
     --------
@@ -80,10 +80,11 @@ def verdict_of(text: str) -> Verdict | None:
     (False, None)
     """
     text = without_thought(text)
-    found = _object(text)
-    if found is not None:
-        said, reason = found.get("answer"), found.get("reason")
-        word = said if isinstance(said, str) else str(said).lower() if said in (True, False) else ""
+    answer = _object(text)
+    if answer is not None:
+        value, reason = answer.get("answer"), answer.get("reason")
+        word = value if isinstance(value, str) else ""
+        word = str(value).lower() if value in (True, False) else word
         reason = reason if isinstance(reason, str) and reason.strip() else None
         match = _START.match(word)
         return Verdict(word.strip(), _right(match), reason) if match else None
@@ -96,36 +97,33 @@ def _right(match: re.Match[str]) -> bool:
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    found = None
-    for found in pattern.finditer(text):  # noqa: B007 - the last one is what is wanted
-        pass
-    return found
+    return next(reversed(list(pattern.finditer(text))), None)
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    """Return the last JSON object of a text that has an answer."""
-    decoder, found, at = json.JSONDecoder(strict=False), None, text.find("{")
+    """Return the last JSON object with the key ``answer`` in a text."""
+    decoder, last, at = json.JSONDecoder(strict=False), None, text.find("{")
     while at >= 0:
         end = at + 1
         try:
             value, end = decoder.raw_decode(text, at)
             if isinstance(value, dict) and "answer" in value:
-                found = value
+                last = value
         except (ValueError, RecursionError):
             pass
         at = text.find("{", end)
-    return found
+    return last
 
 
 def reply_of(response: Any) -> Reply:
-    """Return the reply in what a server has sent; its ``verdict`` is the token of the verdict.
+    """Return the reply in a response; its ``verdict`` is the first token of the verdict.
 
-    A refusal that the server sends apart is the text where there is no other.
+    Without other text, the text is the refusal that a server sends separately.
 
     Raises
     ------
     ShroomError
-        Where it is no answer.
+        If the response has no answer.
     """
     text, steps = text_of(response), steps_of(response)
     if not text.strip():
@@ -134,11 +132,9 @@ def reply_of(response: Any) -> Reply:
 
 
 def _decisive(steps: list[Step]) -> Step | None:
-    """Return the token with which the verdict begins."""
+    """Return the first token of the verdict."""
     text = "".join(step.token.replace("Ġ", " ").replace("▁", " ") for step in steps)
-    answer = None
-    for answer in re.finditer(r"""["'“”]answer["'“”]\s*[:：]\s*["'“”]?\s*""", text):  # noqa: B007
-        pass
+    answer = _last(_KEY, text)
     match = _START.match(text, answer.end()) if answer else _START.match(text)
     if match is None:
         return None
@@ -146,48 +142,17 @@ def _decisive(steps: list[Step]) -> Step | None:
     return next((step for step, end in zip(steps, ends) if end > match.start(1)), None)
 
 
-def p_right(step: Step | None) -> float | None:
-    """Return how sure a verdict is to be right, by the tokens that could have begun it.
-
-    A token stands for the words that it begins, unless these disagree.
-
-    Parameters
-    ----------
-    step : Step or None
-        The first token of the verdict, with its alternatives.
-
-    Returns
-    -------
-    float or None
-        In [0, 1]; ``None`` where it cannot be told.
+def side_of(token: str) -> bool | None:
+    """Return whether the words that a token begins mean right; ``None`` if they disagree.
 
     Examples
     --------
-    >>> from shroom.detectors.judge.answers import Step
+    >>> from shroom.detectors.judge.answers import share
+    >>> import math
     >>> top = (("正确", math.log(0.6)), ("错误", math.log(0.1)), ("不", math.log(0.1)))
-    >>> round(p_right(Step(*top[0], top)), 12)
+    >>> round(share(top, side_of), 12)
     0.75
     """
-    if step is None:
-        return None
-    if len(step.top) < 2:  # of one token alone it is known how sure it is; the rest is the other's
-        side, one = _side(step.token), math.exp(min(0.0, step.logprob))
-        return None if side is None else one if side else 1 - one
-    return _mass(step.top)
-
-
-def _mass(top: Iterable[tuple[str, float]]) -> float | None:
-    mass = {True: 0.0, False: 0.0}
-    for token, logprob in top:
-        side = _side(token)
-        if side is not None:
-            mass[side] += math.exp(min(0.0, logprob))
-    both = mass[True] + mass[False]
-    return mass[True] / both if both >= LEAST_MASS else None
-
-
-def _side(token: str) -> bool | None:
-    """Return what the words mean that a token begins."""
-    start = token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'“”`*_()[]{}，。：！").lower()
+    start = bare(token, "“”{}，。：！")
     sides = {meaning(word) for word in (*RIGHT, *WRONG) if word.startswith(start)}
     return sides.pop() if start and len(sides) == 1 else None

@@ -1,4 +1,4 @@
-"""What a language model has answered, and the p(Hallucination) that follows from it."""
+"""The answers of a language model, and p(Hallucination) of each."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from shroom.inference.endpoint.answer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-#: The least share of the first token's probability that yes and no must have to be an answer.
+#: Minimum probability that the tokens of an answer must have together to count as one.
 LEAST_MASS = 0.001
-#: More tokens than any request has; a server that counts more, or fewer than none, miscounts.
+#: More tokens than any request has; a count above it, or below zero, is an error of the server.
 _MOST_TOKENS = 10**9
 _ANSWER = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A token of an answer, and what else could have stood there.
+    """A token of an answer, with its alternatives.
 
     Attributes
     ----------
@@ -50,18 +50,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer as a server gives it.
+    """The answer of a server.
 
     Attributes
     ----------
     text : str
         The answer.
     first : Step or None
-        Its first token after any thought, where the server gives log-probabilities.
+        Its first token after any thought, if the server gives log-probabilities.
     verdict : Step or None
         The first token after any thought that means yes or no, likewise.
     tokens : (int, int) or None
-        How many tokens went in and came out, where the server counts them.
+        Numbers of input and output tokens, if the server reports them.
     """
 
     text: str
@@ -71,61 +71,105 @@ class Reply:
 
 
 def meaning(token: str) -> str | None:
-    """Return ``"yes"``, ``"no"`` or ``None``: what a token means, whatever blanks and case it has.
+    """Return ``"yes"``, ``"no"`` or ``None``: the meaning of a token, ignoring blanks and case.
 
     Examples
     --------
     >>> [meaning(token) for token in (" Yes", "▁no", "NO.", "not", "")]
     ['yes', 'no', 'no', None, None]
     """
-    word = token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]").lower()
+    word = bare(token)
     return word if word in ("yes", "no") else None
 
 
-def said(text: str) -> str | None:
-    """Return ``"yes"``, ``"no"`` or ``None``: the word that an answer begins with.
-
-    What a reasoning model writes before ``</think>`` is not its answer.
+def bare(token: str, signs: str = "") -> str:
+    """Return a token in lower case, without blanks, punctuation and further signs around it.
 
     Examples
     --------
-    >>> said("**No**, because it is not."), said("<think>No?</think> Yes"), said("Nothing.")
-    ('no', 'yes', None)
+    >>> bare("▁No."), bare("“对”", "“”")
+    ('no', '对')
     """
-    found = _ANSWER.match(without_thought(text))
-    return found[1].lower() if found else None
+    return token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]" + signs).lower()
 
 
-def from_mass(top: Iterable[tuple[str, float]]) -> float | None:
-    """Return p = no/(yes + no) from the probabilities of tokens that mean yes or no.
+def first_word(text: str) -> str | None:
+    """Return ``"yes"``, ``"no"`` or ``None``: the word at the beginning of an answer.
+
+    The text of a reasoning model before ``</think>`` is not part of its answer.
+
+    Examples
+    --------
+    >>> [first_word(text) for text in ("**No**, it is not.", "<think>No?</think> Yes", "Nothing.")]
+    ['no', 'yes', None]
+    """
+    match = _ANSWER.match(without_thought(text))
+    return match[1].lower() if match else None
+
+
+def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) -> float | None:
+    """Return the probability of tokens on the side True among all tokens on either side.
+
+    Parameters
+    ----------
+    top : iterable of (str, float)
+        Tokens with their log-probabilities.
+    side : callable
+        Returns the side of a token, or ``None``.
 
     Returns
     -------
     float or None
-        ``None`` where the two have less than ``LEAST_MASS`` together.
+        ``None`` if both sides have less than ``LEAST_MASS`` together.
 
     Examples
     --------
     >>> top = [("Yes", math.log(0.6)), (" no", math.log(0.1)), ("NO", math.log(0.1))]
-    >>> round(from_mass(top), 9)
+    >>> round(share(top, says_no), 9)
     0.25
     """
-    mass = {"yes": 0.0, "no": 0.0}
+    mass = {True: 0.0, False: 0.0}
     for token, logprob in top:
-        if word := meaning(token):
-            mass[word] += math.exp(min(0.0, logprob))
-    both = mass["yes"] + mass["no"]
-    return mass["no"] / both if both >= LEAST_MASS else None
+        where = side(token)
+        if where is not None:
+            mass[where] += math.exp(min(0.0, logprob))
+    both = mass[True] + mass[False]
+    return mass[True] / both if both >= LEAST_MASS else None
+
+
+def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
+    """Return :func:`share` of the alternatives of a token.
+
+    The probability of a token without alternatives is that of its side, and the rest is that of
+    the other side.
+    """
+    if step is None:
+        return None
+    if len(step.top) > 1:
+        return share(step.top, side)
+    where = side(step.token)
+    return None if where is None else share_of_one(step.logprob, side=where)
+
+
+def share_of_one(logprob: float, *, side: bool) -> float:
+    """Return the probability of the side True, given that of a token on a side."""
+    probability = math.exp(min(0.0, logprob))
+    return probability if side else 1 - probability
+
+
+def says_no(token: str) -> bool | None:
+    """Return whether a token means no; ``None`` if it means neither yes nor no."""
+    return {"yes": False, "no": True}.get(meaning(token) or "")
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What is made of an answer.
+class Judgement:
+    """The p and the word of an answer.
 
     Attributes
     ----------
     p : float or None
-        p(Hallucination); ``None`` where the answer is neither yes nor no.
+        p(Hallucination); ``None`` if the answer is neither yes nor no.
     word : str or None
         ``"yes"``, ``"no"`` or ``None``.
     """
@@ -135,38 +179,25 @@ class Verdict:
 
 
 def from_reply(reply: Reply) -> float | None:
-    """Return p from the log-probabilities where there are some, else from the text alone.
+    """Return p from the log-probabilities if there are any, else from the text.
 
     Returns
     -------
     float or None
-        ``None`` where the answer is neither yes nor no.
+        ``None`` if the answer is neither yes nor no.
     """
-    step = reply.verdict or reply.first
-    if step is not None and len(step.top) > 1:
-        p = from_mass(step.top)
-        if p is not None:
-            return p
-    elif step is not None and (word := meaning(step.token)):
-        # Of one token alone it is known how sure it is, and what is left is the other's.
-        return from_one(word, step.logprob)
-    return {"yes": 0.0, "no": 1.0}.get(said(reply.text) or "")
-
-
-def from_one(word: str, logprob: float) -> float:
-    """Return p, where of a token it is only known how sure it is: what is left is the other's."""
-    probability = math.exp(min(0.0, logprob))
-    return 1 - probability if word == "yes" else probability
+    p = share_at(reply.verdict or reply.first, says_no)
+    return {"yes": 0.0, "no": 1.0}.get(first_word(reply.text) or "") if p is None else p
 
 
 def from_samples(replies: Sequence[Reply]) -> float | None:
-    """Return the share of "no" among the samples that are yes or no; ``None`` if none is."""
-    words = [word for reply in replies if (word := said(reply.text))]
+    """Return the share of "no" among the samples that are yes or no; ``None`` without any."""
+    words = [word for reply in replies if (word := first_word(reply.text))]
     return words.count("no") / len(words) if words else None
 
 
 def official(reply: Reply) -> float | None:
-    """Return p as the organisers' baseline has it; ``None`` for what is neither yes nor no.
+    """Return p as the organisers' baseline does; ``None`` if the answer is neither yes nor no.
 
     An answer that begins with "yes" has p = 1 - exp(logprob of the first token), one that begins
     with "no" has p = exp(logprob); cf. :func:`official_word`.
@@ -174,7 +205,7 @@ def official(reply: Reply) -> float | None:
     Raises
     ------
     ShroomError
-        Where the server gives no log-probabilities.
+        If the server gives no log-probabilities.
 
     Examples
     --------
@@ -189,17 +220,17 @@ def official(reply: Reply) -> float | None:
             "the official baseline needs the first token's log-probability, and the endpoint gives "
             'none; use a server that does (llama.cpp, vLLM), or scoring = "probability"'
         )
-    return from_one(word, reply.first.logprob)
+    return share_of_one(reply.first.logprob, side=word == "no")
 
 
 def official_word(text: str) -> str | None:
-    """Return ``"yes"`` or ``"no"`` where the text begins so, as in "nothing"; else ``None``."""
+    """Return the word that a text begins with, also as in "nothing"; ``None`` for others."""
     start = text.strip().lower()
     return next((word for word in ("yes", "no") if start.startswith(word)), None)
 
 
 def reply_of(response: Any) -> Reply:
-    """Return the reply in what a server has sent, of a chat or of a completion.
+    """Return the reply in a response, of a chat or of a completion.
 
     Log-probabilities come in two forms, and servers mix them up: a list of tokens with their
     alternatives (``content``), and the older parallel lists (``token_logprobs``).
@@ -207,7 +238,7 @@ def reply_of(response: Any) -> Reply:
     Raises
     ------
     ShroomError
-        Where it is no answer.
+        If the response has no answer.
     """
     text, steps = text_of(response), steps_of(response)
     verdict = next((step for step in steps if meaning(step.token)), None)
@@ -215,12 +246,14 @@ def reply_of(response: Any) -> Reply:
 
 
 def steps_of(response: Any) -> list[Step]:
-    """Return the tokens of an answer itself, without a thought before it; none if not given.
+    """Return the tokens of an answer, without a thought before it.
+
+    The list is empty without log-probabilities.
 
     Raises
     ------
     ShroomError
-        Where it is no answer.
+        If the response has no answer.
     """
     try:
         choice = response["choices"][0]
@@ -231,7 +264,7 @@ def steps_of(response: Any) -> list[Step]:
 
 
 def _after_thought(steps: list[Step]) -> list[Step]:
-    """Return the tokens of the answer itself: none where the thought before it has no end."""
+    """Return the tokens after a thought; none if the thought is unfinished."""
     thought = THOUGHT.match("".join(step.token for step in steps))
     if thought:
         starts = accumulate((len(step.token) for step in steps), initial=0)
@@ -240,7 +273,7 @@ def _after_thought(steps: list[Step]) -> list[Step]:
 
 
 def _thinks_apart(choice: dict[str, Any]) -> bool:
-    """Return whether a server has put a thought beside the answer; its tokens have no mark then."""
+    """Return whether a server separates a thought from the answer; its tokens have no marks."""
     message = choice.get("message") or {}
     return any(message.get(key) for key in ("reasoning_content", "reasoning"))
 
@@ -281,11 +314,11 @@ def _logprob(value: Any) -> float:
     number = float(value)
     if math.isnan(number) or number == math.inf:
         raise ValueError("expected a log-probability")
-    return max(number, -1e4)  # servers write minus infinity in several ways, of which json has none
+    return max(number, -1e4)  # servers write minus infinity in several ways
 
 
 def usage_of(response: dict[str, Any]) -> tuple[int, int] | None:
-    """Return how many tokens went in and came out, where the server counts them."""
+    """Return the numbers of input and output tokens, if the server reports them."""
     usage = response.get("usage") or {}
     try:
         into, out = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)

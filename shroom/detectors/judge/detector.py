@@ -15,7 +15,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.prompting import Context, Prompter
-from shroom.detectors.judge.prompts import templates
+from shroom.detectors.judge.prompts import SUPPORT
 from shroom.detectors.judge.remote import READING, Remote
 from shroom.detectors.judge.service import Service
 from shroom.detectors.judge.settings import (
@@ -108,7 +108,7 @@ class Judge(Configurable, Detector):
         mode = prompt.mode or ("completion" if official else None)
         template = prompt.template or _default_template(mode, official=official)
         self._prompter = Prompter(
-            templates(template),
+            SUPPORT.read(template),
             Context(prompt.reference, prompt.multilingual, official),
             prompt.context_chars,
         )
@@ -151,16 +151,18 @@ class Judge(Configurable, Detector):
             return np.empty(0), np.empty(0, bool)
         prompts = self._prompts(datapoints)
         self._note(prompts, run)
-        verdicts = self._asked.verdicts(prompts.made, run)
-        neither = sum(verdict.p is None for verdict in verdicts)
+        judgements = self._asked.judgements(prompts.prompts, run)
+        neither = sum(judgement.p is None for judgement in judgements)
         if neither:
-            run.note(f"{neither} of {len(verdicts)} answers are neither yes nor no; p is 0.5 there")
-        each = [0.5 if verdict.p is None else verdict.p for verdict in verdicts]
+            run.note(
+                f"{neither} of {len(judgements)} answers are neither yes nor no; p is 0.5 there"
+            )
+        each = [0.5 if judgement.p is None else judgement.p for judgement in judgements]
         p = prompts.pairs.best(np.array(each, np.float64))
         if not self.scoring.official:
             return p, self.labels(p, datapoints, run)
         chance = random.Random(self.scoring.seed)  # noqa: S311 - the organisers' way, and no secret
-        words = [verdict.word for verdict in verdicts]
+        words = [judgement.word for judgement in judgements]
         return p, np.array([chance.randint(0, 1) if w is None else w == "no" for w in words], bool)
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
@@ -180,7 +182,7 @@ class Judge(Configurable, Detector):
 
     def dry_run(self, datapoints: Sequence[Datapoint]) -> Estimate:
         """Return what a prediction would ask for, without asking."""
-        return self._asked.estimate(self._prompts(datapoints).made)
+        return self._asked.estimate(self._prompts(datapoints).prompts)
 
     def _prompts(self, datapoints: Sequence[Datapoint]) -> Prompts:
         if self.prompt.shots and self._prompter.shots is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.answers import Verdict, from_one, meaning, official_word
+from shroom.detectors.judge.answers import Judgement, meaning, official_word, share_of_one
 from shroom.detectors.judge.budget import Estimate, tokens_in
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shroom.detectors.judge.prompts import Prompt
     from shroom.inference.run import Run
 
 #: The most tokens of a prompt, whatever the model reads.
@@ -28,19 +29,6 @@ _LONGEST = 8192
 _NOTHING = -1e4
 #: Below this share of the first token, yes and no are hardly what a model was going to say.
 _LOW = 0.01
-
-
-class Cuttable(Protocol):
-    """A prompt with a part that is cut where the whole is too long."""
-
-    @property
-    def context(self) -> str:
-        """That part."""
-        ...
-
-    def text(self, length: int) -> str:
-        """Return the prompt with so many characters of it."""
-        ...
 
 
 class Local:
@@ -78,15 +66,18 @@ class Local:
         """What tells the model from others; see :func:`shroom.inference.hub.identity`."""
         return hub.identity(self.name, self.revision)
 
-    def verdicts(self, prompts: Sequence[Cuttable], run: Run) -> list[Verdict]:
-        """Return the verdict on each prompt."""
+    def judgements(self, prompts: Sequence[Prompt], run: Run) -> list[Judgement]:
+        """Return the judgement on each prompt."""
         self._load(run.device)
         texts = self._fitted(prompts, run)
         yes, no, words, likeliest = self._values(texts, run).T
         said = [{1.0: "yes", -1.0: "no"}.get(word) for word in words.tolist()]
         if self.official:
             steps = zip(said, likeliest.tolist())
-            return [Verdict(from_one(w, lp) if w else None, w) for w, lp in steps]
+            return [
+                Judgement(share_of_one(logprob, side=word == "no") if word else None, word)
+                for word, logprob in steps
+            ]
         low = int((np.exp(yes) + np.exp(no) < _LOW).sum())
         if low:
             run.note(
@@ -94,15 +85,15 @@ class Local:
                 "token's probability; the model may not follow the template"
             )
         p = 1 / (1 + np.exp(np.clip(yes - no, -700, 700)))
-        return [Verdict(*each) for each in zip(p.tolist(), said)]
+        return [Judgement(*each) for each in zip(p.tolist(), said)]
 
-    def estimate(self, prompts: Sequence[Cuttable]) -> Estimate:
+    def estimate(self, prompts: Sequence[Prompt]) -> Estimate:
         """Return what the prompts would take: time alone."""
         texts = list(dict.fromkeys(map(str, prompts)))
         into = sum(map(tokens_in, texts))
         return Estimate(len(texts), 0, into, len(texts), 0.0, texts[0] if texts else "")
 
-    def _fitted(self, prompts: Sequence[Cuttable], run: Run) -> list[str]:
+    def _fitted(self, prompts: Sequence[Prompt], run: Run) -> list[str]:
         """Return the prompts as the model is given them, contexts being cut where they must be."""
         made = [self._shortened(prompt) for prompt in prompts]
         cut = sum(shorter for _, shorter in made)
@@ -113,7 +104,7 @@ class Local:
             )
         return [text for text, _ in made]
 
-    def _shortened(self, prompt: Cuttable) -> tuple[str, bool]:
+    def _shortened(self, prompt: Prompt) -> tuple[str, bool]:
         """Return a prompt with as much of its context as fits, and whether that is not all."""
         length = whole = len(prompt.context)
         while True:

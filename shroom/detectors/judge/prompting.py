@@ -1,4 +1,4 @@
-"""From datapoints to prompts: what is held against what, with which examples, how long."""
+"""From datapoints to prompts: the contexts of each hypothesis, and the examples."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.core.datapoint import Rule, Task, premises
+from shroom.detectors.judge.prompts import Prompt
 from shroom.detectors.judge.shots import block
 from shroom.detectors.pairs import Pairs
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """How the context of a datapoint is chosen.
+    """The rule by which the context of a datapoint is chosen.
 
     Attributes
     ----------
@@ -63,14 +64,14 @@ class Prompter:
     templates : dict
         The template of each task.
     context : Context
-        How contexts are chosen.
+        The rule by which contexts are chosen.
     context_chars : int
-        The most characters of a context.
+        Maximum number of characters of a context.
     shots : Shots or None
-        Where examples come from.
+        Source of the examples.
     """
 
-    templates: dict[Task, Template]
+    templates: dict[str, Template]
     context: Context
     context_chars: int
     shots: Shots | None = None
@@ -84,13 +85,17 @@ class Prompter:
             for point in datapoints
             if self.shots and len(self.shots.of(point)) < self.shots.count
         ]
-        owners = pairs.owner.tolist()
-        made = [
-            Prompt(self.templates[Task(task)], task, context[: self.context_chars], hyp, shown)
-            for (task, context, hyp), shown in zip(pairs.items, (examples[i] for i in owners))
+        prompts = [
+            Prompt(
+                self.templates[task],
+                "context",
+                context[: self.context_chars],
+                (("sentence", hyp), ("task", task), ("examples", examples[owner])),
+            )
+            for (task, context, hyp), owner in zip(pairs.items, pairs.owner.tolist())
         ]
         cut = sum(len(context) > self.context_chars for _, context, _ in pairs.items)
-        return Prompts(pairs, made, cut, few)
+        return Prompts(pairs, prompts, cut, few)
 
     def _examples(self, datapoint: Datapoint) -> str:
         if self.shots is None:
@@ -101,45 +106,22 @@ class Prompter:
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """A template with what goes into it."""
-
-    template: Template
-    task: str
-    context: str
-    hyp: str
-    examples: str
-
-    def __str__(self) -> str:
-        return self.text(len(self.context))
-
-    def text(self, length: int) -> str:
-        """Return the prompt with so many characters of its context."""
-        return self.template.fill(
-            context=self.context[:length],
-            sentence=self.hyp,
-            task=self.task,
-            examples=self.examples,
-        )
-
-
-@dataclass(frozen=True)
 class Prompts:
-    """Prompts, and what should be told of them.
+    """The prompts of datapoints.
 
     Attributes
     ----------
     pairs : Pairs
-        Which datapoint each prompt is of.
-    made : list of Prompt
+        The datapoint that each prompt belongs to.
+    prompts : list of Prompt
         One for each pair.
     cut : int
-        How many contexts were too long.
+        Number of contexts that were cut.
     few : list of str
-        The tasks of the datapoints that have fewer examples than were asked for.
+        The tasks of the datapoints that have fewer examples than requested.
     """
 
     pairs: Pairs
-    made: list[Prompt] = field(repr=False)
+    prompts: list[Prompt] = field(repr=False)
     cut: int
     few: list[str]

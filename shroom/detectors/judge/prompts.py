@@ -1,4 +1,4 @@
-"""Prompt templates: text files with places for the context, the sentence and the examples."""
+"""Prompt templates: text files with places for the texts that a model is asked about."""
 
 from __future__ import annotations
 
@@ -11,19 +11,7 @@ from shroom.core.datapoint import Task
 from shroom.core.problems import ShroomError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-FOLDER = Path(__file__).parent / "templates"
-#: What a template may have in braces.
-PLACES = ("context", "sentence", "task", "examples")
-#: What it must have.
-NEEDED = ("context", "sentence")
-#: The templates that the kit has: a file for all tasks, or a folder with one for each.
-BUILT_IN = {
-    "support": FOLDER / "support",
-    "official": FOLDER / "official.txt",
-    "official-chat": FOLDER / "official-chat.txt",
-}
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -37,38 +25,41 @@ class Template:
 
     Examples
     --------
-    >>> template = Template.parse("{{{task}}} {context} / {sentence}", "an example")
-    >>> template.fill(context="{task}", sentence="b", task="DM", examples="")
-    '{DM} {task} / b'
+    >>> places = ("context", "sentence")
+    >>> template = Template.parse("{{Read:}} {context} / {sentence}", "mine.txt", places, places)
+    >>> template.fill(context="{sentence}", sentence="b")
+    '{Read:} {sentence} / b'
     """
 
     parts: tuple[tuple[str, str | None], ...]
 
     @classmethod
-    def parse(
-        cls,
-        text: str,
-        file: str,
-        places: Sequence[str] = PLACES,
-        needed: Sequence[str] = NEEDED,
-    ) -> Template:
-        """Return the template of a text; ``file`` is how messages name it.
+    def parse(cls, text: str, file: str, places: Sequence[str], needed: Sequence[str]) -> Template:
+        """Return the template of a text.
 
         Parameters
         ----------
+        text : str
+            The text, with places in braces.
+        file : str
+            Name of the template in error messages.
         places, needed : sequence of str
-            What it may have in braces, and what it must.
+            The places that it may have, and those that it must have.
 
         Raises
         ------
         ShroomError
-            Where a place is unknown or missing, or a brace stands alone.
+            If a place is unknown or missing, or a brace is not closed.
         """
         parts = []
         try:
             for literal, place, form, conversion in string.Formatter().parse(text):
                 if place is not None and (place not in places or form or conversion):
-                    raise ShroomError(_unknown(place, file, places))
+                    listed = ", ".join(f"{{{name}}}" for name in places)
+                    raise ShroomError(
+                        f"{file}: {{{place}}} is not a place of this template;"
+                        f"{nearest(place, places)} there are: {listed}"
+                    )
                 parts.append((literal, place))
         except ValueError as error:
             raise ShroomError(
@@ -82,59 +73,113 @@ class Template:
         return template
 
     def has(self, place: str) -> bool:
-        """Return whether there is such a place."""
-        return any(place == there for _, there in self.parts)
+        """Return whether the template has a place."""
+        return any(place == other for _, other in self.parts)
 
     def fill(self, **texts: str) -> str:
-        """Return the prompt; what is filled in is never read as a template again.
+        """Return the prompt; texts are inserted as they are, including braces.
 
-        Half characters, which no server and no tokenizer takes, become question marks.
+        Unpaired surrogates, which no server and no tokenizer accepts, become question marks.
         """
         filled = "".join(text + (texts[place] if place else "") for text, place in self.parts)
         return filled.encode("utf-8", "replace").decode("utf-8")
 
 
-def templates(name: str) -> dict[Task, Template]:
-    """Return the template of each task.
+@dataclass(frozen=True)
+class Prompt:
+    """A template with the texts that fill it.
 
-    Parameters
+    Attributes
     ----------
-    name : str
-        One of ``BUILT_IN``, a file for all tasks, or a folder with ``DM.txt``, ``MT.txt``,
-        ``PG.txt`` and ``TS.txt``.
-
-    Raises
-    ------
-    ShroomError
-        Where it cannot be read or is no template.
+    template : Template
+        The template.
+    place : str
+        The place of ``context``.
+    context : str
+        The text that is cut if the prompt is too long for a model.
+    others : tuple of (str, str)
+        The other places with their texts.
     """
-    path = BUILT_IN.get(name, Path(name))
-    if path.is_dir():
-        return {task: read(path / f"{task.value}.txt") for task in Task}
-    if not path.exists():
-        raise ShroomError(
-            f"template {name}: there is no such file or folder;{nearest(name, BUILT_IN)} the kit "
-            f"has: {', '.join(BUILT_IN)}"
-        )
-    return dict.fromkeys(Task, read(path))
+
+    template: Template
+    place: str
+    context: str
+    others: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return self.text(len(self.context))
+
+    def text(self, length: int) -> str:
+        """Return the prompt with the first ``length`` characters of the context."""
+        return self.template.fill(**{self.place: self.context[:length]}, **dict(self.others))
 
 
-def read(path: Path, places: Sequence[str] = PLACES, needed: Sequence[str] = NEEDED) -> Template:
-    """Return the template of a file; see :meth:`Template.parse`."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ShroomError(
-            f"{path}: is missing; a folder of templates has one file for each task: "
-            + ", ".join(f"{task.value}.txt" for task in Task)
-        ) from error
-    except (OSError, ValueError) as error:
-        raise ShroomError(f"{path}: cannot be read as text in UTF-8: {error}") from error
-    # A file ends with a line end; a prompt that waits for the answer does not.
-    return Template.parse(text.rstrip("\r\n"), str(path), places, needed)
+@dataclass(frozen=True)
+class TemplateKind:
+    """What one kind of templates has in common.
+
+    Attributes
+    ----------
+    built_in : mapping
+        The kit's own templates: a file, or a folder with one for each variant.
+    variants : tuple of str
+        The variants of a template, such as tasks or languages.
+    places, needed : tuple of str
+        The places that a template may have, and those that it must have.
+    """
+
+    built_in: Mapping[str, Path]
+    variants: tuple[str, ...]
+    places: tuple[str, ...]
+    needed: tuple[str, ...]
+
+    def read(self, name: str) -> dict[str, Template]:
+        """Return the template of each variant.
+
+        Parameters
+        ----------
+        name : str
+            Name of a built-in template, a file for all variants, or a folder with a file for each,
+            such as ``DM.txt``.
+
+        Raises
+        ------
+        ShroomError
+            If a file cannot be read or is not a template.
+        """
+        path = self.built_in.get(name, Path(name).expanduser())
+        if path.is_dir():
+            return {one: self._parsed(path / f"{one}.txt") for one in self.variants}
+        if not path.exists():
+            raise ShroomError(
+                f"template {name}: there is no such file or folder;{nearest(name, self.built_in)} "
+                f"the kit has: {', '.join(self.built_in)}"
+            )
+        return dict.fromkeys(self.variants, self._parsed(path))
+
+    def _parsed(self, path: Path) -> Template:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise ShroomError(
+                f"{path}: is missing; a folder of templates has the files "
+                + ", ".join(f"{one}.txt" for one in self.variants)
+            ) from error
+        except (OSError, ValueError) as error:
+            raise ShroomError(f"{path}: cannot be read as text in UTF-8: {error}") from error
+        # A file ends with a line break; a prompt that waits for the answer does not.
+        return Template.parse(text.rstrip("\r\n"), str(path), self.places, self.needed)
 
 
-def _unknown(place: str, file: str, places: Sequence[str]) -> str:
-    known = ", ".join(f"{{{name}}}" for name in places)
-    hint = nearest(place, places)
-    return f"{file}: {{{place}}} is no place that can be filled;{hint} there are: {known}"
+_FOLDER = Path(__file__).parent / "templates"
+#: The detector's templates, with a variant for each task.
+SUPPORT = TemplateKind(
+    {
+        "support": _FOLDER / "support",
+        "official": _FOLDER / "official.txt",
+        "official-chat": _FOLDER / "official-chat.txt",
+    },
+    variants=tuple(task.value for task in Task),
+    places=("context", "sentence", "task", "examples"),
+    needed=("context", "sentence"),
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shroom.detectors.judge import answers
-from shroom.detectors.judge.answers import Verdict
+from shroom.detectors.judge.answers import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shroom.detectors.judge.answers import Reply
     from shroom.detectors.judge.asking import Request
     from shroom.detectors.judge.budget import Estimate
-    from shroom.detectors.judge.prompting import Prompt
+    from shroom.detectors.judge.prompts import Prompt
     from shroom.detectors.judge.service import Service
     from shroom.detectors.judge.settings import ScoringSettings
     from shroom.inference.run import Run
@@ -41,17 +41,17 @@ class Remote:
         """The model's name and revision; a server does not report its weights."""
         return "@".join(filter(None, (str(self.service.body["model"]), self.service.revision)))
 
-    def verdicts(self, prompts: Sequence[Prompt], run: Run) -> list[Verdict]:
-        """Return the verdict on each prompt."""
+    def judgements(self, prompts: Sequence[Prompt], run: Run) -> list[Judgement]:
+        """Return the judgement on each prompt."""
         before = len(self.service.endpoint.concessions)
         replies = self.service.replies(self._requests(prompts), run)
         self._note(replies, before, run)
         if samples := self.scoring.samples:
             starts = range(0, len(replies), samples)
-            return [Verdict(answers.from_samples(replies[at : at + samples])) for at in starts]
+            return [Judgement(answers.from_samples(replies[at : at + samples])) for at in starts]
         if self.scoring.official:
-            return [Verdict(answers.official(r), answers.official_word(r.text)) for r in replies]
-        return [Verdict(answers.from_reply(reply)) for reply in replies]
+            return [Judgement(answers.official(r), answers.official_word(r.text)) for r in replies]
+        return [Judgement(answers.from_reply(reply)) for reply in replies]
 
     def estimate(self, prompts: Sequence[Prompt]) -> Estimate:
         """Return the cost of the prompts, without sending them."""
@@ -65,7 +65,7 @@ class Remote:
                 continue  # the note below covers it
             run.note(f"{endpoint.url} does not take {refused}: it was asked without")
         # An unfinished thought has no first token, whether or not the server gives probabilities.
-        answered = [reply for reply in replies if answers.said(reply.text)]
+        answered = [reply for reply in replies if answers.first_word(reply.text)]
         bare = answered and all(reply.first is None for reply in answered)
         if bare and not (self.scoring.samples or self.scoring.official):
             run.note(
