@@ -27,7 +27,6 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors.judge.answers import Step, share_at
 from shroom.detectors.judge.settings import EndpointSettings
-from shroom.inference.endpoint.rate_limit import Pace
 from shroom.inference.run import Run
 
 judging = Judge.from_settings
@@ -89,10 +88,8 @@ def made_of(asked, judge, run=None):
     [
         (verdict(), "right", True),
         (verdict(right=False), "wrong", False),
-        ('{"reason": "一致", "answer": "正确"}', "正确", True),
         ('{"reason": "年份不符", "answer": "错误"}', "错误", False),
         ('{"answer": "不正确"}', "不正确", False),
-        ('{"answer": "incorrect"}', "incorrect", False),
         ('{"answer": "Not right"}', "Not right", False),
         ('{"answer": true}', "true", True),
         ('{"answer": "正确。与答案一致"}', "正确。与答案一致", True),
@@ -105,22 +102,16 @@ def made_of(asked, judge, run=None):
         ('<think>{"answer": "right"}</think>{"answer": "wrong"}', "wrong", False),
         ("yes", "yes", True),
         ("No, it is not.", "No", False),
-        ("**Correct**", "Correct", True),
         ("不正确，年份有误。", "不正确", False),
-        ("对。", "对", True),
         # neither
         ("", None, None),
-        ("Perhaps.", None, None),
         ('{"answer": "部分正确"}', None, None),
-        ('{"answer": "partly right"}', None, None),
         ('{"answer": null}', None, None),
         ('{"answer": ["right"]}', None, None),
         ("正确答案是一九九八年", None, None),
         ("Right answers are not given.", None, None),
-        ("Nobody knows.", None, None),
         ('{"reason": "It says that the right', None, None),
         ("<think>yes", None, None),
-        ("I'm sorry, but I can't help with that.", None, None),
         ("{" * 5000, None, None),
     ],
 )
@@ -140,10 +131,10 @@ def test_any_text_is_endured(text):
     assert verdict_of(text) is None or verdict_of(text).word
 
 
-@pytest.mark.parametrize("word", [*RIGHT, *WRONG])
-@pytest.mark.parametrize("form", ["{}", " {}.", '{{"answer": "{}"}}', "{{'answer': '{}'}}"])
-def test_every_word_is_read_in_every_form(word, form):
-    assert verdict_of(form.format(word)).right == (word in RIGHT)
+def test_every_word_is_read_in_every_form():
+    for form in ("{}", " {}.", '{{"answer": "{}"}}', "{{'answer': '{}'}}"):
+        assert all(verdict_of(form.format(word)).right for word in RIGHT)
+        assert not any(verdict_of(form.format(word)).right for word in WRONG)
 
 
 def response(tokens, top):
@@ -201,13 +192,7 @@ def test_p_is_the_mass_of_right_by_hand(masses):
 
 @pytest.mark.parametrize("template", ["reason", "word"])
 @pytest.mark.parametrize(
-    ("asked", "word"),
-    [
-        ("谁？", "正确答案"),
-        ("Who?", "Right answer"),
-        ("誰が作った？", "Right answer"),
-        ("", "Right"),
-    ],
+    ("asked", "word"), [("谁？", "正确答案"), ("誰が作った？", "Right answer"), ("", "Right")]
 )
 def test_the_kits_templates_ask_in_the_questions_language(serve, judge, template, asked, word):
     server = serve(lambda *_: chat("yes"))
@@ -235,37 +220,15 @@ def test_ones_own_templates(tmp_path, serve, judge):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{question} {answer}", "has no {generation}"),
-        ("{question} {answer} {generatoin}", "did you mean 'generation'"),
-        ("{question} {answer} {generation} {", "writes a brace itself twice"),
-    ],
-)
-def test_a_template_that_cannot_be_filled_is_told(tmp_path, text, said):
-    file = tmp_path / "mine.txt"
-    file.write_text(text)
-    with pytest.raises(ShroomError, match=said):
-        Prompts(str(file), 10)
-
-
-@pytest.mark.parametrize(
     ("wrong", "said"),
     [
         ({"model": None}, "judge needs a model"),
-        ({"model": ""}, "model: expected a text"),
-        ({"endpoint": "nowhere"}, "is not the URL"),
         ({"template": "raeson"}, "did you mean 'reason'"),
         ({"endpoint": None, "template": "reason"}, "needs an endpoint"),
-        ({"temperature": 3}, "temperature: expected a number from 0 to 2"),
         ({"top_logprobs": 21}, "top_logprobs: expected"),
-        ({"concurrency": 0}, "concurrency: expected"),
         ({"per_minute": 0}, "per_minute: expected"),
-        ({"max_cost": 1}, "max_cost needs price_in"),
         ({"generation_chars": 0}, "generation_chars: expected"),
-        ({"mode": "chta"}, "did you mean 'chat'"),
         ({"endpiont": "m"}, "did you mean 'endpoint'"),
-        ({"cache": 3}, "cache: expected a text"),
     ],
 )
 def test_a_wrong_setting_is_told(wrong, said):
@@ -318,11 +281,6 @@ def test_long_generations_are_cut_and_told(serve, judge):
     assert not any("y" * 11 in prompt_of(body) for body in server.bodies)
 
 
-def test_a_half_character_is_asked_about(serve, judge):
-    found = made_of([question("\ud800 x")], judge(serve(lambda *_: chat("yes")).url))
-    assert found[0, 0]["gpt_judgement_score"] == 1
-
-
 # Never twice
 
 
@@ -336,37 +294,34 @@ def test_what_is_the_same_is_asked_once(serve, judge):
     assert len(server.bodies) == 3
 
 
-@pytest.mark.parametrize(
-    ("other", "again"),
-    [
-        ({"model": "n"}, True),
-        ({"revision": "v2"}, True),
-        ({"temperature": 0.5}, True),
-        ({"max_tokens": 9}, True),
-        ({"template": "word"}, True),
-        ({"concurrency": 1}, False),
-        ({"retries": 0}, False),
-        ({"timeout": 9}, False),
-        ({"per_minute": 6e6}, False),
-    ],
-)
-def test_what_a_verdict_depends_on(serve, judge, other, again):
+def test_the_identity_and_the_cache_distinguish_all_that_a_verdict_depends_on(
+    serve, judge, tmp_path
+):
     server = serve(lambda *_: chat("yes"))
-    one, two = judge(server.url), judge(server.url, **other)
-    assert (one.identity != two.identity) == again
-    made_of([question("g")], one)
-    made_of([question("g")], two)
-    assert len(server.bodies) == 1 + again
-
-
-def test_the_identity_depends_on_the_templates_text(tmp_path):
-    file, found = tmp_path / "mine.txt", []
-    for text in ("{question}{answer}{generation}", "{question}{answer} {generation}"):
-        file.write_text(text)
-        found.append(
-            judging(model="m", endpoint="http://localhost:1/v1", template=str(file)).identity
-        )
-    assert found[0] != found[1]
+    file = tmp_path / "mine.txt"
+    file.write_text("{question}{answer} {generation}")
+    usual = judge(server.url)
+    made_of([question("g")], usual)
+    for number, other in enumerate(
+        [
+            {"model": "n"},
+            {"revision": "v2"},
+            {"temperature": 0.5},
+            {"max_tokens": 9},
+            {"template": "word"},
+            {"template": str(file)},
+        ],
+        start=2,
+    ):
+        made = judge(server.url, **other)
+        made_of([question("g")], made)
+        assert made.identity != usual.identity, other
+        assert len(server.bodies) == number, other
+    for same in ({"concurrency": 1}, {"retries": 0}, {"timeout": 9}, {"per_minute": 6e6}):
+        made = judge(server.url, **same)
+        made_of([question("g")], made)
+        assert made.identity == usual.identity, same
+    assert len(server.bodies) == 7
 
 
 CHILD = """
@@ -468,23 +423,14 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     count = Counter()
     lock = threading.Lock()
     well = chat(verdict())
-    first = {  # what comes once, and is then well
-        0: (429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}}),
-        1: (500, {}, b"oops"),
-        2: (529, {}, b"overloaded"),
-        3: (503, {}, b""),
-    }
+    first = {0: (429, {"Retry-After": "0.01"}, b""), 1: (500, {}, b"oops")}  # and then well
     always = {
         5: (500, {}, b"broken"),
         6: (400, {}, {"error": {"message": "blocked by the content filter"}}),
-        7: {"error": {"message": "no such thing"}},
         8: chat("I would rather not say."),
         9: {"choices": [{"message": {"content": None, "refusal": "I can't judge that."}}]},
         10: chat('{"reason": "he said "no" twice", "answer": "wrong"}'),
-        11: (200, {}, b"<html>"),
         12: {"choices": []},
-        13: chat(""),
-        14: (429, {"Retry-After": "100000"}, b""),
     }
 
     def answer(body, _):
@@ -508,13 +454,9 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
         4: "gave no answer within 0.4 seconds; tried 3 times",
         5: "HTTP 500: broken; tried 3 times",
         6: "HTTP 400: blocked by the content filter",
-        7: "no answer: ",
         8: 'said neither right nor wrong: "I would rather not say."',
         9: 'said neither right nor wrong: "I can\'t judge that."',
-        11: "is not JSON",
         12: "no answer: ",
-        13: 'said neither right nor wrong: ""',
-        14: "asks to wait: Retry-After: 100000",
     }
     assert set(reasons) == set(said)
     assert all(part in reasons[number] for number, part in said.items())
@@ -525,7 +467,7 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     }
     assert {n for n, value in scores.items() if value is None} == set(said)
     assert [n for n, value in scores.items() if value == 0] == [10]
-    asked_for = {0: 2, 1: 2, 2: 2, 3: 2, 4: 3, 5: 3}
+    asked_for = {0: 2, 1: 2, 4: 3, 5: 3}
     assert count == {number: asked_for.get(number, 1) for number in range(20)}
     # another run asks about what was not answered, and about nothing that was
     released.set()
@@ -533,34 +475,16 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     with Log(tmp_path / "log", resume=True).open() as log:
         again = score(asked, [judge(server.url, retries=2)], log)
     assert {each.question * 5 + each.generation for each in again.failed} == set(said) - {4, 5, 6}
-    assert count - before == {4: 1, 5: 1, 6: 1, 7: 1, 11: 1, 12: 1, 14: 1}
+    assert count - before == {4: 1, 5: 1, 6: 1, 12: 1}
 
 
-@pytest.mark.parametrize("status", [401, 404, 500])
-def test_what_is_hopeless_is_given_up(serve, judge, status):
-    server = serve(lambda *_: (status, {}, b"no"))
+def test_what_is_hopeless_is_given_up(serve, judge):
+    server = serve(lambda *_: (404, {}, b"no"))
     found = made_of(questions(40), judge(server.url, retries=0, concurrency=4))
     assert all(isinstance(scores, Failure) for scores in found.values())
     given_up = [s for s in found.values() if "not asked, since 50 requests in a row" in s.reason]
     assert len(given_up) == 150
     assert 50 <= len(server.bodies) <= 54
-
-
-def test_a_server_that_is_not_there_ends_in_failures(judge, serve):
-    server = serve(lambda *_: chat("yes"))
-    url = server.url
-    server.http.server_close()
-    found = made_of(questions(1), judge(url))
-    assert all("cannot be reached" in scores.reason for scores in found.values())
-
-
-def test_the_key_is_not_in_the_reasons(serve, judge, monkeypatch):
-    monkeypatch.setenv("MY_KEY", "secret-123")
-    server = serve(lambda *_: (401, {}, {"error": {"message": "bad key secret-123"}}))
-    found = made_of([question("g")], judge(server.url, api_key_env="MY_KEY"))
-    assert "secret-123" not in found[0, 0].reason
-    assert "MY_KEY" in found[0, 0].reason
-    assert server.headers[0]["Authorization"] == "Bearer secret-123"
 
 
 def test_a_cost_is_not_exceeded(serve, judge):
@@ -576,14 +500,6 @@ def test_a_cost_is_not_exceeded(serve, judge):
     assert len(server.bodies) == 10
 
 
-def test_a_cache_that_cannot_be_written_is_told(serve, judge, tmp_path):
-    (tmp_path / "file").write_text("")
-    server = serve(lambda *_: chat("yes"))
-    with pytest.raises(ShroomError, match="answers cannot be kept there"):
-        made_of([question("g")], judge(server.url, cache=str(tmp_path / "file")))
-    assert server.bodies == []
-
-
 def test_what_a_server_does_not_take_is_left_out(serve, judge):
     def answer(body, _):
         if "logprobs" in body:
@@ -594,14 +510,6 @@ def test_what_a_server_does_not_take_is_left_out(serve, judge):
     found = made_of([question("a", "b")], judge(serve(answer).url), Run(note=notes.append))
     assert [scores["gpt_judgement_score"] for scores in found.values()] == [1, 1]
     assert any("does not take log-probabilities" in note for note in notes)
-
-
-def test_requests_keep_their_distance():
-    now = [0.0]
-    pace = Pace(60, clock=lambda: now[0])
-    assert [pace.wait() for _ in range(3)] == [0, 1, 2]
-    now[0] = 10
-    assert [pace.wait(), pace.wait()] == [0, 1]
 
 
 def test_a_paced_judge_waits_for_its_turn(serve, judge, monkeypatch):

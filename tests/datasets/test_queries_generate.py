@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -160,18 +159,13 @@ def test_references_may_come_later():
     [
         ("Should cats vote?", "Should cats vote?"),
         ("\n  \n Should\tcats  vote? \nShould dogs?", "Should cats vote?"),
-        ('"Should cats vote?"', "Should cats vote?"),
-        ("**Should cats vote?**", "Should cats vote?"),
         ("11. Should cats vote?", "Should cats vote?"),
         ("- “Should cats vote?”", "Should cats vote?"),
-        ("Question: Should cats vote?", "Should cats vote?"),
         ("**Debate question:** Should cats vote?", "Should cats vote?"),
         ("3.5% of what should be taxed?", "3.5% of what should be taxed?"),
         ("<think>Should I?</think>Should cats vote?", "Should cats vote?"),
         ("<think>Should I ask about cats?", ""),
-        ("Sure! Here is one:\nShould cats vote?", "Sure! Here is one:"),
         ("Should cats\u2028vote?", "Should cats"),
-        ("", ""),
         ("**", ""),
     ],
 )
@@ -179,21 +173,13 @@ def test_the_first_line(given, line):
     assert first_line(given) == line
 
 
-@given(st.text())
-def test_any_answer_has_one_first_line(text):
-    assert "\n" not in first_line(text)
-    assert first_line(text) == first_line(first_line(text)) or text.count(".") + text.count(":")
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Should zoos be closed?", NEAR),
         ("SHOULD  zoos -- be closed!?", NEAR),
         ("Should zoos be closed at night?", NEAR),
         ("Should zoos at least be closed at night?", None),
         ("Should it be?", NO_QUESTION),
-        ("Should zoos be closed.", NO_QUESTION),
         ("Must every zoo be shut down?", NO_QUESTION),
         ("   ", EMPTY),
     ],
@@ -290,24 +276,9 @@ def test_settings_are_sent_and_keys_are_not_kept(serve, make, out, monkeypatch):
     assert "secret" not in out.with_name("new.jsonl.log").read_text()
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        (429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}}),
-        (500, {}, b"oops"),
-        (503, {}, {"error": "loading"}),
-        None,
-    ],
-)
-def test_what_may_pass_is_tried_again(serve, make, out, trouble):
-    def sometimes(body, number):
-        if number % 2:
-            return model(body)
-        if trouble is None:
-            raise ConnectionAbortedError
-        return trouble
-
-    server = serve(sometimes)
+def test_a_call_is_retried(serve, make, out):
+    trouble = 429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}}
+    server = serve(lambda body, number: model(body) if number % 2 else trouble)
     assert make(server.url, n=4)[0] == 0
     assert made(out) == usable(7)
     assert len(server.bodies) == 14
@@ -330,14 +301,8 @@ def test_what_a_server_does_not_take_is_left_out(serve, make, out):
 @pytest.mark.parametrize(
     ("trouble", "message"),
     [
-        ((401, {}, {"error": "who?"}), "put the key into the environment variable OPENAI_API_KEY"),
-        ((404, {}, {"error": "no such model"}), "no such model; check the model's name"),
         ((413, {}, {"error": "too long"}), "lower --examples"),
-        ((429, {"Retry-After": "9000"}, {"error": "quota"}), "asks to wait: Retry-After: 9000"),
         ((500, {}, b"oops"), "HTTP 500: oops; tried 2 times"),
-        ((200, {}, b"<html>"), "is not JSON"),
-        ((200, {}, {"error": "none"}), "something that is no answer"),
-        ((200, {}, []), "something that is no answer"),
         ((200, {}, {"choices": [{"message": "text"}]}), "something that is no answer"),
     ],
 )
@@ -360,21 +325,6 @@ def test_a_failure_keeps_what_was_answered(serve, make, out, trouble, message):
     assert len(sound.bodies) == 6
 
 
-def test_a_server_that_hangs(serve, make):
-    ended = threading.Event()
-
-    def hang(body, _):
-        ended.wait(5)
-        return model(body)
-
-    try:
-        code, _, stderr = make(serve(hang).url, "--timeout", 0.05, "--retries", 0)
-    finally:
-        ended.set()
-    assert code == 1
-    assert "gave no answer within 0.05 seconds" in stderr
-
-
 def test_a_server_that_is_not_there(make, out):
     code, _, stderr = make("http://127.0.0.1:9/v1")
     assert code == 1
@@ -382,25 +332,25 @@ def test_a_server_that_is_not_there(make, out):
     assert not out.exists()
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+def test_refusals_are_empty_answers(serve, make, out):
+    refusals = [
         {"choices": [{"message": {"content": None, "refusal": "I cannot."}}]},
-        {"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]},
         {"choices": [{}]},
         chat("<think>Should I ask about this or about that?"),
-    ],
-)
-def test_refusals_are_empty_answers(serve, make, out, said):
-    server = serve(lambda _, number: said if number == 0 else chat(question(number)))
+    ]
+    server = serve(lambda _, number: refusals[number] if number < 3 else chat(question(number)))
     assert make(server.url, n=1)[0] == 0
-    assert [line["why"] for line in logged(out)[1:]] == [EMPTY, None]
+    assert [line["why"] for line in logged(out)[1:]] == [EMPTY, EMPTY, EMPTY, None]
 
 
 # The end of new questions
 
 
 def test_it_stops_where_nothing_new_comes(serve, make, out):
+    out.write_text("of old\n")
+    code, _, stderr = make(serve(lambda *_: chat(SEEDS[0])).url, "--patience", 3)
+    assert (code, "there are 0 of 5" in stderr, out.read_text()) == (1, True, "of old\n")
+    out.with_name("new.jsonl.log").unlink()
     server = serve(lambda _, number: chat(question(min(number, 2))))
     code, _, stderr = make(server.url, "--patience", 6)
     assert code == 1
@@ -412,14 +362,6 @@ def test_it_stops_where_nothing_new_comes(serve, make, out):
     assert len(server.bodies) == 9
     assert make(serve(model).url, "--patience", 8, "--resume", n=4)[0] == 0
     assert made(out) == [question(number) for number in (0, 1, 2, 10)]
-
-
-def test_where_nothing_is_made_nothing_is_overwritten(serve, make, out):
-    out.write_text("of old\n")
-    code, _, stderr = make(serve(lambda *_: chat(SEEDS[0])).url, "--patience", 3)
-    assert code == 1
-    assert "there are 0 of 5" in stderr
-    assert out.read_text() == "of old\n"
 
 
 # Resuming
@@ -451,7 +393,7 @@ def test_a_log_that_was_cut_anywhere_gives_the_same(serve, make, out):
         assert len(server.bodies) == 9 - max(0, whole[:cut].count(b"\n") - 1)
 
 
-@pytest.mark.parametrize("last", [0, 1, 6])
+@pytest.mark.parametrize("last", [0, 6])
 def test_a_killed_run_goes_on(serve, make, seeds, out, last):
     """The server kills its client instead of giving an answer."""
 
@@ -512,40 +454,30 @@ def test_a_run_without_any_answer_is_not_in_the_way(serve, make, out):
     assert len(logged(out)) == 10
 
 
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
+def test_a_run_with_other_settings_or_seeds_does_not_go_on(serve, make, out, seeds):
+    server = serve(model)
+    make(server.url)
+    log = logged(out)
+    for other, message in [
         (["--threshold", 0.8], "threshold 0.7 (now 0.8);"),
         (["--seed", 1], "seed 0 (now 1);"),
         (["--model", "n"], 'model null (now "n");'),
         (["--temperature", 0], "temperature 1.0 (now 0.0);"),
         (["--examples", 2], "examples 3 (now 2);"),
         (["--max-tokens", 3], "max_tokens 100 (now 3);"),
-    ],
-)
-def test_other_settings_do_not_go_on(serve, make, out, other, message):
-    server = serve(model)
-    make(server.url)
-    log = logged(out)
-    code, _, stderr = make(server.url, "--resume", *other)
-    assert code == 1
-    assert message in stderr
-    assert (logged(out), len(server.bodies)) == (log, 9)
-
-
-def test_other_seeds_do_not_go_on(serve, make, seeds):
-    server = serve(model)
-    make(server.url)
+    ]:
+        code, _, stderr = make(server.url, "--resume", *other)
+        assert (code, message in stderr) == (1, True), stderr
     with seeds.open("a") as stream:
         stream.write('{"query": "Should there be one more?"}\n')
     code, _, stderr = make(server.url, "--resume")
-    assert code == 1
-    assert "other settings: seeds" in stderr
+    assert (code, "other settings: seeds" in stderr) == (1, True)
+    assert (logged(out), len(server.bodies)) == (log, 9)
 
 
 @pytest.mark.parametrize(
     "line",
-    [b"not json\n", b"{}\n", line_of(7), line_of({}), line_of({"call": 1, "answer": None})],
+    [b"not json\n", line_of(7), line_of({"call": 1, "answer": None})],
 )
 def test_a_call_whose_line_is_damaged_is_asked_again(serve, make, out, line):
     server = serve(model)
@@ -573,7 +505,7 @@ def test_without_its_settings_a_log_is_refused(serve, make, out):
     assert (log.read_bytes(), len(server.bodies)) == (damaged, 9)
 
 
-@pytest.mark.parametrize("content", [b"my notes", b"my notes\n", b'["a1b2', b"\n"])
+@pytest.mark.parametrize("content", [b"my notes", b'["a1b2'])
 def test_the_file_of_someone_else_is_not_touched(serve, make, out, content):
     log = out.with_name("new.jsonl.log")
     log.write_bytes(content)
@@ -604,10 +536,6 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     assert stdout.endswith("at least 5 calls: one for each query, and for each that is dropped\n")
     assert not server.bodies
     assert not out.with_name("new.jsonl.log").exists()
-
-
-def test_a_dry_run_of_what_would_go_on(serve, make):
-    server = serve(model)
     make(server.url)
     code, stdout, _ = make(server.url, "--dry-run", "--resume", n=9)
     assert code == 0
@@ -618,15 +546,10 @@ def test_a_dry_run_of_what_would_go_on(serve, make):
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (["-n", 0], 2, "0 is not in the range"),
         (["--threshold", 0], 2, "is not in the range"),
-        (["--threshold", "nan"], 2, "nan is no number"),
         (["--temperature", "nan"], 2, "nan is no number"),
-        (["--examples", 0], 2, "0 is not in the range"),
         (["--examples", 7], 1, "give fewer --examples, or more seeds"),
         (["--endpoint", "localhost"], 1, "is not the URL of a server"),
-        (["--endpoint", "http://me:secret@localhost/v1"], 1, "must not contain a key"),
-        (["-o", "-"], 1, "name a file that ends in .jsonl"),
         (["-o", "new.json"], 1, "name a file that ends in .jsonl"),
         (["--seeds", "nowhere.jsonl"], 2, "does not exist"),
     ],

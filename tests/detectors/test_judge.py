@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import shutil
 import socket
 import subprocess
@@ -10,7 +9,6 @@ import sys
 import threading
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from conftest import DATA, ROOT, write_json
 from shroom.annotate.scorers import verdicts
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge import Estimate, Judge, answers
+from shroom.detectors.judge import Judge, answers
 from shroom.detectors.judge.answers import Reply, Step
 from shroom.detectors.judge.prompts import SUPPORT, Template
 from shroom.detectors.judge.shots import Shots
@@ -76,43 +74,30 @@ class Told:
 
 
 @pytest.mark.parametrize(
-    ("token", "means"),
+    ("tokens", "meaning"),
     [
-        ("yes", "yes"),
-        (" Yes", "yes"),
-        ("YES.", "yes"),
-        ("▁yes", "yes"),
-        ("ĠNo", "no"),
-        ("\nno", "no"),
-        ('"No', "no"),
-        ("**", None),
-        ("not", None),
-        ("nothing", None),
-        ("yesterday", None),
-        ("", None),
-        ("да", None),
+        (["yes", " Yes", "YES.", "▁yes"], "yes"),
+        (["ĠNo", "\nno", '"No'], "no"),
+        (["**", "not", "nothing", "yesterday", "", "да"], None),
     ],
 )
-def test_what_a_token_means(token, means):
-    assert answers.meaning(token) == means
+def test_the_meaning_of_a_token(tokens, meaning):
+    assert [answers.meaning(token) for token in tokens] == [meaning] * len(tokens)
 
 
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("Yes", "yes"),
         (" no, it is not", "no"),
         ("**No**", "no"),
         ("\n\nYES!", "yes"),
         ("Nothing of it", None),
-        ("Yesterday", None),
         ("I would say no", None),
-        ("", None),
         ("<think>\nno? yes!\n</think>\n\nNo.", "no"),
         ("<think>no, still thinking", None),
     ],
 )
-def test_what_a_text_says(text, word):
+def test_the_first_word_of_a_text(text, word):
     assert answers.first_word(text) == word
 
 
@@ -125,12 +110,6 @@ def test_p_is_the_mass_of_no_against_that_of_yes():
     assert share([("no", -3.0)]) == 1
     assert share([("<think>", 0.0), ("Yes", -20.0)]) is None
     assert share([]) is None
-
-
-def test_a_token_without_alternatives_counts_by_itself():
-    assert answers.from_reply(Reply("Yes", Step("Yes", math.log(0.75)))) == pytest.approx(0.25)
-    one = Step("No", math.log(0.75), (("No", math.log(0.75)),))
-    assert answers.from_reply(Reply("No", one)) == pytest.approx(0.75)
 
 
 def test_the_token_that_answers_counts_where_another_comes_first():
@@ -149,10 +128,8 @@ def test_the_share_of_no_among_samples():
     "response",
     [
         None,
-        "yes",
         [],
-        {},
-        {"choices": []},
+        {"error": {"message": "out of memory"}},
         {"choices": [None]},
         {"choices": [{"logprobs": 3}]},
         {"choices": [{"text": "a", "logprobs": {"content": [{"token": "a", "logprob": "x"}]}}]},
@@ -170,24 +147,10 @@ def test_what_is_no_answer_is_told(response):
         verdicts.reply_of(response)
 
 
-@pytest.mark.parametrize("count", [10**401, math.inf, -1, None, [], "many", 10**10])
-def test_tokens_that_cannot_be_counted_so_are_not(count):
+@pytest.mark.parametrize("count", [math.inf, -1, [], 10**10])
+def test_an_impossible_token_count_is_ignored(count):
     for usage in ({"prompt_tokens": count}, count):
         assert answers.reply_of({**chat("Yes"), "usage": usage}).tokens is None
-
-
-@pytest.mark.parametrize("said", ["1e400", "-1e400", "1" + "0" * 401])
-@pytest.mark.parametrize("place", ["logprob", "prompt_tokens"])
-def test_numbers_of_an_endpoint_that_no_float_is_end_in_no_traceback(serve, judge, said, place):
-    whole = chat("Yes", [("Yes", YES), ("No", NO)], usage={"prompt_tokens": 5})
-    text = re.sub(rf'("{place}": )[-.0-9]+', rf"\g<1>{said}", json.dumps(whole))
-    server = serve(lambda *_: (200, {}, text.encode()))
-    made = judge(server.url, price_in=1, price_out=1, max_cost=1)
-    if place == "logprob" and said != "-1e400":
-        with pytest.raises(ShroomError, match="no answer"):
-            made.predict([point()])
-    else:
-        assert 0 <= made.predict([point()])[0] <= 1
 
 
 @pytest.mark.parametrize("form", ["content", "lists", "lists without alternatives"])
@@ -226,11 +189,9 @@ def thought(*tokens, text=None, form="content", message=None):
     return {"choices": [about]}
 
 
-@pytest.mark.parametrize("form", ["content", "lists"])
 @pytest.mark.parametrize(
     ("tokens", "p"),
     [
-        (("<think>", "No", "?", " hmm", "</think>", "Yes"), 0.007),
         (("<think>", "No", "?", "</think>", "\n\n", "Yes"), 0.007),
         (("No", "?", "</think>", "Yes"), 0.007),  # the prompt has opened the thought
         (("<", "think", ">", "No", "</", "think", ">\n", "Yes"), 0.007),
@@ -238,20 +199,17 @@ def thought(*tokens, text=None, form="content", message=None):
         (("<think>", "No", "</think>", "<think>", "No", "</think>", "Yes"), 0.007),
         (("<think>", "Yes", "</think>", "No"), 0.9),
         (("Yes", ",", " no", " doubt"), 0.007),
-        (("<think>", "No", "?", " hmm"), None),
         (("\n", "<", "think", ">", "No"), None),
-        (("ĊĊ", "<think>", "No"), None),
         (("<thinking>", "No"), None),
-        (("<think>", "No", "</think>"), None),
         (("<think>", "No", "</think>", "<think>", "No"), None),
         (("<think>", "No", "</think>", "Perhaps"), None),
-        (("<think>",), None),
     ],
     ids=str,
 )
-def test_a_thought_is_not_the_answer(tokens, p, form):
-    reply = answers.reply_of(thought(*tokens, form=form))
-    assert answers.from_reply(reply) == (None if p is None else pytest.approx(p))
+def test_a_thought_is_not_the_answer(tokens, p):
+    for form in ("content", "lists"):
+        reply = answers.reply_of(thought(*tokens, form=form))
+        assert answers.from_reply(reply) == (None if p is None else pytest.approx(p))
 
 
 def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_thought():
@@ -301,19 +259,14 @@ def test_minus_infinity_and_positive_dust_are_endured():
 
 
 @pytest.mark.parametrize("name", SUPPORT.built_in)
-@pytest.mark.parametrize("task", Task)
-def test_the_kits_templates_ask_about_context_and_sentence(name, task):
-    template = SUPPORT.read(name)[task.value]
-    text = template.fill(context="CONTEXT", sentence="SENTENCE", task=task.value, examples="E\n")
-    assert text.count("CONTEXT") == text.count("SENTENCE") == 1
-    assert text.index("CONTEXT") < text.index("SENTENCE")
-    assert text == text.strip()
-    assert "yes or no" in text
-    assert "{" not in text
-
-
-def test_each_task_has_its_own_question():
-    assert len({t.parts for t in SUPPORT.read("support").values()}) == len(Task)
+def test_the_built_in_templates_contain_context_and_sentence(name):
+    for task, template in SUPPORT.read(name).items():
+        text = template.fill(context="CONTEXT", sentence="SENTENCE", task=task, examples="E\n")
+        assert text.count("CONTEXT") == text.count("SENTENCE") == 1
+        assert text.index("CONTEXT") < text.index("SENTENCE")
+        assert text == text.strip()
+        assert "yes or no" in text
+        assert "{" not in text
 
 
 def test_what_is_filled_in_is_no_template():
@@ -326,13 +279,10 @@ def test_what_is_filled_in_is_no_template():
     ("text", "message"),
     [
         ("{context} {sentence} {contxt}", r"\{contxt\} is not a place .* did you mean 'context'\?"),
-        ("{context} {sentence} {}", "is not a place"),
         ("{context} {sentence!r}", "is not a place"),
-        ("{context.__class__} {sentence}", "is not a place"),
         ("{context:>20} {sentence}", "is not a place"),
         ("{context} {sentence} {", "writes a brace itself twice"),
         ("{context}", r"has no \{sentence\}"),
-        ("", r"has no \{context\}"),
     ],
 )
 def test_a_template_that_cannot_be_filled_is_told(tmp_path, text, message):
@@ -374,53 +324,29 @@ def test_ones_own_templates(tmp_path):
     [
         ({"model": None}, "the detector judge needs --model"),
         ({"model": " "}, "model: expected a text"),
-        ({"model": 7}, "model: expected a text"),
         ({"endpoint": "localhost:8080"}, "is not the URL of a server"),
         ({"endpoint": "file:///etc/passwd"}, "is not the URL of a server"),
-        ({"endpoint": "http://"}, "is not the URL of a server"),
         ({"endpoint": "http://a:99999999/v1"}, "is not the URL of a server"),
         ({"endpoint": "http://a/v1\r\nX: y"}, "is not the URL of a server"),
-        ({"endpoint": "http://hôte/v1"}, "is not the URL of a server"),
-        ({"endpoint": 8080}, "endpoint: expected a text"),
         ({"endpoint": "http://user:secret@host/v1"}, "must not contain a key"),
         ({"endpoint": "http://host/v1?key=secret"}, "must not contain a key"),
         ({"scoring": "offical"}, "did you mean 'official'"),
         ({"mode": "chats"}, "mode: expected one of chat, completion, got"),
         ({"reference": "ref"}, "reference: expected one of given, src, tgt, both"),
         ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
-        ({"threshold": float("nan")}, "threshold: expected a number"),
-        ({"threshold": True}, "threshold: expected a number"),
-        ({"seed": "x"}, "seed: expected a whole number of at least 0"),
-        ({"shots": 1.5}, "shots: expected a whole number of at least 0, got 1.5"),
         ({"shots": 2}, "shots needs labelled data"),
         ({"shots": 2, "examples": "x", "template": "official"}, "no place for {examples}"),
-        ({"samples": -1}, "samples: expected a whole number from 0 to 100"),
         ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
         ({"samples": 3, "temperature": 0}, "all alike"),
         ({"samples": 3, "endpoint": None}, "samples is for endpoints"),
         ({"samples": 3, "scoring": "official"}, "does not sample"),
         ({"scoring": "official", "reference": "both"}, 'one context; reference = "both" gives two'),
-        ({"model": None}, "the endpoint serves (--set endpoint=URL), or a causal model"),
-        ({"temperature": 3}, "temperature: expected a number from 0 to 2"),
-        ({"max_tokens": 0}, "max_tokens: expected"),
-        ({"top_logprobs": [1]}, "top_logprobs: expected"),
-        ({"concurrency": 0}, "concurrency: expected"),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
-        ({"seed": 10**400}, "seed: expected a whole number of at least 0"),
-        ({"retries": -1}, "retries: expected"),
-        ({"timeout": 0}, "timeout: expected"),
-        ({"context_chars": 0}, "context_chars: expected"),
         ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),
-        ({"price_in": -1}, "price_in: expected"),
-        ({"multilingual": "perhaps"}, "multilingual: expected true or false"),
-        ({"api_key_env": ""}, "api_key_env: expected a text"),
-        ({"cache": ""}, "cache: expected a text"),
         ({"cache": ["x"]}, "cache: expected a text"),
-        ({"template": 3}, "template: expected a text"),
-        ({"timeout": 1e300}, "timeout: expected a number from 0.001 to 86400"),
     ],
 )
-def test_a_wrong_setting_is_told(wrong, message):
+def test_a_wrong_setting_is_reported(wrong, message):
     with pytest.raises(ShroomError) as told:
         judging(**{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
     assert message in str(told.value)
@@ -508,28 +434,14 @@ def test_the_better_supported_side_counts(serve, judge):
     assert judge(server.url, reference="src").predict([either]) == pytest.approx([0.5])
 
 
-def test_the_source_of_a_translation_is_asked_about_only_if_wanted(serve, judge):
-    server = serve(lambda *_: chat("yes"))
-    translated = point(task=Task.MT, ref=Reference.EITHER)
-    judge(server.url).predict([translated])
-    assert len(server.bodies) == 1
-    judge(server.url, multilingual=True).predict([translated])
-    assert len(server.bodies) == 2
-
-
-def test_no_datapoints_ask_nothing(serve, judge):
-    server = serve(lambda *_: chat())
-    assert judge(server.url).predict([]).shape == (0,)
-    assert judge(server.url).dry_run([]).requests == 0
-    assert server.bodies == []
-
-
-@pytest.mark.parametrize("hyp", ["", " ", "\ud800", "\x00", "文字 \u202e", "{context}", "x" * 9000])
-def test_odd_hypotheses_are_asked_about(serve, judge, hyp):
+def test_any_hypothesis_can_be_asked_about(serve, judge):
     server = serve(lambda *_: chat("no"))
-    assert judge(server.url).predict([point(hyp=hyp)]).tolist() == [1]
-    asked = server.bodies[0]["messages"][0]["content"]
-    assert f"Sentence: {hyp}\n".replace("\ud800", "?") in asked
+    hypotheses = ["", "\ud800", "\x00", "文字 \u202e", "{context}", "x" * 9000]
+    p = judge(server.url, concurrency=1).predict([point(hyp=hyp) for hyp in hypotheses])
+    assert p.tolist() == [1] * len(hypotheses)
+    for hyp, body in zip(hypotheses, server.bodies):
+        asked = body["messages"][0]["content"]
+        assert f"Sentence: {hyp}\n".replace("\ud800", "?") in asked
 
 
 def test_a_long_context_is_cut_and_told(serve, judge):
@@ -598,55 +510,22 @@ def test_the_official_request(serve, judge):
 
 
 @pytest.mark.parametrize(
-    ("task", "ref", "context"),
+    ("task", "more", "contexts"),
     [
-        (Task.PG, Reference.EITHER, "S"),
-        (Task.PG, Reference.TGT, "S"),
-        (Task.MT, Reference.EITHER, "T"),
-        (Task.DM, None, "T"),
-        (Task.TS, Reference.SRC, "T"),
+        (Task.PG, {}, ("S", "T")),
+        (Task.PG, {"reference": "tgt"}, ("T",)),
+        (Task.MT, {}, ("T",)),
+        (Task.MT, {"multilingual": True}, ("S", "T")),
+        (Task.PG, {"scoring": "official"}, ("S",)),
+        (Task.TS, {"scoring": "official"}, ("T",)),
+        (Task.PG, {"scoring": "official", "reference": "tgt"}, ("T",)),
     ],
 )
-def test_the_official_context_goes_by_the_task_alone(task, ref, context):
-    made = judging(model="m", endpoint="http://localhost:1/v1", scoring="official")
-    estimate = made.dry_run([point(hyp="H", src="S", tgt="T", task=task, ref=ref)])
-    assert estimate.requests == 1
-    assert f"Context: {context}\n" in estimate.prompt
-
-
-@pytest.mark.parametrize("more", [{}, {"reference": "src"}, {"multilingual": True}])
-@pytest.mark.parametrize("task", Task)
-@pytest.mark.parametrize("sides", [("S", "T"), ("", "T"), ("S", "")])
-def test_the_official_baseline_has_one_context_and_so_one_label(more, task, sides):
-    made = judging(model="m", scoring="official", **more)
-    src, tgt = sides
-    given = [point(src=src, tgt=tgt, task=task, ref=ref) for ref in (None, *Reference)]
-    assert [len(made.premises(one)) for one in given] == [1] * len(given)
-
-
-@pytest.mark.parametrize(
-    ("more", "held"),
-    [
-        ({}, ("S", "T")),
-        ({"reference": "tgt"}, ("T",)),
-        ({"reference": "both"}, ("S", "T")),
-        ({"scoring": "official"}, ("S",)),
-        ({"scoring": "official", "reference": "tgt"}, ("T",)),
-    ],
-)
-def test_what_a_hypothesis_is_held_against(more, held):
+def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
     made = judging(model="m", **more)
-    assert made.premises(point(src="S", tgt="T", task=Task.PG, ref=Reference.EITHER)) == held
-    asked = [
-        prompt.context for prompt in made._prompts([point(src="S", tgt="T", task=Task.PG)]).prompts
-    ]
-    assert tuple(asked) == held
-
-
-def test_a_judge_of_languages_is_held_against_the_source_too():
-    translated = point(src="S", tgt="T", task=Task.MT)
-    assert judging(model="m").premises(translated) == ("T",)
-    assert judging(model="m", multilingual=True).premises(translated) == ("S", "T")
+    datapoint = point(src="S", tgt="T", task=task, ref=Reference.EITHER)
+    assert made.premises(datapoint) == contexts
+    assert tuple(prompt.context for prompt in made._prompts([datapoint]).prompts) == contexts
 
 
 def test_what_tells_the_weights(tmp_path):
@@ -780,21 +659,14 @@ def test_a_server_that_is_not_running_is_reported(judge):
         (413, b"too large", "lower context_chars"),
         (418, {"error": {"code": 3}}, 'HTTP 418: {"code": 3}'),
         (422, b"\xff" * 1000, "…"),
-        (302, b"", "HTTP 302"),
     ],
 )
-def test_a_refusal_is_told_and_not_tried_again(serve, judge, status, body, message):
-    server = serve(lambda *_: (status, {"Location": "http://127.0.0.1:9/"}, body))
+def test_a_refusal_is_reported_and_not_retried(serve, judge, status, body, message):
+    server = serve(lambda *_: (status, {}, body))
     with pytest.raises(ShroomError) as told:
         judge(server.url, concurrency=1).predict(points(3))
     assert message in str(told.value)
     assert len(server.bodies) == 1
-
-
-def test_an_error_with_status_200_is_told(serve, judge):
-    server = serve(lambda *_: {"error": {"message": "out of memory"}})
-    with pytest.raises(ShroomError, match=r"no answer: .*out of memory"):
-        judge(server.url).predict([point()])
 
 
 @pytest.mark.parametrize(
@@ -879,71 +751,41 @@ def test_a_redirect_is_not_followed(serve, judge, monkeypatch):
 # Many at once, the cache, the budget
 
 
-def test_requests_go_out_together(serve, judge):
+def test_concurrent_replies_belong_to_their_questions(serve, judge):
     together = threading.Barrier(4)
 
     def answer(body, _):
-        together.wait(30)  # nobody is answered before four are there
-        return chat("no")
-
-    server = serve(answer)
-    assert judge(server.url, concurrency=4).predict(points(8)).tolist() == [1] * 8
-    assert len(server.bodies) == 8
-
-
-def test_replies_belong_to_their_questions(serve, judge):
-    another = threading.Event()
-
-    def answer(body, number):
-        if number == 0:
-            another.wait(30)  # the first to come is not the first to be answered
-        else:
-            another.set()
+        together.wait(30)  # no request is answered before four have arrived
         value = int(body["messages"][0]["content"].split("Context: target ")[1].split("\n")[0])
         mass = (value + 1) / 20
         return chat("x", [("No", math.log(mass)), ("Yes", math.log(1 - mass))])
 
-    p = judge(serve(answer).url).predict(points(16))
+    p = judge(serve(answer).url, concurrency=4).predict(points(16))
     np.testing.assert_allclose(p, (np.arange(16) + 1) / 20)
 
 
-def test_what_was_answered_is_not_asked_again(serve, judge):
-    server = serve(lambda *_: chat("Yes", [("Yes", YES), ("No", NO)], usage={"prompt_tokens": 9}))
-    told = Told()
-    p = judge(server.url).predict(points(5))
-    again = judge(server.url).predict(points(5), told.run)
-    assert again.tolist() == p.tolist()
-    assert len(server.bodies) == 5
-    assert told.notes == []
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"model": "n"},
-        {"revision": "v2"},
-        {"temperature": 0.1},
-        {"max_tokens": 9},
-        {"top_logprobs": 3},
-        {"mode": "completion"},
-        {"samples": 1},
-        {"template": "official-chat"},
-        {"scoring": "official"},
-    ],
-)
-def test_an_answer_to_another_question_does_not_count(serve, judge, other):
+def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     server = serve(lambda *_: completion("no", ["no"], [-0.1]))
-    judge(server.url).predict([point()])
-    judge(server.url, **other).predict([point()])
-    assert len(server.bodies) == 2
-
-
-@pytest.mark.parametrize("other", [{"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}])
-def test_what_does_not_matter_leaves_the_cache(serve, judge, other):
-    server = serve(lambda *_: chat("no"))
-    judge(server.url).predict([point()])
-    judge(server.url, **other).predict([point()])
-    assert len(server.bodies) == 1
+    p = judge(server.url).predict([point()])
+    for number, other in enumerate(
+        [
+            {"model": "n"},
+            {"revision": "v2"},
+            {"temperature": 0.1},
+            {"max_tokens": 9},
+            {"top_logprobs": 3},
+            {"mode": "completion"},
+            {"samples": 1},
+            {"template": "official-chat"},
+            {"scoring": "official"},
+        ],
+        start=2,
+    ):
+        judge(server.url, **other).predict([point()])
+        assert len(server.bodies) == number, other
+    for same in ({"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}):
+        assert judge(server.url, **same).predict([point()]).tolist() == p.tolist()
+    assert len(server.bodies) == 10
 
 
 def test_an_interrupted_run_is_taken_up_again(serve, judge):
@@ -1004,27 +846,24 @@ def test_a_half_written_line_is_asked_again(serve, judge, tmp_path):
     assert len(server.bodies) == 5
 
 
-def test_the_cache_lies_where_caches_lie(serve, monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("xdg", "cache", "folder"),
+    [
+        ("{tmp}/xdg", None, "xdg/shroom/judge"),
+        ("relative", "true", "home/.cache/shroom/judge"),
+        ("{tmp}/xdg", "~/mine", "home/mine"),
+        ("{tmp}/xdg", False, None),
+    ],
+)
+def test_the_folder_of_the_cache(serve, monkeypatch, tmp_path, xdg, cache, folder):
     server = serve(lambda *_: chat("no"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    judging(model="m", endpoint=server.url).predict([point()])
-    assert len(list((tmp_path / "xdg" / "shroom" / "judge").iterdir())) == 1
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("XDG_CACHE_HOME", xdg.format(tmp=tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    judging(model="m", endpoint=server.url, cache="true").predict([point()])
-    assert len(list((tmp_path / "home" / ".cache" / "shroom" / "judge").iterdir())) == 1
-    judging(model="m", endpoint=server.url, cache="~/mine").predict([point()])
-    assert len(list((tmp_path / "home" / "mine").iterdir())) == 1
-    assert not Path("relative").exists()
-
-
-def test_no_cache(serve, monkeypatch, tmp_path):
-    server = serve(lambda *_: chat("no"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for _ in range(2):
-        judging(model="m", endpoint=server.url, cache=False).predict([point()])
-    assert len(server.bodies) == 2
-    assert list(tmp_path.iterdir()) == []
+        judging(model="m", endpoint=server.url, cache=cache).predict([point()])
+    assert len(server.bodies) == (2 if folder is None else 1)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.parent for path in files] == ([tmp_path / folder] if folder else [])
 
 
 def test_a_cache_that_cannot_be_written_is_told_before_anything_is_asked(serve, judge, tmp_path):
@@ -1054,17 +893,6 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
     made.predict(points(20))
     assert len(server.bodies) == 20
     assert made._asked.service.budget.spent == pytest.approx(0.1 * (20 - asked))
-
-
-def test_max_cost_holds_for_all_files_together_and_cached_answers_are_free(serve, judge):
-    server = serve(lambda *_: chat("no", usage=tokens(100)))
-    made = judge(server.url, price_in=1000, price_out=0, max_cost=1.05, concurrency=1)
-    made.predict(points(5))
-    made.predict(points(5))
-    with pytest.raises(ShroomError, match="max_cost"):
-        made.predict(points(100))
-    assert made._asked.service.budget.spent <= 1.05
-    assert len(server.bodies) <= 10
 
 
 def test_without_usage_the_estimate_counts(serve, judge):
@@ -1101,18 +929,10 @@ def test_a_dry_run_asks_nothing(serve, judge):
     assert estimate.tokens_in == pytest.approx(2 * len(estimate.prompt) / 4, abs=2)
     assert estimate.cost == pytest.approx((2 * estimate.tokens_in + 8 * 20) / 1e6)
     assert estimate.prompt.endswith("yes or no:")
+    assert made.dry_run([]).requests == 0
     assert "2 requests (1 more is cached)" in str(estimate)
     assert judge(server.url).dry_run(points(3)).cost is None
     assert len(server.bodies) == 1
-
-
-def test_a_dry_run_touches_nothing(tmp_path):
-    made = judging(
-        model="m", endpoint="http://127.0.0.1:9/v1", cache=str(tmp_path / "c"), samples=4
-    )
-    assert made.dry_run(points(3)).requests == 12
-    assert list(tmp_path.iterdir()) == []
-    assert isinstance(made.dry_run([]), Estimate)
 
 
 # Few-shot examples
@@ -1138,27 +958,23 @@ def drawn(n=12, shots=4, seed=0, hyp="new", task=Task.DM):
     return Shots(datapoints, shots, seed, "file").of(point(hyp=hyp, task=task))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_examples_are_of_the_task_and_balanced(seed):
-    found = drawn(seed=seed)
+def test_examples_are_of_the_task_and_balanced():
+    found = drawn()
     assert {example.task for example in found} == {Task.DM}
     assert sorted(example.label.value for example in found) == (
         ["Hallucination"] * 2 + ["Not Hallucination"] * 2
     )
     assert len({example.hyp for example in found}) == 4
-    assert found == drawn(seed=seed, hyp="another")
-    assert [e.label for e in drawn(seed=seed, shots=2)] == [e.label for e in found[:2]]
-
-
-def test_examples_depend_on_the_seed():
+    assert found == drawn(hyp="another")
+    assert [e.label for e in drawn(shots=2)] == [e.label for e in found[:2]]
     assert len({tuple(example.hyp for example in drawn(seed=seed)) for seed in range(9)}) > 4
 
 
 def test_a_datapoint_is_never_its_own_example():
-    for row in labelled():
-        found = drawn(shots=11, hyp=f" {row['hyp']} ")
-        assert len(found) == 11
-        assert row["hyp"] not in [example.hyp for example in found]
+    hyp = labelled()[4]["hyp"]
+    found = drawn(shots=11, hyp=f" {hyp} ")
+    assert len(found) == 11
+    assert hyp not in [example.hyp for example in found]
 
 
 def test_examples_run_out_politely():
@@ -1313,10 +1129,10 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
     assert 512 - 30 < len(local._ids(text)) <= 512
 
 
-@pytest.mark.parametrize("hyp", ["", "\ud800", "x " * 5000, "文字\u202e", "<|user|></s>"])
-def test_odd_hypotheses_for_a_local_model(folder, hyp):
-    (p,) = judging(model=str(folder)).predict([point(hyp=hyp)])
-    assert 0 <= p <= 1
+def test_a_local_model_reads_any_hypothesis(folder):
+    hypotheses = ["", "\ud800", "x " * 5000, "文字\u202e", "<|user|></s>"]
+    p = judging(model=str(folder)).predict([point(hyp=hyp) for hyp in hypotheses])
+    assert ((p >= 0) & (p <= 1)).all()
 
 
 def test_a_local_run_is_taken_up_again(folder, tmp_path):
@@ -1329,13 +1145,11 @@ def test_a_local_run_is_taken_up_again(folder, tmp_path):
     assert told.steps == []
 
 
-def test_a_local_dry_run_loads_nothing():
-    estimate = judging(model="an/unknown-model").dry_run(points(3))
+def test_nothing_is_loaded_before_it_is_needed():
+    made = judging(model="an/unknown-model")
+    estimate = made.dry_run(points(3))
     assert (estimate.requests, estimate.cost) == (3, 0)
-
-
-def test_no_datapoints_load_nothing():
-    assert judging(model="an/unknown-model").predict([]).shape == (0,)
+    assert made.predict([]).shape == (0,)
 
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "nobody/nothing"])
