@@ -11,14 +11,16 @@ from shroom.core.registry import Registry
 COMMANDS = Registry(
     "command",
     {
-        "list": Verb(
-            "shroom.cli.datasets_list:command", "List the data sets, and which of them are here."
+        "list": Verb("shroom.cli.datasets_list:command", "List the data sets and their folders."),
+        "describe": Verb(
+            "shroom.cli.datasets_describe:command", "Describe the files of a data set."
         ),
-        "describe": Verb("shroom.cli.datasets_describe:command", "Describe the files of one."),
         "convert": Verb(
-            "shroom.cli.datasets_convert:convert", "Convert one to SHROOM's form, and back."
+            "shroom.cli.datasets_convert:convert", "Convert a data set into SHROOM's form."
         ),
-        "fetch": Verb("shroom.cli.datasets_fetch:command", "Fetch the public files of one."),
+        "fetch": Verb(
+            "shroom.cli.datasets_fetch:command", "Download the public files of a data set."
+        ),
     },
 )
 

@@ -64,8 +64,6 @@ class DataSet:
         Where it is published.
     read : callable
         ``(*paths, problems=None) -> Collection``.
-    write : callable
-        ``records -> text`` in the native form: what ``read`` made of a file, as it stood there.
     views : dict of View
         By name, the usual one first. Queries have none: nobody judged them.
     ending : str
@@ -82,7 +80,6 @@ class DataSet:
     about: str
     source: str
     read: Callable[..., Collection[Any]]
-    write: Callable[[Sequence[Any]], str]
     views: Mapping[str, View] = field(default_factory=dict)
     ending: str = ".jsonl"
     predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (

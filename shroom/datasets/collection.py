@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shroom.core import json_reading
-from shroom.core.json_writing import without_nan
 from shroom.scoring.documents import documents_among_others
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from shroom.core.paths import Source
     from shroom.core.problems import Problems
@@ -83,16 +82,3 @@ def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Docu
             items = json_reading.items(bytes(data), document.file, problems, lines=lines)
             if items is not None:
                 yield document, items
-
-
-def unwritten(item: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what stood in an item of a file and is not in the row that a record gives of it.
-
-    Examples
-    --------
-    >>> unwritten({"id": 7, "ref": "", "more": 1}, {"id": "7", "ref": ""})
-    {'id': 7, 'more': 1}
-    """
-    differing = {k: value for k, value in item.items() if k not in row or row[k] != value}
-    found = {key: without_nan(value) for key, value in differing.items()}
-    return {k: value for k, value in found.items() if k not in row or row[k] != value}

@@ -1,22 +1,17 @@
-"""A data set in SHROOM's form, with all that it takes to come back.
+"""A data set in SHROOM's form.
 
-A row has SHROOM's own keys and two more. ``of`` says where it is from: the data set, the view, the
-file, the record's place among those of the file, and the part's among the record's datapoints.
-``native``, in the first row of each record, has the native rows up to and including that record's,
-so that records without datapoints are kept as well; what comes after the last of them is there too.
+A row has SHROOM's own keys and ``of``, which names its origin: the data set, the view, the file,
+the index of the record in the file, and the index of the datapoint in the record.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.json_writing import json_line, json_lines, without_nan
+from shroom.core.json_writing import json_line, json_lines
 from shroom.core.problems import ShroomError
 from shroom.datasets.semeval2024 import reader as semeval2024
 from shroom.scoring.datapoint_files import row_of
@@ -27,8 +22,6 @@ if TYPE_CHECKING:
 
     from shroom.datasets.base import DataSet
     from shroom.datasets.collection import Collection
-
-OF, NATIVE = "of", "native"
 
 
 @dataclass(frozen=True)
@@ -44,8 +37,7 @@ class Converted:
     records : int
         How many records the file has.
     left_out : int
-        How many more datapoints it would have, had they been judged or had a text to be held
-        against.
+        How many more datapoints it would have if all were judged and had a text to compare with.
     """
 
     stem: str
@@ -60,12 +52,12 @@ def convert(source: DataSet, found: Collection[Any], view: str | None = None) ->
     Parameters
     ----------
     source : DataSet
-        What the records are of.
+        The data set of the records.
     found : Collection
-        As its ``read`` gives them.
+        As its ``read`` returns them.
     view : str, optional
-        How to see them; the usual way by default. Of SHROOM's own data the rows are kept without
-        a view, whether they are judged or not.
+        Name of the view; the first one by default. Without a view, all rows of SHROOM's own data
+        are kept, whether they are judged or not.
 
     Raises
     ------
@@ -103,29 +95,13 @@ def _refuse_doubled(names: Sequence[str]) -> None:
 
 def rows_of(source: DataSet, view: str, file: str, records: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the datapoints of one file's records in a view, as rows in SHROOM's form."""
-    rows: list[dict[str, Any]] = []
-    waiting: list[dict[str, Any]] = []
-    held = waiting
+    of = {"data_set": source.name, "view": view, "file": file}
     datapoints = source.view(view).datapoints
-    for place, (record, native) in enumerate(zip(records, native_rows(source, records))):
-        waiting.append(native)
-        for part, point in enumerate(datapoints([record])):
-            of = {"data_set": source.name, "view": view, "file": file}
-            rows.append({**row_of(point), OF: {**of, "record": place, "part": part}})
-            if part == 0:
-                rows[-1][NATIVE] = held = waiting
-                waiting = []
-    if held is not waiting:
-        held += waiting
-    return rows
-
-
-def native_rows(source: DataSet, records: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the row of each record: a JSON object or, of CSV, the cells by column."""
-    text = source.write(records)
-    if source.ending in CSV:
-        return list(csv.DictReader(io.StringIO(text, newline="")))
-    return [without_nan(json.loads(line)) for line in text.split("\n") if line]
+    return [
+        {**row_of(point), "of": {**of, "record": index, "part": part}}
+        for index, record in enumerate(records)
+        for part, point in enumerate(datapoints([record]))
+    ]
 
 
 def base_of(file: str, source: DataSet) -> str:

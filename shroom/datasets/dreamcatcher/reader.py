@@ -162,7 +162,6 @@ DATA_SET = DataSet(
         'Mitigation", arXiv:2401.15449'
     ),
     read=read,
-    write=write,
     views={
         "labels": View(
             "generations against question and answer; p is from the automatic labels",

@@ -24,7 +24,6 @@ from shroom.datasets.factual_consistency.rows import (
     COLUMNS,
     OPTIONAL,
     RowReader,
-    cells_of,
     report_the_whole,
 )
 from shroom.scoring.documents import CSV, documents_among_others
@@ -94,20 +93,6 @@ def read(
     return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
 
 
-def write(responses: Iterable[Response]) -> str:
-    """Return the responses of one file as CSV, in the source's own form.
-
-    What :func:`read` has kept comes out as it stood: of the real files, byte by byte.
-    """
-    rows = [cells_of(response) for response in responses]
-    named = dict.fromkeys(name for row in rows for name in row)
-    columns = [name for name in COLUMNS if name not in OPTIONAL or name in named]
-    columns += [name for name in named if name not in COLUMNS]
-    lines = [",".join(map(_quoted, columns))]
-    lines += [",".join(_quoted(row.get(name, "")) for name in columns) for row in rows]
-    return "".join(line + "\n" for line in lines)
-
-
 def datapoints(
     responses: Iterable[Response],
     premise: Premise = Premise.BOTH,
@@ -138,12 +123,6 @@ def datapoints(
 def judged(responses: Iterable[Response], truth: Truth = Truth.HALLUCINATION) -> list[Response]:
     """Return the responses that have the judgement that p is from."""
     return [response for response in responses if _p(response, truth) is not None]
-
-
-def _quoted(text: str) -> str:
-    """Return a cell as CSV; not by csv.writer, which leaves a lone carriage return unquoted."""
-    quoted = '"' + text.replace('"', '""') + '"'
-    return quoted if set(text) & set('",\r\n') else text
 
 
 def _p(response: Response, truth: Truth) -> float | None:
@@ -236,7 +215,6 @@ DATA_SET = DataSet(
         'Knowledge-Grounded Response Generation", arXiv:2110.05456'
     ),
     read=read,
-    write=write,
     ending=".csv",
     views={
         truth.value: View(

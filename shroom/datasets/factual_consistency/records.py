@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from shroom.datasets.factual_consistency.mojibake import mended
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: What stands after each turn of a context.
 TURN_END = "<br>"
@@ -44,8 +40,6 @@ class Response:
         Whether the annotators found a hallucination; ``None`` where it is blank.
     verifiable : bool or None
         Whether the response can be checked at all; ``None`` where it is blank.
-    other : dict of str
-        The cells of columns that are none of these, and those that stood there in another form.
     """
 
     file: str
@@ -59,7 +53,6 @@ class Response:
     given_correctness: float | None
     hallucination: bool | None
     verifiable: bool | None
-    other: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def correctness(self) -> float | None:

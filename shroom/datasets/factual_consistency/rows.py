@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import show
-from shroom.datasets.collection import unwritten
 from shroom.datasets.factual_consistency.mojibake import is_mojibake, mended
 from shroom.datasets.factual_consistency.records import Response
 from shroom.scoring.explaining_reader import id_in, number_in
@@ -58,8 +56,7 @@ class RowReader:
             self._word(index, given, "Verifiable", {"y": True, "n": False}),
         )
         self._report_blanks(index, given)
-        response = Response(self.stem, *cells)
-        return replace(response, other=unwritten(given, cells_of(response)))
+        return Response(self.stem, *cells)
 
     def _index(self, index: int, given: Mapping[str, str], key: str) -> int | None:
         if key not in given:
@@ -98,18 +95,6 @@ class RowReader:
 
     def _odd(self, index: int, key: str, expected: str, found: str) -> None:
         self.problems.add("row-odd", self.file, expected, found, index=index, key=key)
-
-
-def cells_of(response: Response) -> dict[str, str]:
-    """Return the cells of a response by column, as they stood; without ``dial_index`` if none."""
-    values = (getattr(response, field.name) for field in fields(response)[1:])
-    cells = dict(zip(COLUMNS, values))
-    for name, words in (("Hallucination", ("No", "Yes")), ("Verifiable", ("n", "y"))):
-        cells[name] = None if cells[name] is None else words[cells[name]]
-    if response.dial_index is None:
-        del cells["dial_index"]
-    texts = {name: "" if value is None else str(value) for name, value in cells.items()}
-    return texts | dict(response.other)
 
 
 def report_the_whole(found: Mapping[int, Response], file: str, problems: Problems) -> None:

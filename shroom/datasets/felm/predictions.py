@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Beyond this p a segment is called wrong, where there are no labels.
 THRESHOLD = 0.5
 _COLUMNS = ("labels", "p")
-_KNOWN = {*_COLUMNS, *(field.name for field in fields(Response))} - {"other"}
+_KNOWN = {*_COLUMNS, *(field.name for field in fields(Response))}
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from shroom.datasets.felm.predictions import Predictions
 from shroom.datasets.felm.rows import DOMAINS, Response, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -136,11 +136,6 @@ def datapoints(
     return found
 
 
-def write(records: Iterable[Response]) -> str:
-    """Return records as JSON Lines in the source's form."""
-    return json_lines(record.to_dict() for record in records)
-
-
 def predictions(
     records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64]
 ) -> str:
@@ -171,7 +166,6 @@ DATA_SET = DataSet(
         "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of Large Language Models"
     ),
     read=read,
-    write=write,
     predictions=predictions,
     views={
         premise.value: View(about, partial(datapoints, premise=premise), _responses)

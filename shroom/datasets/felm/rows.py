@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom.core import json_reading
 from shroom.core.problems import show
-from shroom.datasets.collection import unwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shroom.core.problems import Problems
 
 #: World knowledge, science and technology, writing and recommendation, reasoning, mathematics.
@@ -53,9 +50,6 @@ class Response:
         The addresses of the references.
     ref_contents : tuple of str
         Passages of them; not for all.
-    other : dict
-        Whatever else stood in the row, and what stood there in another form, such as an empty text
-        for an empty list.
     """
 
     index: str
@@ -69,13 +63,6 @@ class Response:
     type: tuple[str | None, ...]
     ref: tuple[str, ...]
     ref_contents: tuple[str, ...]
-    other: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row in the source's form, as it stood."""
-        row = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
-        del row["other"]
-        return row | dict(self.other)
 
 
 class Rows:
@@ -134,7 +121,7 @@ class Rows:
             ref_contents=self._list(item, "ref_contents"),
         )
         self._check(record)
-        return replace(record, other=unwritten(item, record.to_dict()))
+        return record
 
     def _domain(self, item: dict[str, Any]) -> str:
         value = item.get("domain")

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import pair
-from shroom.core.json_writing import json_lines
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, items_of
@@ -130,11 +129,6 @@ def share_marked(record: Record) -> float:
     return inside / length if length else 0.0
 
 
-def write(records: Iterable[Record]) -> str:
-    """Return records as JSON Lines in the source's form, the same keys in each."""
-    return json_lines(record.to_dict() for record in records)
-
-
 def _labelled(records: Iterable[Record]) -> list[Record]:
     return [record for record in records if record.is_labelled]
 
@@ -153,7 +147,6 @@ DATA_SET = DataSet(
         "Hallucinations and Related Observable Overgeneration Mistakes"
     ),
     read=read,
-    write=write,
     no_predictions="predictions for it are spans, which the p of a whole answer does not tell",
     views={
         choice: View(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,9 +21,6 @@ KEYS = (
     "wikipedia_url",
     "annotations",
 )
-
-#: What a row has even where it is empty.
-_TOLD = ("model_output_text", "soft_labels", "hard_labels")
 
 
 class HardSpan(NamedTuple):
@@ -97,9 +94,6 @@ class Record:
         The page that the annotators were given.
     annotations : dict of tuple of HardSpan
         By annotator, what each marked.
-    other : dict
-        Whatever else stood in the row, and what stood there in another form, such as a language in
-        lower case.
     """
 
     id: str | None
@@ -113,7 +107,6 @@ class Record:
     model_output_logits: tuple[float, ...] = ()
     wikipedia_url: str = ""
     annotations: Mapping[str, tuple[HardSpan, ...]] = field(default_factory=dict)
-    other: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_labelled(self) -> bool:
@@ -129,18 +122,3 @@ class Record:
     def soft(self) -> tuple[SoftSpan, ...]:
         """The soft labels, made of the hard ones where they are missing."""
         return soft_of(self.hard_labels or ()) if self.soft_labels is None else self.soft_labels
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row in the source's form, as it stood; what was not told is left out."""
-        row = {key: value for key, value in vars(self).items() if key != "other"}
-        row["model_output_tokens"] = list(self.model_output_tokens)
-        row["model_output_logits"] = list(self.model_output_logits)
-        row["annotations"] = {
-            name: [list(span) for span in spans] for name, spans in self.annotations.items()
-        }
-        if self.soft_labels is not None:
-            row["soft_labels"] = [span._asdict() for span in self.soft_labels]
-        if self.hard_labels is not None:
-            row["hard_labels"] = [list(span) for span in self.hard_labels]
-        told = {key: value for key, value in row.items() if key in _TOLD or value}
-        return {key: value for key, value in told.items() if value is not None} | dict(self.other)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core import json_reading
 from shroom.core.problems import show
-from shroom.datasets.collection import unwritten
 from shroom.datasets.mushroom2025.fields import Fields
 from shroom.datasets.mushroom2025.records import KEYS, HardSpan, Record
 
@@ -46,7 +45,7 @@ class Rows:
 
     def _record(self, fields: Fields) -> Record:
         item = fields.item
-        record = Record(
+        return Record(
             id=self._id(fields),
             lang=self._lang(fields),
             model_input=_text(fields, "model_input"),
@@ -59,7 +58,6 @@ class Rows:
             wikipedia_url=_text(fields, "wikipedia_url"),
             annotations=_annotations(replace(fields, strict=False)),  # nothing is scored by them
         )
-        return replace(record, other=unwritten(item, record.to_dict()))
 
     def _id(self, fields: Fields) -> str | None:
         said = fields.id
@@ -89,7 +87,7 @@ class Rows:
         fields.check_ends(record.soft_labels or (), record.hard_labels or (), length)
         for annotator, spans in record.annotations.items():
             fields.past_end(spans, f"annotations.{annotator}", length, "row-odd")
-        for key in record.other.keys() - KEYS:
+        for key in fields.item.keys() - KEYS:
             self._common(key, "the keys of the data set (kept)", show(key), fields.index)
         content = (record.lang, record.model_id, record.model_input, record.model_output_text)
         if content in self.contents:

@@ -6,17 +6,17 @@ the seeds that they were generated from, have ``query``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom.core import json_reading
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.base import DataSet
-from shroom.datasets.collection import Collection, items_of, unwritten
+from shroom.datasets.collection import Collection, items_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from shroom.core.paths import Source
 
@@ -37,8 +37,6 @@ class Query:
         The exam, and the prompt's number in it; AllSouls only.
     original_query, source : str or None
         What a seed was made from, and where that is from; rarely given.
-    other : dict
-        Whatever else stood in the row, and what stood there in another form.
     """
 
     text: str
@@ -46,7 +44,6 @@ class Query:
     prompt_id: str | None = None
     original_query: str | None = None
     source: str | None = None
-    other: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def is_exam(self) -> bool:
@@ -54,10 +51,10 @@ class Query:
         return self.exam_name is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row in the source's form, as it stood."""
+        """Return the row in the source's form."""
         keys = ("exam_name", "prompt_id", "original_query", "source")
         rest = {key: getattr(self, key) for key in keys if getattr(self, key)}
-        return {"prompt_text" if self.is_exam else "query": self.text, **rest, **self.other}
+        return {"prompt_text" if self.is_exam else "query": self.text, **rest}
 
 
 def folded(text: str) -> str:
@@ -150,8 +147,7 @@ def _query(item: Any, index: int, file: str, problems: Problems) -> Query | None
             problems.add(
                 "row-odd", file, "a text (read as none)", show(value), index=index, key=name
             )
-    query = Query(text, **rest)
-    return replace(query, other=unwritten(item, query.to_dict()))
+    return Query(text, **rest)
 
 
 def _check(
@@ -178,5 +174,4 @@ DATA_SET = DataSet(
     about="questions for generative search engines: AllSouls exam prompts, and debate questions",
     source=("Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines"),
     read=read,
-    write=write,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection
-from shroom.scoring.datapoint_files import read_files, write
+from shroom.scoring.datapoint_files import read_files
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -45,7 +45,6 @@ DATA_SET = DataSet(
         "and Related Observable Overgeneration Mistakes"
     ),
     read=collection,
-    write=write,
     ending=".json",
     views={
         "labelled": View(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Union
 
 from shroom.core import json_reading
 from shroom.core.datapoint import pair
-from shroom.core.json_writing import json_lines
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection
@@ -167,11 +166,6 @@ def _report_doubled_keys(items: Sequence[Any], file: str, problems: Problems) ->
             problems.add("row-odd", file, expected, "it again", key=show(key), index=index)
 
 
-def write(records: Iterable[Record]) -> str:
-    """Return records as JSON Lines in the source's form."""
-    return json_lines(record.to_dict() for record in records)
-
-
 def _responses(records: Iterable[Record]) -> list[Hashable]:
     return [unit for premise, *_, unit in _judged(records) if premise.strip()]
 
@@ -186,7 +180,6 @@ DATA_SET = DataSet(
         "Li et al. (2024), AttributionBench: How Hard is Automatic Attribution Evaluation?"
     ),
     read=read,
-    write=write,
     views={
         "evidence": View(
             "statements against what their citations say; p is 1 minus the support",

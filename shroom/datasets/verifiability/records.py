@@ -1,16 +1,12 @@
-"""The records of "Evaluating Verifiability in Generative Search Engines", as their source has them.
+"""The records of "Evaluating Verifiability in Generative Search Engines".
 
-The fields and words are those of the source's own description; ``to_dict`` gives its form again.
+The fields and words are those of the source's own description.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Likert(str, Enum):
@@ -153,8 +149,6 @@ class Response:
         The judged statements, in the order of the response.
     fluency, perceived_utility : Likert or None
         Of the whole response; ``None`` where the source has no known rating.
-    other : dict
-        Whatever else stood in the row, and what stood there in another form.
     """
 
     id: str
@@ -166,32 +160,6 @@ class Response:
     statements: tuple[Statement, ...]
     fluency: Likert | None
     perceived_utility: Likert | None
-    other: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row in the source's form, as it stood; statements are keys in it."""
-        row = asdict(self)
-        statements = row.pop("statements")
-        cited, judged = {}, {}
-        for statement in statements:
-            text, texts = statement.pop("text"), statement.pop("citation_texts")
-            if texts is not None:
-                cited[text] = list(texts)
-            annotations = statement["citation_annotations"]
-            if annotations is not None:
-                statement["citation_annotations"] = list(annotations)
-            judged[text] = statement
-        return {
-            **{key: row[key] for key in ("id", "query", "response", "split", "system_name")},
-            "citations": list(row["citations"]),
-            "statements_to_citation_texts": cited,
-            "annotation": {
-                "fluency": self.fluency,
-                "perceived_utility": self.perceived_utility,
-                "statement_to_annotation": judged,
-            },
-            **self.other,
-        }
 
 
 @dataclass(frozen=True)
@@ -218,8 +186,6 @@ class Pair:
         ``Stanford-GenSearch``.
     id : str
         Of the pair.
-    other : dict
-        Whatever else stood in the row, and what stood there in another form.
     """
 
     question: str
@@ -232,10 +198,3 @@ class Pair:
     attribution_label: str
     src_dataset: str
     id: str
-    other: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row in the source's form, as it stood."""
-        row = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
-        del row["other"]
-        return row | dict(self.other)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problem, show
-from shroom.datasets.collection import unwritten
 from shroom.datasets.verifiability.consistency_checks import oddities
 from shroom.datasets.verifiability.records import (
     Citation,
@@ -83,7 +81,6 @@ class Rows:
             for key, expected, found in oddities(record):
                 self._odd(expected, found, key)
             self._check_first(record)
-            record = replace(record, other=unwritten(item, record.to_dict()))
         return record
 
     def _response(self, item: dict[str, Any]) -> Response | None:
