@@ -13,8 +13,7 @@ from shroom.cli.options import Number, format_option, say
 from shroom.cli.progress import shown_progress
 from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
-from shroom.datasets.download.fetch import fetch
-from shroom.datasets.download.http import TIMEOUT
+from shroom.datasets.download.fetch import TIMEOUT, fetch
 from shroom.datasets.download.local_cache import held
 from shroom.datasets.download.sources import source
 
@@ -36,17 +35,17 @@ Examples:
     "--to",
     "folder",
     type=click.Path(path_type=Path),
-    help=f"Store the files in this folder.  [default: one in the cache, see {CACHE}]",
+    help=f"Destination folder.  [default: one in the cache, which {CACHE} names]",
 )
 @click.option(
     "--mirror",
     "mirrors",
     multiple=True,
     metavar="URL",
-    help="Folder with the cache's layout, tried first; may be repeated.",
+    help="Download from this folder, which has the layout of the cache, first; may be repeated.",
 )
-@click.option("--force", is_flag=True, help="Fetch files again that exist, and replace them.")
-@click.option("--yes", is_flag=True, help="Accept the licences without asking.")
+@click.option("--force", is_flag=True, help="Download and replace files that are present.")
+@click.option("--yes", is_flag=True, help="Store without asking for confirmation of the licences.")
 @click.option(
     "--timeout",
     type=Number(0, 86400, min_open=True),
@@ -65,46 +64,41 @@ def command(
     timeout: float,
     form: str,
 ) -> None:
-    """Fetch the public files of the data set NAME, and print the folder that has them.
+    """Download the public files of the data set NAME, and print their folder.
 
-    Each file is checked by its sha256 and stored whole or not at all. A download that breaks off
-    is gone on with by the next run. What is there already is not fetched again.
+    Each file is checked by its sha256 and stored complete or not at all. Files that are present
+    are not downloaded again.
     """
     wanted = source(name)
     folder = folder or cache_folder(wanted.name)
-    there = {} if force else held(wanted, folder)
-    missing = [file for file in wanted.files if file.name not in there]
+    present = {} if force else held(wanted, folder)
+    missing = [file for file in wanted.files if file.name not in present]
     if missing:
         _show_licences(missing, wanted, folder)
         watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         if watched and not yes and not click.confirm("store?", default=True, err=True):
             raise ShroomError(f"{wanted.name}: nothing was stored")
-    try:
-        with shown_progress(wanted.name) as report:
-            found = fetch(
-                wanted.name,
-                folder,
-                mirrors=mirrors,
-                force=force,
-                timeout=timeout,
-                report=lambda done, of, url: report(done, of, url.rsplit("/", 1)[-1]),
-            )
-    except KeyboardInterrupt:
-        if any(folder.glob("*.part")):
-            say(["what has come is kept; the same command goes on from there"])
-        raise
-    say(map(_line, found))
+    with shown_progress(wanted.name) as report:
+        files = fetch(
+            wanted.name,
+            folder,
+            mirrors=mirrors,
+            force=force,
+            timeout=timeout,
+            report=lambda done, total, url: report(done, total, url.rsplit("/", 1)[-1]),
+        )
+    say(map(_line, files))
     if wanted.by_hand:
         say([f"note: {wanted.by_hand}"])
     if form == "json":
-        files = [file.to_dict() for file in found]
-        click.echo(json.dumps({"name": wanted.name, "folder": str(folder), "files": files}))
+        listed = [file.to_dict() for file in files]
+        click.echo(json.dumps({"name": wanted.name, "folder": str(folder), "files": listed}))
     else:
         click.echo(str(folder))
 
 
 def _show_licences(missing: list[File], wanted: Source, folder: Path) -> None:
-    """Show what is to be stored, where, and under which licence each file is."""
+    """Show the files to be stored, the folder, and the licence of each file."""
     say([f"{wanted.name}: to be stored in {folder}:"])
     for file in missing:
         size = f"{file.size} bytes" if file.size is not None else "size not known"
@@ -113,7 +107,7 @@ def _show_licences(missing: list[File], wanted: Source, folder: Path) -> None:
 
 
 def _line(file: Stored) -> str:
-    """Return what is to be said of a file that is there."""
+    """Return the line about a file that is present."""
     state = "is there already" if file.url is None else f"stored, from {file.url}"
     checked = f"sha256 {file.sha256}" + (
         ", as it should be"

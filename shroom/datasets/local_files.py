@@ -24,7 +24,7 @@ def place_of(name: str) -> Path | None:
     ``SHROOM_DATA`` names; else what was fetched before.
     """
     from shroom.core.paths import data_folder
-    from shroom.datasets.download.fetch import cached
+    from shroom.datasets.download.local_cache import cached
 
     for folder in (name, _FOLDERS.get(name, name)):
         if (data_folder() / folder).is_dir():

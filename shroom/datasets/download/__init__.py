@@ -1,1 +1,1 @@
-"""Public files are fetched, checked and kept."""
+"""Downloading public files, checking and keeping them."""

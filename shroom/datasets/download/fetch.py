@@ -1,34 +1,38 @@
-"""Fetching the public files of a data set, each from the first mirror that gives the right one.
+"""Downloading the public files of a data set, each from the first mirror that has it.
 
-A download that broke off, or was killed, is continued by the next one.
+``pooch`` downloads a file and checks its hash. This module chooses what to download, tries one
+mirror after the other and writes each file in one step.
 """
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 from urllib.parse import quote, urlsplit
 
-from shroom.core.append_only import append, unwritable
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.extras import require
 from shroom.core.paths import cache_folder
-from shroom.core.problems import ShroomError
-from shroom.datasets.download import archive_members, partial_file
-from shroom.datasets.download.http import TIMEOUT, NotBrought, base_url, bring
-from shroom.datasets.download.local_cache import cached, held, sha256_of, stored_at
+from shroom.core.problems import ShroomError, printable, show
+from shroom.datasets.download.archive_members import DAMAGES, members
+from shroom.datasets.download.local_cache import held, stored_at
 from shroom.datasets.download.sources import source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from io import FileIO
+    from collections.abc import Iterable, Sequence
 
-    from shroom.datasets.download.http import Report
     from shroom.datasets.download.local_cache import Stored
     from shroom.datasets.download.sources import File
 
-__all__ = ["cached", "fetch"]
+    #: Called with the bytes received, the bytes expected (0 if unknown) and the URL.
+    Report = Callable[[int, int, str], None]
 
-#: How many files are named that could not be had for the same reason.
-_FEW = 3
+#: Seconds to wait for a silent server by default.
+TIMEOUT = 30.0
+#: How many files with the same refusals are named.
+_NAMED = 3
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def fetch(
@@ -40,193 +44,216 @@ def fetch(
     timeout: float = TIMEOUT,
     report: Report = lambda *_: None,
 ) -> list[Stored]:
-    """Fetch what is missing of a data set, and return all its files.
+    """Download the missing files of a data set, and return all its files.
 
     Parameters
     ----------
     name : str
-        The data set's.
+        Name of the data set.
     folder : Path, optional
-        Where to; by default its folder in the cache.
+        Destination; by default the data set's folder in the cache.
     mirrors : sequence of str
-        URLs of folders laid out as the cache is, with a folder of the data set; they come first.
+        URLs of folders with the layout of the cache, tried before the known ones.
     force : bool
-        Fetch again what is there, and replace it.
+        Whether to download and replace files that are present.
     timeout : float
-        Seconds that a server may be silent.
+        Seconds to wait for a silent server.
     report : callable
-        Told ``(bytes done, bytes of all, file)``.
+        Called with the bytes received, the bytes expected and the URL.
 
     Raises
     ------
     ShroomError
-        Where a file could not be had from any mirror, cannot be written, or is there with other
-        content. What was stored stays; what has come of others is kept as ``NAME.part``, and the
-        next call goes on from there.
+        If a file cannot be had from any mirror or cannot be written, or if one is present with
+        other content. Files downloaded before stay.
     """
     wanted = source(name)
     folder = folder or cache_folder(name)
     bases = [base_url(mirror) for mirror in mirrors]
-    before = {} if force else held(wanted, folder)
-    missing = [file for file in wanted.files if file.name not in before]
-    if not missing:
-        return list(before.values())
+    files = {} if force else held(wanted, folder)
+    missing = [file for file in wanted.files if file.name not in files]
+    if missing:
+        require("fetch", "pooch")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory() as scratch:
+                run = _Run(wanted.name, folder, Path(scratch), timeout, report)
+                files |= run.files(missing, bases)
+        except OSError as error:
+            reason = error.strerror or error
+            raise ShroomError(f"{folder}: cannot be written: {reason}") from error
+    return [files[file.name] for file in wanted.files]
+
+
+def base_url(url: str) -> str:
+    """Return the URL of a folder without a slash at its end.
+
+    Raises
+    ------
+    ShroomError
+        If it is not a URL of a server.
+
+    Examples
+    --------
+    >>> base_url("http://localhost:8000/data/")
+    'http://localhost:8000/data'
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder, error) from error
-    if force:
-        for file in missing:
-            partial_file.remove(folder / file.name)
-    found = {**before, **_Errand(wanted.name, folder, bases, timeout, report).run(missing)}
-    return [found[file.name] for file in wanted.files]
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
+        _ = parts.port
+    except ValueError:
+        usable = False
+    if not usable or not url.isascii() or not url.isprintable() or " " in url:
+        raise ShroomError(
+            f"mirror {show(url)}: expected the URL of a server, such as http://localhost:8000/data"
+        )
+    return url.rstrip("/")
 
 
-class _Errand:
-    """One run: what is stored by now, and what was said of the other files."""
+class _Refusal(Exception):  # noqa: N818 - a mirror's answer, which the next mirror may make up for
+    """A URL did not give its file; ``reached`` is whether a server answered."""
+
+    def __init__(self, reason: str, *, reached: bool = True) -> None:
+        super().__init__(reason)
+        self.reached = reached
+
+
+class _Run:
+    """One call of :func:`fetch`: the files stored so far, and why URLs did not give the others."""
 
     def __init__(
-        self, name: str, folder: Path, bases: list[str], timeout: float, report: Report
+        self, name: str, folder: Path, scratch: Path, timeout: float, report: Report
     ) -> None:
-        self.name, self.folder, self.bases = name, folder, bases
+        self.name, self.folder, self.scratch = name, folder, scratch
         self.timeout, self.report = timeout, report
         self.stored: dict[str, Stored] = {}
         self.refusals: dict[str, list[str]] = {}
-        #: Servers that cannot be reached, and why not: none is waited for twice.
-        self.silent: dict[str, NotBrought] = {}
+        #: Servers that cannot be reached, so that none is waited for twice.
+        self.unreachable: dict[str, _Refusal] = {}
         self.reached = False
 
-    def run(self, missing: Sequence[File]) -> dict[str, Stored]:
+    def files(self, missing: Sequence[File], bases: Sequence[str]) -> dict[str, Stored]:
+        """Return the files that were missing, stored in the folder."""
         for file in missing:
             inside = quote(f"{self.name}/{file.name}")
-            for url in (*(f"{base}/{inside}" for base in self.bases), *file.urls):
-                self._from_url(file, url)
-                if file.name in self.stored:
+            for url in (*(f"{base}/{inside}" for base in bases), *file.urls):
+                path = self._download(url, [file], file.sha256)
+                if path is not None:
+                    self._store(file, path.read_bytes(), url)
                     break
         for url in dict.fromkeys(url for file in missing for url in file.archives):
             files = [f for f in missing if url in f.archives and f.name not in self.stored]
-            if files:
-                self._from_archive(files, url)
+            path = self._download(url, files, None) if files else None
+            if path is not None:
+                self._unpack(path, files, url)
         if len(self.stored) < len(missing):
             raise ShroomError(self._sentence(len(missing)))
-        for path in {self._archive(url) for file in missing for url in file.archives}:
-            partial_file.remove(path)  # of an earlier run, and not needed any more
         return self.stored
 
-    def _from_url(self, file: File, url: str) -> None:
-        path = self.folder / file.name
-
-        def complaint(got: FileIO) -> str | None:
-            sha256 = sha256_of(Path(got.name))
-            if file.sha256 in (None, sha256):
-                return None
-            return f"gave sha256 {sha256}, expected {file.sha256}"
-
-        # Where no hash tells, what came from elsewhere or another day may be of another file.
-        if self._brought(url, path, [file], complaint, anew=file.sha256 is None, size=file.size):
-            self._keep(file, url)
-
-    def _from_archive(self, files: Sequence[File], url: str) -> None:
-        def complaint(got: FileIO) -> str | None:
-            try:
-                left = self._unpacked(got, files, url)
-            except archive_members.Broken as error:
-                return f"gave no archive that can be read ({error})"
-            listed = ", ".join(f"{file.name} (sha256 {file.sha256})" for file in left)
-            return f"has no member that is {listed}" if left else None
-
-        self._brought(url, self._archive(url), files, complaint)
-
-    def _archive(self, url: str) -> Path:
-        """Return where an archive is while it is needed; it has a part only."""
-        return self.folder / PurePosixPath(urlsplit(url).path).name
-
-    def _unpacked(self, got: FileIO, files: Sequence[File], url: str) -> list[File]:
-        """Store those files that are members; return the others."""
-        left = {file.sha256: file for file in files if file.name not in self.stored}
-        for sha256, content in archive_members.members(got, [file.size for file in files]):
-            file = left.pop(sha256, None)
-            if file is not None:
-                with partial_file.opened(self.folder / file.name) as member:
-                    partial_file.empty(member)
-                    append(member, content)
-                self._keep(file, url)
-        return list(left.values())
-
-    def _brought(
-        self,
-        url: str,
-        path: Path,
-        files: Sequence[File],
-        complaint: Callable[[FileIO], str | None],
-        *,
-        anew: bool = False,
-        size: int | None = None,
-    ) -> bool:
-        """Return whether the URL gave what nobody complains of, which is the path's part then."""
+    def _download(self, url: str, files: Sequence[File], sha256: str | None) -> Path | None:
+        """Return where the content of a URL is; ``None`` if it was refused."""
         host = urlsplit(url).netloc
-        refusal = self.silent.get(host)
-        if refusal is None:
-            try:
-                with partial_file.opened(path) as got:
-                    if anew:
-                        partial_file.empty(got)
-                    self._right(url, got, size, complaint)
-            except NotBrought as error:
-                refusal = error
-            else:
-                self.reached = True
-                return True
-        self.reached |= refusal.reached
-        if not refusal.reached:
-            self.silent[host] = refusal
+        try:
+            if host in self.unreachable:
+                raise self.unreachable[host]
+            path = _retrieve(url, sha256, self.scratch, self.timeout, self.report)
+        except _Refusal as refusal:
+            self.reached |= refusal.reached
+            if not refusal.reached:
+                self.unreachable[host] = refusal
+            self._refuse(files, url, str(refusal))
+            return None
+        self.reached = True
+        return path
+
+    def _unpack(self, archive: Path, files: Sequence[File], url: str) -> None:
+        """Store the files that are members of an archive."""
+        missing = {file.sha256: file for file in files}
+        contents: dict[str | None, bytes] = {}
+        reason = "has no member with the sha256 of this file"
+        try:
+            contents.update(members(archive, [file.size for file in files]))
+        except DAMAGES as error:
+            reason = printable(f"cannot be read as an archive ({error})")
+        for sha256 in missing.keys() & contents.keys():
+            file = missing.pop(sha256)
+            self._store(file, contents[sha256], url)
+        self._refuse(missing.values(), url, reason)
+
+    def _refuse(self, files: Iterable[File], url: str, reason: str) -> None:
         for file in files:
-            if file.name not in self.stored:
-                self.refusals.setdefault(file.name, []).append(f"{url} {refusal}")
-        return False
+            self.refusals.setdefault(file.name, []).append(f"{url} {reason}")
 
-    def _right(
-        self,
-        url: str,
-        got: FileIO,
-        size: int | None,
-        complaint: Callable[[FileIO], str | None],
-    ) -> None:
-        while True:
-            came_before = partial_file.length(got)
-            bring(url, got, size=size, timeout=self.timeout, report=self.report)
-            wrong = complaint(got)
-            if wrong is None:
-                return
-            partial_file.empty(got)
-            if not came_before:
-                raise NotBrought(wrong)
-            # Perhaps only what came before is wrong, so begin anew.
-
-    def _keep(self, file: File, url: str) -> None:
-        path = self.folder / file.name
-        partial_file.store(path)
-        refusals = tuple(self.refusals.pop(file.name, ()))
-        self.stored[file.name] = stored_at(file, path, url, refusals)
+    def _store(self, file: File, content: bytes, url: str) -> None:
+        target = self.folder / file.name
+        write_atomically(target, content)
+        self.stored[file.name] = stored_at(
+            file, target, url, tuple(self.refusals.pop(file.name, ()))
+        )
 
     def _sentence(self, missing: int) -> str:
-        """Return what became of the files that are not there, and the way out."""
-        said: dict[str, list[str]] = {}
+        """Return which files are missing, what each mirror answered, and what to do."""
+        names: dict[str, list[str]] = {}
         for name, refusals in self.refusals.items():
-            said.setdefault("; ".join(refusals), []).append(name)
-        told = "; ".join(f"{_listed(names)}: {what}" for what, names in said.items())
-        count = f"{len(self.refusals)} of {missing} files could not be fetched"
+            names.setdefault("; ".join(refusals), []).append(name)
+        listed = "; ".join(f"{_listed(files)}: {reasons}" for reasons, files in names.items())
+        count = f"{len(self.refusals)} of {missing} files could not be downloaded"
         way_out = f"put them into {self.folder} by hand, or name another mirror with --mirror"
         if not self.reached:
             count = f"no server can be reached, as where there is no network; {count}"
-            way_out = f"fetch them elsewhere and {way_out}"
-        return (
-            f"{self.name}: {count} ({told}); {way_out}; what has come of a file is kept, and the "
-            "next run goes on from there"
-        )
+            way_out = f"download them elsewhere and {way_out}"
+        return f"{self.name}: {count} ({listed}); {way_out}"
 
 
 def _listed(names: list[str]) -> str:
-    """Return the first few names, and how many more there are."""
-    rest = len(names) - _FEW
-    return ", ".join(names[:_FEW]) + (f" and {rest} more" if rest > 0 else "")
+    """Return the first few names, and the number of the others."""
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _retrieve(url: str, sha256: str | None, folder: Path, timeout: float, report: Report) -> Path:
+    """Return the downloaded content of a URL as a file in the folder, its hash checked."""
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel("WARNING")
+    local = urlsplit(url).hostname in _LOOPBACK
+    downloader = pooch.HTTPDownloader(
+        progressbar=_Progress(url, report),
+        timeout=timeout,
+        headers={"User-Agent": "shroom-kit"},
+        # A server on this machine is not behind a proxy.
+        proxies={"http": None, "https": None, "all": None} if local else None,
+    )
+    name = f"{len(list(folder.iterdir()))}-{PurePosixPath(urlsplit(url).path).name}"
+    try:
+        return Path(pooch.retrieve(url, sha256, name, folder, downloader=downloader))
+    except requests.HTTPError as error:
+        answer = str(error).partition(" for url")[0]  # such as 404 Client Error: Not Found
+        raise _Refusal(printable(f"answered {answer}")) from None
+    except requests.Timeout as error:
+        raise _Refusal(f"gave no answer within {timeout:g} seconds", reached=False) from error
+    except requests.ConnectionError as error:
+        # Without the names of the classes around the reason.
+        reason = str(error).rpartition(": ")[2].rstrip("\"')")
+        raise _Refusal(printable(f"cannot be reached: {reason}"), reached=False) from error
+    except (requests.RequestException, ValueError) as error:  # ValueError: another hash
+        raise _Refusal(printable(str(error).partition(". Deleted")[0])) from error
+
+
+class _Progress:
+    """A progress bar in the form that pooch expects."""
+
+    def __init__(self, url: str, report: Report) -> None:
+        self.url, self.report, self.total, self.done = url, report, 0, 0
+
+    def update(self, size: int) -> None:
+        self.done = min(self.done + size, self.total) if self.total else self.done + size
+        self.report(self.done, self.total or self.done, self.url)
+
+    def reset(self) -> None:
+        """Keep the number of bytes, which the last update completes."""
+
+    def close(self) -> None:
+        """Do nothing; the bar is closed by its owner."""

@@ -1,4 +1,4 @@
-"""Where the public files of each data set are: one table, which :mod:`.fetching` follows.
+"""Where the public files of each data set are: the table that :mod:`.fetch` follows.
 
 A hash that is not known is ``None``, never a guess. Files of GitHub are named by commit, so that
 what a URL gives does not change.
