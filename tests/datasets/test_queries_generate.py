@@ -21,9 +21,9 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.datasets.queries import reader as queries
 from shroom.datasets.queries.generate.prompts import Prompts
 from shroom.datasets.queries.generate.repetition import describe
+from shroom.datasets.queries.generate.rouge_l import References, words
 from shroom.datasets.queries.generate.screening import EMPTY, NEAR, NO_QUESTION, Screen, first_line
 from shroom.inference.endpoint.client import Endpoint
-from shroom.metrics.rouge import References, words
 
 SEEDS = [
     f"Should {who} be {what}?"

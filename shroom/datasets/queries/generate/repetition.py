@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.datasets.queries.generate.rouge_l import References, words
 from shroom.datasets.queries.reader import folded, is_debate_question
-from shroom.metrics.rouge import References, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shroom.datasets.queries.generate.rouge_l import References, words
 from shroom.datasets.queries.reader import is_debate_question
 from shroom.inference.endpoint.answer import without_thought
-from shroom.metrics.rouge import References, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
