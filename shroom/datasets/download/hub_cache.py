@@ -1,4 +1,4 @@
-"""Data sets that lie in the caches of Hugging Face on this machine; the network is never asked."""
+"""Data sets in the caches of Hugging Face on this machine, read without the network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shroom.scoring.known_formats import DATA_SETS
 if TYPE_CHECKING:
     from shroom.datasets.collection import Collection
 
-#: What the data sets are called on the hub, the likeliest first.
+#: Names of the data sets on the hub, in the order in which they are tried.
 NAMES = {
     "semeval2024": ("Helsinki-NLP/shroom", "pminervini/shroom"),
     "mushroom2025": ("Helsinki-NLP/mu-shroom",),
@@ -24,20 +24,20 @@ NAMES = {
     "verifiability": ("osunlp/AttributionBench",),
 }
 _TABLES = (".parquet", ".arrow")
-#: What the names of files begin with that describe data, or that came of working with them.
+#: Beginnings of the names of files that describe data, or are by-products of working with them.
 _ABOUT = (".", "dataset_info", "state.json", "metadata", "cache-")
 
 
 def files(name: str) -> list[Path]:
-    """Return the data files of a data set that are in a cache, or none.
+    """Return the data files of a data set in a cache, or an empty list.
 
-    Looked into are the cache of the hub, for the files as they stand there, and then that of the
-    library datasets, for what it has made of them.
+    The cache of the hub comes first, with the files as they are there; then that of the library
+    datasets, with the tables that it has made of them.
 
     Parameters
     ----------
     name : str
-        The kit's name of a data set, or the owner's and its own on the hub, ``owner/name``.
+        The kit's name of a data set, or its name on the hub, ``owner/name``.
 
     Examples
     --------
@@ -55,23 +55,23 @@ def files(name: str) -> list[Path]:
 def read(
     name: str, hub_name: str | None = None, problems: Problems | None = None
 ) -> Collection[Any] | None:
-    """Return a data set as it lies in a cache, or ``None`` where it does not.
+    """Return a data set from a cache, or ``None`` if it is in none.
 
     Parameters
     ----------
     name : str
-        The kit's name of it.
+        The kit's name of the data set.
     hub_name : str, optional
-        What it is called on the hub, where that is another name than those that the kit knows.
+        Its name on the hub, if it is not one that the kit knows.
     problems : Problems, optional
         Gets the warnings, each with its place.
 
     Raises
     ------
     InvalidInput
-        With every problem, where there are errors.
+        If there are errors, with every problem.
     ShroomError
-        Where there is no data set of that name, or the library for tables is not installed.
+        If there is no data set of that name, or the library for tables is not installed.
     """
     source = data_set(name)
     found = files(hub_name or name)
@@ -83,7 +83,7 @@ def read(
 
 
 def _as_text(path: Path, folder: Path) -> Path:
-    """Return a file that the readers can read: itself, or a table's rows as JSON Lines."""
+    """Return a file in a form that the readers know: itself, or a table's rows as JSON Lines."""
     if path.suffix not in _TABLES:
         return path
     # Tables of several configurations may have one name, so each gets a folder.
@@ -94,26 +94,26 @@ def _as_text(path: Path, folder: Path) -> Path:
 
 
 def _snapshot(hub_name: str) -> list[Path]:
-    """Return the files of the newest revision in the hub's cache: the main one where it is told."""
+    """Return the data files of the main revision in the hub's cache."""
     try:
-        from huggingface_hub import constants, scan_cache_dir
-        from huggingface_hub.errors import CacheNotFound
+        from huggingface_hub import constants, snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
     except ImportError:
         return []
     try:
-        repositories = scan_cache_dir(constants.HF_HUB_CACHE).repos
-    except CacheNotFound:
+        folder = snapshot_download(
+            hub_name,
+            repo_type="dataset",
+            cache_dir=constants.HF_HUB_CACHE,
+            local_files_only=True,
+        )
+    except LocalEntryNotFoundError:
         return []
-    for repository in repositories:
-        if (repository.repo_type, repository.repo_id) == ("dataset", hub_name):
-            revisions = repository.revisions
-            newest = max(revisions, key=lambda each: ("main" in each.refs, each.last_modified))
-            return _data_files(newest.snapshot_path)
-    return []
+    return _data_files(Path(folder))
 
 
 def _prepared(hub_name: str) -> list[Path]:
-    """Return what the library datasets has loaded: the newest version of each configuration."""
+    """Return the tables that the library datasets has made, the newest of each configuration."""
     try:
         from datasets import config
     except ImportError:
@@ -129,7 +129,7 @@ def _prepared(hub_name: str) -> list[Path]:
 
 
 def _data_files(folder: Path) -> list[Path]:
-    """Return the data files in a folder: texts, or tables where there are none."""
+    """Return the data files in a folder: texts, or tables if there are no texts."""
     paths = sorted(path for path in folder.rglob("*") if not path.name.startswith(_ABOUT))
     for endings in ((*JSON, *CSV), _TABLES):
         found = [path for path in paths if path.name.lower().endswith(endings) and path.is_file()]
