@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput, Problems
-from shroom.datasets.factual_consistency.mojibake import is_mojibake, mended
+from shroom.datasets.factual_consistency.mojibake import is_mojibake, repaired
 from shroom.datasets.factual_consistency.reader import (
     Premise,
     Truth,
@@ -22,7 +22,7 @@ from shroom.datasets.factual_consistency.reader import (
     judged,
     read,
 )
-from shroom.datasets.factual_consistency.records import Response, mended_response
+from shroom.datasets.factual_consistency.records import Response, repaired_response
 from shroom.datasets.factual_consistency.rows import COLUMNS
 from shroom.datasets.factual_consistency.tables import agreement, tables
 from shroom.metrics.agreement import krippendorff_alpha
@@ -156,13 +156,13 @@ def test_what_is_rare_is_kept_where_only_the_first_few_are():
 
 
 @pytest.mark.real
-def test_the_mojibake_is_all_mended(real):
-    broken = [r for r in real.records if mended_response(r) != r]
+def test_the_mojibake_is_all_repaired(real):
+    broken = [r for r in real.records if repaired_response(r) != r]
     assert {r.file for r in broken} == {EXPERT}
     texts = [r.context + r.knowledge + r.response for r in broken]
     assert len(texts) == 46
     assert sum("‚Ä" in text for text in texts) == 25  # of dashes and quotes
-    again = read(REAL, mend=True)
+    again = read(REAL, repair=True)
     assert not any(is_mojibake(r.knowledge) for r in again.records)
     assert not any(set("‚√≈Œ·") & set(r.context + r.response) for r in again.records)
     assert again.rows == real.rows
@@ -338,11 +338,11 @@ def test_any_text_in_quotes_is_read_as_it_is(tmp_path, texts):
 
 
 @given(st.text(st.characters(min_codepoint=0xA1, max_codepoint=0xFFFF, exclude_categories=["Cs"])))
-def test_mending_undoes_what_mac_roman_did_or_leaves_the_text(text):
+def test_repairing_undoes_what_mac_roman_did_or_leaves_the_text(text):
     broken = text.encode().decode("mac_roman")
-    assert mended(broken) in (text, broken)
+    assert repaired(broken) in (text, broken)
     if len(text) > 1 and all(character > "\u07ff" for character in text):
-        assert mended(broken) == text
+        assert repaired(broken) == text
 
 
 @pytest.mark.parametrize(
@@ -361,14 +361,14 @@ def test_mending_undoes_what_mac_roman_did_or_leaves_the_text(text):
         "…Ö",
     ],
 )
-def test_honest_text_is_left_alone(text):
-    assert mended(text) == text
+def test_correct_text_is_not_changed(text):
+    assert repaired(text) == text
     assert not is_mojibake(text)
 
 
 @pytest.mark.parametrize("text", ["Москва", "København – Århus", "κόσμος", "योग", "don’t", "𝄞"])
-def test_real_words_are_mended(text):
-    assert mended(text.encode().decode("mac_roman")) == text
+def test_real_words_are_repaired(text):
+    assert repaired(text.encode().decode("mac_roman")) == text
 
 
 # tables and agreement

@@ -1,7 +1,8 @@
-"""Text that was UTF-8 and has been read as Mac Roman: finding it, and mending it.
+"""Finding and repairing UTF-8 text that was read as Mac Roman.
 
-The en dash, for one, is three bytes in UTF-8, which Mac Roman reads as three characters. Going
-back is exact where every such character is explained; where one is not, the text is left alone.
+The en dash, for example, has three bytes in UTF-8, which Mac Roman reads as three characters. A
+text is repaired only if this explains every character beyond ASCII. Of the 46 rows of the experts'
+file that need it, ftfy 6.3 repairs 40: not those with a no-break space, nor some single letters.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ _MAC_ROMAN = bytes(range(128, 256)).decode("mac_roman")
 
 
 def _one_of(first: int, last: int, without: str = "") -> str:
-    found = (_MAC_ROMAN[byte - 128] for byte in range(first, last + 1))
-    return "[" + "".join(re.escape(character) for character in found if character not in without)
+    characters = (_MAC_ROMAN[byte - 128] for byte in range(first, last + 1))
+    return "[" + "".join(re.escape(one) for one in characters if one not in without)
 
 
-#: What begins a pair of bytes, but is common in honest text before an accented letter too: quotes,
-#: dashes, an ellipsis and the no-break space. One such pair is no proof, two in a row are.
+#: Characters that can begin such a pair of bytes, but are also common before an accented letter:
+#: quotes, dashes, an ellipsis and the no-break space. One such pair is not enough, but two are.
 _COMMON = "«»…\N{NO-BREAK SPACE}–—“”‘’"
 _NEXT = _one_of(0x80, 0xBF) + "]"
 _SEQUENCE = re.compile(
@@ -37,22 +38,22 @@ def is_mojibake(text: str) -> bool:
     >>> is_mojibake("1914 \u201a\u00c4\u00ec 1918"), is_mojibake("1914 \u2013 1918")
     (True, False)
     """
-    return mended(text) != text
+    return repaired(text) != text
 
 
-def mended(text: str) -> str:
-    r"""Return the text as it was before UTF-8 was read as Mac Roman; any other text as it is.
+def repaired(text: str) -> str:
+    r"""Return the text as it was before UTF-8 was read as Mac Roman; any other text unchanged.
 
-    Honest no-break spaces may stand beside what is mended.
+    The text may also contain correct no-break spaces.
 
     Examples
     --------
-    >>> mended("caf\u221a\u00a9"), mended("caf\u00e9"), mended("\u201c\u00c9cole\u201d")
+    >>> repaired("caf\u221a\u00a9"), repaired("caf\u00e9"), repaired("\u201c\u00c9cole\u201d")
     ('café', 'café', '“École”')
     """
     if text.isascii() or _UNEXPLAINED.search(_SEQUENCE.sub("", text)):
         return text
     try:
-        return _SEQUENCE.sub(lambda found: found[0].encode("mac_roman").decode("utf-8"), text)
+        return _SEQUENCE.sub(lambda match: match[0].encode("mac_roman").decode("utf-8"), text)
     except UnicodeDecodeError:  # an overlong sequence, or half of a surrogate pair
         return text

@@ -19,7 +19,7 @@ from shroom.core.datapoint import pair
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection
-from shroom.datasets.factual_consistency.records import Response, mended_response
+from shroom.datasets.factual_consistency.records import Response, repaired_response
 from shroom.datasets.factual_consistency.rows import (
     COLUMNS,
     OPTIONAL,
@@ -54,7 +54,7 @@ class Truth(str, Enum):
 
 
 def read(
-    *paths: Source, problems: Problems | None = None, mend: bool = False
+    *paths: Source, problems: Problems | None = None, repair: bool = False
 ) -> Collection[Response]:
     """Return the responses of files and folders.
 
@@ -64,8 +64,8 @@ def read(
         CSV files in UTF-8, gzipped or not, or folders of them.
     problems : Problems, optional
         Gets everything that is odd, each with its place.
-    mend : bool
-        Whether to mend what was UTF-8 and has been read as Mac Roman; see
+    repair : bool
+        Whether to repair UTF-8 text that was read as Mac Roman; see
         :mod:`shroom.datasets.factual_consistency.mojibake`. It is reported in either case.
 
     Returns
@@ -86,7 +86,7 @@ def read(
         found, lost = _responses(document, problems)
         files.append(document.file)
         sizes.append(len(found))
-        records += map(mended_response, found) if mend else found
+        records += map(repaired_response, found) if repair else found
         dropped += lost
     if problems.errors:
         raise InvalidInput(problems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shroom.datasets.factual_consistency.mojibake import mended
+from shroom.datasets.factual_consistency.mojibake import repaired
 
 #: What stands after each turn of a context.
 TURN_END = "<br>"
@@ -72,11 +72,11 @@ class Response:
         return self.conv_index, self.context
 
 
-def mended_response(response: Response) -> Response:
+def repaired_response(response: Response) -> Response:
     """Return the response with the encoding of its texts repaired; see ``mojibake``."""
     return replace(
         response,
-        context=mended(response.context),
-        knowledge=mended(response.knowledge),
-        response=mended(response.response),
+        context=repaired(response.context),
+        knowledge=repaired(response.knowledge),
+        response=repaired(response.response),
     )

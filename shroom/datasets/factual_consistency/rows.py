@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import show
-from shroom.datasets.factual_consistency.mojibake import is_mojibake, mended
+from shroom.datasets.factual_consistency.mojibake import is_mojibake, repaired
 from shroom.datasets.factual_consistency.records import Response
 from shroom.scoring.explaining_reader import id_in, number_in
 
@@ -135,11 +135,11 @@ def _report_texts(index: int, response: Response, file: str, problems: Problems)
             problems.add("row-odd", file, "a text", "none", index=index, key=key)
     broken = [key for key, text in texts.items() if is_mojibake(text)]
     if broken:
-        found = "UTF-8 read as Mac Roman (mend=True mends it): " + _difference(texts[broken[0]])
+        found = "UTF-8 read as Mac Roman (repair=True repairs it): " + _difference(texts[broken[0]])
         problems.add("row-odd", file, "a text", found, index=index, key=" and ".join(broken))
 
 
 def _difference(text: str) -> str:
-    """Return the first word that mending changes, before and after."""
-    words = zip(text.split(" "), mended(text).split(" "))
+    """Return the first word that repairing changes, before and after."""
+    words = zip(text.split(" "), repaired(text).split(" "))
     return next(f"{show(old)} for {show(new)}" for old, new in words if old != new)
