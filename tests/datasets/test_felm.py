@@ -138,8 +138,8 @@ def test_an_empty_text_for_a_list_is_told_once_with_its_count(tmp_path):
     changed = {"type": "", "ref": [], "ref_contents": ""}
     collection = read_rows(tmp_path, [row(i, (True,), **changed) for i in range(30)])
     assert told(collection.problems) == [
-        ("row-odd", 0, "type", '"" here and in 29 more'),
-        ("row-odd", 0, "ref_contents", '"" here and in 29 more'),
+        ("row-odd", 0, "type", '"", here and in 29 more of 30 rows'),
+        ("row-odd", 0, "ref_contents", '"", here and in 29 more of 30 rows'),
     ]
     assert {(record.type, record.ref_contents) for record in collection.records} == {((), ())}
 
@@ -510,7 +510,8 @@ def test_every_trap_of_the_real_file_is_told_once(real):
         ("row-odd", 403, "ref_contents"),  # fewer than ref in 38
         ("row-odd", 538, "type"),  # a kind of error, and factual
     ]
-    more = {each.found.split()[-2] for each in real.problems if each.found.endswith("more")}
+    counted = [each.found.split() for each in real.problems if each.found.endswith(" rows")]
+    more = {words[-5] for words in counted}
     assert more == {"516", "11", "207", "37"}
 
 

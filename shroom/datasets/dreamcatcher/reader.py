@@ -11,9 +11,9 @@ import json
 from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import pair
-from shroom.core.problems import InvalidInput, Problems
+from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.records import (
     ALL_RIGHT,
     ALL_WRONG,
@@ -27,12 +27,14 @@ from shroom.datasets.dreamcatcher.records import (
     to_dict,
 )
 from shroom.datasets.dreamcatcher.rows import RowReader
+from shroom.datasets.rows import collect
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
+    from shroom.datasets.collection import Collection
 
 NAME = "dreamcatcher"
 
@@ -57,19 +59,11 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
         With every problem, where there are errors.
     """
     problems = Problems(limit=None) if problems is None else problems
-    records: list[Record] = []
-    files, sizes, dropped = [], [], 0
-    for document, rows in items_of(paths, problems):
-        files.append(document.file)
-        reader = RowReader(document.file, problems)
-        found = [reader.record(index, row) for index, row in enumerate(rows)]
-        kept = [record for record in found if record is not None]
-        sizes.append(len(kept))
-        records += kept
-        dropped += len(found) - len(kept)
-    if problems.errors:
-        raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
+    files = (
+        (document.file, RowReader(document.file, problems).records(items))
+        for document, items in items_of(paths, problems)
+    )
+    return collect(NAME, files, problems)
 
 
 def lines(records: Iterable[Record]) -> Iterator[str]:

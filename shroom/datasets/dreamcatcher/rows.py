@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
-from shroom.core.json_reading import BROKEN
-from shroom.core.problems import show
+from shroom.datasets import rows
 from shroom.datasets.dreamcatcher.records import (
     CATEGORIES,
     TYPES,
@@ -17,13 +15,12 @@ from shroom.datasets.dreamcatcher.records import (
     Turn,
     to_dict,
 )
+from shroom.datasets.rows import is_number, is_objects, is_text, is_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from typing_extensions import TypeGuard
-
-    from shroom.core.problems import Problems
+    from shroom.datasets.rows import Row
 
 SCORES = (
     "rm_score",
@@ -35,163 +32,81 @@ SCORES = (
 )
 
 
-class Unusable(Exception):  # noqa: N818 - it says what is the matter with a row
-    """A row lacks what no record can be without: what was expected, what was found, and where."""
+class RowReader(rows.RowReader[Union[Question, Preference]]):
+    """Reads the rows of one file; what is odd in them is kept as ``extra``."""
 
+    def read(self, row: Row) -> Question | Preference:
+        """Return the question of a row, or its ranking."""
+        is_ranking = bool({"query", "preference"} & row.item.keys())
+        record = self._preference(row) if is_ranking else self._question(row)
+        first = self.earlier(row, repr(record))
+        if first:
+            row.report("row-doubled", None, "a row of its own", f"the same as {first}")
+        return record
 
-class RowReader:
-    """The rows of one file while they are read."""
-
-    def __init__(self, file: str, problems: Problems) -> None:
-        self.file, self.problems = file, problems
-        self.index = 0
-        self.first: dict[str, int] = {}
-
-    def record(self, index: int, row: Any) -> Question | Preference | None:
-        """Return the record of a row, or ``None`` where it cannot be used, which is reported."""
-        self.index = index
-        if row is BROKEN:  # an error, and reported
-            return None
-        try:
-            found = self._record(row)
-        except Unusable as reason:
-            expected, wrong, key = reason.args
-            self.problems.add("row-dropped", self.file, expected, wrong, index=index, key=key)
-            return None
-        first = self.first.setdefault(repr(found), index)
-        if first != index:
-            expected, same = "a row of its own", f"the same as item {first}"
-            self.problems.add("row-doubled", self.file, expected, same, index=index)
-        return found
-
-    def _record(self, row: Any) -> Question | Preference:
-        if not isinstance(row, dict):
-            raise Unusable("an object", show(row), None)
-        cells = _Cells(row, "", self._odd)
-        if {"query", "preference"} & row.keys():
-            return self._preference(cells)
-        return self._question(cells)
-
-    def _question(self, cells: _Cells) -> Question:
-        question, answer = cells.needed_text("question"), cells.needed_text("answer")
-        kind = cells.text("type")
+    def _question(self, row: Row) -> Question:
+        question = row.need("question", is_text, "a text")
+        answer = row.need("answer", is_text, "a text")
+        kind = row.text("type", None)
         given = tuple(
-            self._generation(each, f"generation[{number}].")
-            for number, each in enumerate(cells.needed_objects("generation"))
+            _generation(row.inner(item, f"generation[{number}]."))
+            for number, item in enumerate(row.need("generation", is_objects, "a list of objects"))
         )
-        category = cells.word("category", CATEGORIES) if "category" in cells.left else None
+        category = _word(row, "category", CATEGORIES) if "category" in row.item else None
         rank = None
-        if _objects(cells.left.get("rank")):
-            rank = self._rank(cells.left.pop("rank"), given)
-        elif "rank" in cells.left:
-            self._odd("rank", "a list of objects (read as none)", show(cells.left["rank"]))
-        return Question(question, answer, kind, given, category, rank, cells.left)
+        if "rank" in row.item:
+            rank = row.take("rank", is_objects, "a list of objects (read as none)")
+            rank = None if rank is None else tuple(_ranked(row, rank, given))
+        return Question(question, answer, kind, given, category, rank, row.left)
 
-    def _rank(
-        self, rows: list[dict[str, Any]], given: tuple[Generation, ...]
-    ) -> tuple[Generation, ...]:
-        found = []
-        for number, row in enumerate(rows):
-            known = next((each for each in given if _stood_as(each, row)), None)
-            if known is None:
-                self._odd(f"rank[{number}]", "one of the generations", "another")
-                known = self._generation(row, f"rank[{number}].")
-            found.append(known)
-        return tuple(found)
-
-    def _generation(self, row: Mapping[str, Any], place: str) -> Generation:
-        cells = _Cells(row, place, self._odd)
-        text, kind = cells.needed_text("text"), cells.word("type", TYPES)
-        scores = {name: cells.number(name) for name in SCORES if name in row}
-        probs = cells.pairs("onegram_probs") if "onegram_probs" in row else None
-        return Generation(text, kind, **scores, onegram_probs=probs, extra=cells.left)
-
-    def _preference(self, cells: _Cells) -> Preference:
+    def _preference(self, row: Row) -> Preference:
         turns = []
-        for number, row in enumerate(cells.needed_objects("query")):
-            turn = _Cells(row, f"query[{number}].", self._odd)
-            turns.append(Turn(turn.needed_text("role"), turn.needed_text("text"), turn.left))
-        texts = cells.left.get("preference")
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise Unusable("a list of texts", cells.found("preference"), "preference")
-        del cells.left["preference"]
-        task = cells.word("task", CATEGORIES)
-        return Preference(tuple(turns), tuple(texts), task, cells.left)
-
-    def _odd(self, key: str, expected: str, found: str) -> None:
-        self.problems.add("row-odd", self.file, expected, found, index=self.index, key=key)
+        for number, item in enumerate(row.need("query", is_objects, "a list of objects")):
+            turn = row.inner(item, f"query[{number}].")
+            role, text = (turn.need(key, is_text, "a text") for key in ("role", "text"))
+            turns.append(Turn(role, text, turn.left))
+        texts = row.need("preference", is_texts, "a list of texts")
+        task = _word(row, "task", CATEGORIES)
+        return Preference(tuple(turns), tuple(texts), task, row.left)
 
 
-class _Cells:
-    """The values of one object while they are taken out of it, each with its type.
-
-    What is odd is reported and stays in ``left``, so that it can be written back as it stood.
-    """
-
-    def __init__(
-        self, row: Mapping[str, Any], place: str, odd: Callable[[str, str, str], None]
-    ) -> None:
-        self.left, self.place, self.odd = dict(row), place, odd
-
-    def found(self, key: str) -> str:
-        return show(self.left[key]) if key in self.left else "no such key"
-
-    def needed_text(self, key: str) -> str:
-        value = self.left.get(key)
-        if not isinstance(value, str):
-            raise Unusable("a text", self.found(key), self.place + key)
-        del self.left[key]
-        return value
-
-    def needed_objects(self, key: str) -> list[dict[str, Any]]:
-        value = self.left.get(key)
-        if not _objects(value):
-            raise Unusable("a list of objects", self.found(key), self.place + key)
-        del self.left[key]
-        return value
-
-    def text(self, key: str) -> str | None:
-        value = self.left.get(key)
-        if not isinstance(value, str):
-            self.odd(self.place + key, "a text (read as none)", self.found(key))
-            return None
-        del self.left[key]
-        return value
-
-    def word(self, key: str, words: tuple[str, ...]) -> str | None:
-        """Return a text; one that is not among the known words is reported."""
-        value = self.left.get(key)
-        if isinstance(value, str) and value not in words:
-            self.odd(self.place + key, " or ".join(words), show(value))
-        return self.text(key)
-
-    def number(self, key: str) -> float | None:
-        value = self.left.get(key)
-        if not _is_number(value):
-            self.odd(self.place + key, "a finite number (read as none)", self.found(key))
-            return None
-        del self.left[key]
-        return value
-
-    def pairs(self, key: str) -> tuple[tuple[str, float], ...] | None:
-        """Return a list of objects of one key each as pairs."""
-        value = self.left.get(key)
-        if not _objects(value) or not all(
-            len(each) == 1 and all(map(_is_number, each.values())) for each in value
-        ):
-            expected = "a list of objects of a word and its number (read as none)"
-            self.odd(self.place + key, expected, self.found(key))
-            return None
-        del self.left[key]
-        return tuple(pair for each in value for pair in each.items())
+def _ranked(
+    row: Row, rank: list[dict[str, Any]], given: tuple[Generation, ...]
+) -> Iterator[Generation]:
+    """Yield the ranked generations, which should be among those of the question."""
+    for number, item in enumerate(rank):
+        known = next((each for each in given if _stood_as(each, item)), None)
+        if known is None:
+            row.odd(f"rank[{number}]", "one of the generations", "another")
+            known = _generation(row.inner(item, f"rank[{number}]."))
+        yield known
 
 
-def _objects(value: Any) -> TypeGuard[list[dict[str, Any]]]:
-    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+def _generation(row: Row) -> Generation:
+    text, kind = row.need("text", is_text, "a text"), _word(row, "type", TYPES)
+    expected = "a finite number (read as none)"
+    scores = {name: row.take(name, is_number, expected) for name in SCORES if name in row.item}
+    probs = None
+    if "onegram_probs" in row.item:
+        expected = "a list of objects of a word and its number (read as none)"
+        found = row.take("onegram_probs", _is_pairs, expected)
+        probs = None if found is None else tuple(pair for one in found for pair in one.items())
+    return Generation(text, kind, **scores, onegram_probs=probs, extra=row.left)
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
-    return type(value) is int or (type(value) is float and math.isfinite(value))
+def _word(row: Row, key: str, words: tuple[str, ...]) -> str | None:
+    """Return a text; one that is not among the known words is reported."""
+    word: str | None = row.text(key, None)
+    if word is not None and word not in words:
+        row.odd(key, " or ".join(words))
+    return word
+
+
+def _is_pairs(value: Any) -> bool:
+    """Return whether a value is a list of objects with one number each."""
+    return is_objects(value) and all(
+        len(one) == 1 and all(map(is_number, one.values())) for one in value
+    )
 
 
 def _stood_as(generation: Generation, row: Mapping[str, Any]) -> bool:

@@ -16,16 +16,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import pair
-from shroom.core.problems import InvalidInput, Problems, show
+from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection
 from shroom.datasets.factual_consistency.records import Response, repaired_response
 from shroom.datasets.factual_consistency.rows import (
     COLUMNS,
     OPTIONAL,
-    RowReader,
     report_the_whole,
+    response_of,
 )
+from shroom.datasets.rows import Row, collect
 from shroom.scoring.documents import CSV, documents_among_others
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
+    from shroom.datasets.collection import Collection
     from shroom.scoring.documents import Document
 
 NAME = "factual_consistency"
@@ -78,19 +79,15 @@ def read(
         With every problem, where there are errors: no such file, no CSV, a missing column.
     """
     problems = Problems(limit=None) if problems is None else problems
-    records: list[Response] = []
-    files, sizes, dropped = [], [], 0
+    files = []
     for document in (
         found for path in paths for found in documents_among_others(path, problems, endings=CSV)
     ):
-        found, lost = _responses(document, problems)
-        files.append(document.file)
-        sizes.append(len(found))
-        records += map(repaired_response, found) if repair else found
-        dropped += lost
-    if problems.errors:
-        raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
+        responses = _responses(document, problems)
+        if repair:
+            responses = [None if one is None else repaired_response(one) for one in responses]
+        files.append((document.file, responses))
+    return collect(NAME, files, problems)
 
 
 def datapoints(
@@ -143,17 +140,19 @@ def _datapoint(response: Response, premise: Premise, truth: Truth) -> Datapoint:
     return pair(src, response.response, _p(response, truth), response.model_type)
 
 
-def _responses(document: Document, problems: Problems) -> tuple[list[Response], int]:
-    """Return the responses of one file, and how many rows could not be used."""
+def _responses(document: Document, problems: Problems) -> list[Response | None]:
+    """Return the response of each row of a file; ``None`` for those that cannot be used."""
     lines = _lines(document, problems)
     if not lines or not _known_columns(lines[0], document.file, problems):
-        return [], 0
+        return []
     stem = re.split(r"\.csv", document.base, maxsplit=1, flags=re.IGNORECASE)[0]
-    reader = RowReader(lines[0], stem, document.file, problems)
-    rows = [(index, reader.response(index, row)) for index, row in enumerate(lines[1:])]
-    found = {index: response for index, response in rows if response is not None}
-    report_the_whole(found, document.file, problems)
-    return list(found.values()), len(rows) - len(found)
+    responses = [
+        response_of(cells, lines[0], stem, Row({}, index, document.file, problems))
+        for index, cells in enumerate(lines[1:])
+    ]
+    usable = {index: one for index, one in enumerate(responses) if one is not None}
+    report_the_whole(usable, document.file, problems)
+    return responses
 
 
 def _lines(document: Document, problems: Problems) -> list[list[str]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shroom.core.problems import Problems
+    from shroom.datasets.rows import Row
 
 CORRECTNESS = "Avg Factual Correctness"
 #: The columns in the order of the source, which is also that of the fields of a response.
@@ -34,67 +35,62 @@ OPTIONAL = ("dial_index",)
 _TEXTS = ("context", "knowledge", "response")
 
 
-class RowReader:
-    """The rows of one file while they are read."""
+def response_of(
+    cells: Sequence[str], header: Sequence[str], stem: str, row: Row
+) -> Response | None:
+    """Return a row's response; ``None``, which is reported, for a row of another width."""
+    if len(cells) != len(header):
+        expected = f"{len(header)} fields, as the header has"
+        row.report("row-dropped", None, expected, f"{len(cells)}")
+        return None
+    row = row.inner(dict(zip(header, cells)), "")
+    values: tuple[Any, ...] = (
+        _number(row, "conv_index"),
+        _number(row, "dial_index"),
+        *(row.item[name] for name in ("model_type", "decoding", *_TEXTS)),
+        _correctness(row),
+        _word(row, "Hallucination", {"Yes": True, "No": False}),
+        _word(row, "Verifiable", {"y": True, "n": False}),
+    )
+    _report_blanks(row)
+    return Response(stem, *values)
 
-    def __init__(self, header: Sequence[str], stem: str, file: str, problems: Problems) -> None:
-        self.header, self.stem, self.file, self.problems = header, stem, file, problems
 
-    def response(self, index: int, row: Sequence[str]) -> Response | None:
-        """Return a row's response; ``None`` for a row of other width."""
-        if len(row) != len(self.header):
-            expected, found = f"{len(self.header)} fields, as the header has", f"{len(row)}"
-            self.problems.add("row-dropped", self.file, expected, found, index=index)
-            return None
-        given = dict(zip(self.header, row))
-        cells: tuple[Any, ...] = (
-            self._index(index, given, "conv_index"),
-            self._index(index, given, "dial_index"),
-            *(given[name] for name in ("model_type", "decoding", *_TEXTS)),
-            self._correctness(index, given),
-            self._word(index, given, "Hallucination", {"Yes": True, "No": False}),
-            self._word(index, given, "Verifiable", {"y": True, "n": False}),
-        )
-        self._report_blanks(index, given)
-        return Response(self.stem, *cells)
+def _number(row: Row, key: str) -> int | None:
+    if key not in row.item:
+        return None
+    value = id_in(row.item[key])
+    if value is None:
+        row.odd(key, "an integer (read as none)")
+    return value
 
-    def _index(self, index: int, given: Mapping[str, str], key: str) -> int | None:
-        if key not in given:
-            return None
-        value = id_in(given[key])
-        if value is None:
-            self._odd(index, key, "an integer (read as none)", show(given[key]))
-        return value
 
-    def _correctness(self, index: int, given: Mapping[str, str]) -> float | None:
-        text = given[CORRECTNESS].strip()
-        value = number_in(text) if text else None
-        if text and (value is None or not math.isfinite(value)):
-            self._odd(index, CORRECTNESS, "a number in [0, 1] (read as none)", show(text))
-            return None
-        if value is not None and not 0 <= value <= 1:
-            self._odd(index, CORRECTNESS, "a number in [0, 1] (left out of all means)", text)
-        return value
+def _correctness(row: Row) -> float | None:
+    text = row.item[CORRECTNESS].strip()
+    value = number_in(text) if text else None
+    if text and (value is None or not math.isfinite(value)):
+        row.odd(CORRECTNESS, "a number in [0, 1] (read as none)", show(text))
+        return None
+    if value is not None and not 0 <= value <= 1:
+        row.odd(CORRECTNESS, "a number in [0, 1] (left out of all means)", text)
+    return value
 
-    def _word(
-        self, index: int, given: Mapping[str, str], key: str, words: Mapping[str, bool]
-    ) -> bool | None:
-        text = given[key].strip()
-        if text and text not in words:
-            self._odd(index, key, f"{' or '.join(words)} (read as none)", show(text))
-        return words.get(text)
 
-    def _report_blanks(self, index: int, given: Mapping[str, str]) -> None:
-        """Report a judgement that is missing; neither is there where a row is not verifiable."""
-        verifiable = given["Verifiable"].strip()
-        if not verifiable:
-            self._odd(index, "Verifiable", "y or n (read as none)", "none")
-        blank = [key for key in (CORRECTNESS, "Hallucination") if not given[key].strip()]
-        if len(blank) == 1 or (blank and verifiable == "y"):
-            self._odd(index, " and ".join(blank), "a judgement", "none")
+def _word(row: Row, key: str, words: Mapping[str, bool]) -> bool | None:
+    text = row.item[key].strip()
+    if text and text not in words:
+        row.odd(key, f"{' or '.join(words)} (read as none)", show(text))
+    return words.get(text)
 
-    def _odd(self, index: int, key: str, expected: str, found: str) -> None:
-        self.problems.add("row-odd", self.file, expected, found, index=index, key=key)
+
+def _report_blanks(row: Row) -> None:
+    """Report a judgement that is missing; a row that is not verifiable has neither."""
+    verifiable = row.item["Verifiable"].strip()
+    if not verifiable:
+        row.odd("Verifiable", "y or n (read as none)", "none")
+    blank = [key for key in (CORRECTNESS, "Hallucination") if not row.item[key].strip()]
+    if len(blank) == 1 or (blank and verifiable == "y"):
+        row.odd(" and ".join(blank), "a judgement", "none")
 
 
 def report_the_whole(found: Mapping[int, Response], file: str, problems: Problems) -> None:

@@ -15,11 +15,12 @@ import numpy as np
 
 from shroom.core.datapoint import pair
 from shroom.core.json_writing import json_lines
-from shroom.core.problems import InvalidInput, Problems
+from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import items_of
 from shroom.datasets.felm.predictions import Predictions
-from shroom.datasets.felm.rows import DOMAINS, Response, Rows
+from shroom.datasets.felm.rows import DOMAINS, Response, RowReader
+from shroom.datasets.rows import collect
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
+    from shroom.datasets.collection import Collection
 
 __all__ = ["DOMAINS", "Premise", "Response", "Segments", "datapoints", "read"]
 
@@ -94,17 +96,12 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Respons
       to mend [file-unreadable]: check the path and its permissions
     """
     problems = Problems() if problems is None else problems
-    rows, files, sizes, records, dropped = Rows(problems), [], [], [], 0
-    for document, items in items_of(paths, problems):
-        found = rows.records(items, document.file)
-        kept = [record for record in found if record is not None]
-        files.append(document.file)
-        sizes.append(len(kept))
-        records += kept
-        dropped += len(found) - len(kept)
-    if problems.errors:
-        raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
+    first: dict[Hashable, str] = {}
+    files = (
+        (document.file, RowReader(document.file, problems, first).records(items))
+        for document, items in items_of(paths, problems)
+    )
+    return collect(NAME, files, problems)
 
 
 def datapoints(

@@ -1,4 +1,4 @@
-"""The fields of one row of Mu-SHROOM, and reports of everything in them that is odd."""
+"""The labels in one row of Mu-SHROOM, and reports of everything that is odd in them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import show
 from shroom.datasets.mushroom2025.records import HardSpan, SoftSpan
+from shroom.datasets.rows import Row
 from shroom.metrics.span_arrays import MAX_END
 from shroom.scoring.table import TOLERANCE
 
@@ -21,39 +22,25 @@ _SOFT_KEYS = {"start", "end", "prob"}
 
 
 @dataclass(frozen=True)
-class Fields:
+class Fields(Row):
     """One row while it is read.
 
     Attributes
     ----------
-    item : dict
-        The row as it stood in the file.
-    index : int
-        Its place in the file, from 0.
-    file : str
-        How to name the file in messages.
-    problems : Problems
-        Gets what is odd.
     strict : bool
         Whether malformed labels are errors, as in what is scored, or odd, as in data.
     """
 
-    item: dict[str, Any]
-    index: int
-    file: str
-    problems: Problems
     strict: bool = False
 
-    @property
-    def id(self) -> str | None:
-        """The row's id, where it has one."""
-        value = self.item.get("id")
-        return value if isinstance(value, str) and value else None
-
-    def report(self, code: str, key: str | None, expected: str, found: str) -> None:
-        """Add a problem of this row."""
-        place = {"index": self.index, "id": self.id, "key": key}
-        self.problems.add(code, self.file, expected, found, **place)
+    @classmethod
+    def of(
+        cls, item: dict[str, Any], index: int, file: str, problems: Problems, *, strict: bool
+    ) -> Fields:
+        """Return a row of a file, with its id if that is a text."""
+        row_id = item.get("id")
+        row_id = row_id if isinstance(row_id, str) and row_id else None
+        return cls(item, index, file, problems, row_id, strict=strict)
 
     def hard(self, value: object, key: str) -> tuple[HardSpan, ...] | None:
         """Return a field of [start, end] pairs; ``None`` where it is absent, null or malformed."""

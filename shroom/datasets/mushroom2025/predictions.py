@@ -151,7 +151,7 @@ def read(*paths: Source, problems: Problems) -> list[Prediction]:
         unknown: dict[str, list[int]] = {}
         for index, item in enumerate(items):
             if isinstance(item, dict):
-                fields = Fields(item, index, file, problems, strict=True)
+                fields = Fields.of(item, index, file, problems, strict=True)
                 prediction = _prediction(fields, seen)
                 if prediction is not None:
                     found.append(prediction)
@@ -173,7 +173,7 @@ def _prediction(fields: Fields, seen: dict[str, str]) -> Prediction | None:
     if item.get("soft_labels") is None and item.get("hard_labels") is None:
         found = f"keys {show(list(item))}"
         fields.report("key-missing", None, "soft_labels, hard_labels or both", found)
-    if said is None:
+    if not isinstance(said, str):
         told = show(item["id"]) if "id" in item else "none"
         fields.report("id-missing", "id", "the id of an answer, a string", told)
         return None

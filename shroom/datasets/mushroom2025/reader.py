@@ -10,17 +10,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import pair
-from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.core.problems import Problems, ShroomError, show
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import items_of
 from shroom.datasets.mushroom2025.records import HardSpan, Record, SoftSpan, hard_of, soft_of
-from shroom.datasets.mushroom2025.rows import Rows
+from shroom.datasets.mushroom2025.rows import RowReader
+from shroom.datasets.rows import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
+    from shroom.datasets.collection import Collection
 
 __all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "read_files", "share_marked"]
 
@@ -49,15 +51,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
         With every problem, where there are errors: a file that cannot be read, or a doubled id.
     """
     problems = Problems() if problems is None else problems
-    found = read_files(*paths, problems=problems)
-    return Collection(
-        NAME,
-        tuple(name for file in found for name in file.files),
-        [record for file in found for record in file.records],
-        sum(file.dropped for file in found),
-        problems,
-        tuple(len(file.records) for file in found),
-    )
+    return collect(NAME, _records(paths, problems), problems)
 
 
 def read_files(
@@ -68,19 +62,19 @@ def read_files(
     With ``strict``, labels that cannot be taken as they stand are errors, as they must be in gold.
     """
     problems = Problems() if problems is None else problems
-    files = []
-    seen: dict[str, str] = {}
-    for document, items in items_of(paths, problems):
-        rows = Rows(document.file, problems, seen, strict=strict)
-        found = [rows.record(index, item) for index, item in enumerate(items)]
-        rows.finish(len(items))
-        records = [record for record in found if record is not None]
-        dropped = len(found) - len(records)
-        size = (len(records),)
-        files.append(Collection(NAME, (document.file,), records, dropped, problems, size))
-    if problems.errors:
-        raise InvalidInput(problems)
-    return files
+    files = _records(paths, problems, strict=strict)
+    collect(NAME, files, problems)  # which raises if there are errors in any file
+    return [collect(NAME, [file], problems) for file in files]
+
+
+def _records(
+    paths: Iterable[Source], problems: Problems, *, strict: bool = False
+) -> list[tuple[str, list[Record | None]]]:
+    first: dict[Hashable, str] = {}
+    return [
+        (document.file, RowReader(document.file, problems, first, strict=strict).records(items))
+        for document, items in items_of(paths, problems)
+    ]
 
 
 def datapoints(records: Iterable[Record], p: str = "share") -> list[Datapoint]:

@@ -1,140 +1,119 @@
-"""The rows of files of Mu-SHROOM as records, with everything that is odd reported at its place."""
+"""The rows of files of Mu-SHROOM as records, with everything odd reported at its place."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shroom.core import json_reading
 from shroom.core.problems import show
+from shroom.datasets import rows
 from shroom.datasets.mushroom2025.fields import Fields
 from shroom.datasets.mushroom2025.records import KEYS, HardSpan, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from shroom.core.problems import Problems
 
 
-class Rows:
-    """The rows of one file while they are read; ``strict`` as of :class:`Fields`."""
+class RowReader(rows.RowReader[Record]):
+    """Reads the rows of one file; ``strict`` as of :class:`Fields`."""
 
     def __init__(
-        self, file: str, problems: Problems, seen: dict[str, str], *, strict: bool = False
+        self, file: str, problems: Problems, first: dict[Hashable, str], *, strict: bool = False
     ) -> None:
-        self.file, self.problems, self.seen, self.strict = file, problems, seen, strict
-        self.contents: dict[tuple[Any, ...], int] = {}
-        self.common: dict[tuple[str, str, str], list[int]] = {}
+        super().__init__(file, problems, first)
+        self.strict = strict
 
-    def record(self, index: int, item: Any) -> Record | None:
-        """Return the row's record, or ``None``, with the reason among the problems."""
-        if item is json_reading.BROKEN:
-            return None
-        if not isinstance(item, dict):
-            self.problems.add("row-dropped", self.file, "an object", show(item), index=index)
-            return None
-        fields = Fields(item, index, self.file, self.problems, self.strict)
-        text = item.get("model_output_text")
-        # null and NaN are how tables write an empty text.
-        if not isinstance(text, (str, float)) and item.get("model_output_text", "") is not None:
-            found = show(text) if "model_output_text" in item else f"keys {show(list(item))}"
-            fields.report("row-dropped", "model_output_text", "a text", found)
-            return None
-        record = self._record(fields)
-        self._check(fields, record)
+    def row(self, index: int, item: Any) -> Fields:
+        """Return an item with its place."""
+        item = item if isinstance(item, dict) else {}
+        return Fields.of(item, index, self.file, self.problems, strict=self.strict)
+
+    def read(self, row: rows.Row) -> Record:
+        """Return the record of a row."""
+        assert isinstance(row, Fields)  # noqa: S101 - for mypy; see row
+        if "model_output_text" not in row.item:
+            raise rows.Unusable("model_output_text", "a text", f"keys {show(list(row.item))}")
+        # null and NaN are empty texts, as tables write them.
+        row.need("model_output_text", _is_text_or_none, "a text")
+        record = Record(
+            id=self._id(row),
+            lang=self._lang(row),
+            model_input=_text(row, "model_input"),
+            model_output_text=_text(row, "model_output_text"),
+            model_id=_text(row, "model_id"),
+            soft_labels=row.soft(row.item.get("soft_labels"), "soft_labels"),
+            hard_labels=row.hard(row.item.get("hard_labels"), "hard_labels"),
+            model_output_tokens=_list(row, "model_output_tokens"),
+            model_output_logits=_list(row, "model_output_logits"),
+            wikipedia_url=_text(row, "wikipedia_url"),
+            annotations=_annotations(replace(row, strict=False)),  # nothing is scored by them
+        )
+        self._check(row, record)
         return record
 
-    def _record(self, fields: Fields) -> Record:
-        item = fields.item
-        return Record(
-            id=self._id(fields),
-            lang=self._lang(fields),
-            model_input=_text(fields, "model_input"),
-            model_output_text=_text(fields, "model_output_text"),
-            model_id=_text(fields, "model_id"),
-            soft_labels=fields.soft(item.get("soft_labels"), "soft_labels"),
-            hard_labels=fields.hard(item.get("hard_labels"), "hard_labels"),
-            model_output_tokens=_list(fields, "model_output_tokens"),
-            model_output_logits=_list(fields, "model_output_logits"),
-            wikipedia_url=_text(fields, "wikipedia_url"),
-            annotations=_annotations(replace(fields, strict=False)),  # nothing is scored by them
-        )
+    def _id(self, row: Fields) -> str | None:
+        if not isinstance(row.id, str):
+            found = show(row.item["id"]) if "id" in row.item else "none"
+            self.share(row, "id", "an id", found)
+            return None
+        first = self.earlier(row, row.id)
+        if first:
+            row.report("id-doubled", "id", "each id once", f"{row.id}, as in {first}")
+        return row.id
 
-    def _id(self, fields: Fields) -> str | None:
-        said = fields.id
-        if said is None:
-            found = show(fields.item["id"]) if "id" in fields.item else "none"
-            self._common("id", "an id", found, fields.index)
-        elif said in self.seen:
-            fields.report("id-doubled", "id", "each id once", f"{said}, as in {self.seen[said]}")
-        else:
-            self.seen[said] = f"{self.file}: item {fields.index}"
-        return said
+    def _lang(self, row: Fields) -> str:
+        lang = _text(row, "lang")
+        if lang != lang.upper():
+            self.share(row, "lang", f"{lang.upper()} (read so)", show(lang))
+        return lang.upper()
 
-    def _lang(self, fields: Fields) -> str:
-        said = _text(fields, "lang")
-        if said != said.upper():
-            self._common("lang", f"{said.upper()} (read so)", show(said), fields.index)
-        return said.upper()
-
-    def _check(self, fields: Fields, record: Record) -> None:
+    def _check(self, row: Fields, record: Record) -> None:
         length = len(record.model_output_text)
         tokens, logits = len(record.model_output_tokens), len(record.model_output_logits)
-        if fields.item["model_output_text"] == "":  # null and NaN have been told
-            fields.report("row-odd", "model_output_text", "an answer", "an empty text")
+        if row.item["model_output_text"] == "":  # null and NaN are reported before
+            row.odd("model_output_text", "an answer", "an empty text")
         if tokens != logits:
-            expected = f"as many logits as the {tokens} tokens"
-            fields.report("row-odd", "model_output_logits", expected, f"{logits}")
-        fields.check_ends(record.soft_labels or (), record.hard_labels or (), length)
+            row.odd("model_output_logits", f"as many logits as the {tokens} tokens", f"{logits}")
+        row.check_ends(record.soft_labels or (), record.hard_labels or (), length)
         for annotator, spans in record.annotations.items():
-            fields.past_end(spans, f"annotations.{annotator}", length, "row-odd")
-        for key in fields.item.keys() - KEYS:
-            self._common(key, "the keys of the data set (kept)", show(key), fields.index)
+            row.past_end(spans, f"annotations.{annotator}", length, "row-odd")
+        for key in row.item.keys() - KEYS:
+            self.share(row, key, "the keys of the data set", show(key))
         content = (record.lang, record.model_id, record.model_input, record.model_output_text)
-        if content in self.contents:
-            first = f"the same texts as item {self.contents[content]}"
-            fields.report("row-doubled", None, "each answer once", first)
-        self.contents.setdefault(content, fields.index)
-
-    def _common(self, key: str, expected: str, found: str, index: int) -> None:
-        """Note what is mostly so in all rows of a file, or in none."""
-        self.common.setdefault((key, expected, found), []).append(index)
-
-    def finish(self, n: int) -> None:
-        """Report once for the file what many of its rows share."""
-        for (key, expected, found), rows in self.common.items():
-            rest = f", here and in {len(rows) - 1} more of {n} rows" if len(rows) > 1 else ""
-            place = {"index": rows[0], "key": key}
-            self.problems.add("row-odd", self.file, expected, found + rest, **place)
+        first = self.earlier(row, (self.file, *content))
+        if first:
+            row.report("row-doubled", None, "each answer once", f"the same texts as {first}")
 
 
-def _text(fields: Fields, key: str) -> str:
-    value = fields.item.get(key, "")
-    if isinstance(value, str):
-        return value
-    finite = not isinstance(value, float) or math.isfinite(value)
-    code = "row-odd" if finite else "value-finite"
-    fields.report(code, key, "a text (read as empty)", show(value))
-    return ""
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or isinstance(value, (str, float))
 
 
-def _list(fields: Fields, key: str) -> tuple[Any, ...]:
-    value = fields.item.get(key)
-    if value is None or isinstance(value, list):
-        return tuple(value or ())
-    fields.report("row-odd", key, "a list (read as empty)", show(value))
-    return ()
+def _text(row: Fields, key: str) -> str:
+    """Return a text, which may be absent."""
+    text: str = row.text(key) if key in row.item else ""
+    return text
 
 
-def _annotations(fields: Fields) -> dict[str, tuple[HardSpan, ...]]:
+def _list(row: Fields, key: str) -> tuple[Any, ...]:
+    """Return a list, which may be absent."""
+    if row.item.get(key) is None:
+        return ()
+    return tuple(row.take(key, rows.is_list, "a list (read as empty)", ()))
+
+
+def _annotations(row: Fields) -> dict[str, tuple[HardSpan, ...]]:
     """Return what each annotator marked, by name; the hub's copy has a list of objects instead."""
-    value = fields.item.get("annotations")
-    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+    value = row.item.get("annotations")
+    if rows.is_objects(value):
         value = {str(each.get("annotator_id")): each.get("labels") for each in value}
     if value is None or isinstance(value, dict):
         found = {
-            name: () if spans is None else fields.hard(spans, f"annotations.{name}")
+            name: () if spans is None else row.hard(spans, f"annotations.{name}")
             for name, spans in (value or {}).items()
         }
         return {name: spans for name, spans in found.items() if spans is not None}
-    fields.report("row-odd", "annotations", "spans by annotator (left out)", show(value))
+    row.odd("annotations", "spans by annotator (left out)")
     return {}

@@ -9,16 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shroom.core import json_reading
 from shroom.core.json_writing import json_lines
-from shroom.core.problems import InvalidInput, Problems, show
+from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import items_of
+from shroom.datasets.rows import Row, RowReader, Unusable, collect, is_filled, is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from shroom.core.paths import Source
+    from shroom.datasets.collection import Collection
 
 NAME = "queries"
 
@@ -107,59 +108,45 @@ def read(
       to mend [file-unreadable]: check the path and its permissions
     """
     problems = Problems() if problems is None else problems
-    first: dict[str, str] = {}
-    files, records, dropped = [], [], 0
-    sizes: list[int] = []
-    for document, items in items_of(paths, problems):
-        files.append(document.file)
-        for index, item in enumerate(items):
-            query = _query(item, index, document.file, problems)
-            if query is None:
-                dropped += 1
-                continue
-            _check(query, index, document.file, problems, first, seeds=seeds)
-            records.append(query)
-        sizes.append(len(records) - sum(sizes))
-    if problems.errors:
-        raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
+    first: dict[Hashable, str] = {}
+    files = (
+        (document.file, _RowReader(document.file, problems, first, seeds=seeds).records(items))
+        for document, items in items_of(paths, problems)
+    )
+    return collect(NAME, files, problems)
 
 
-def _query(item: Any, index: int, file: str, problems: Problems) -> Query | None:
-    if item is json_reading.BROKEN:
-        return None
-    if not isinstance(item, dict):
-        problems.add("row-dropped", file, "an object", show(item), index=index)
-        return None
-    key = "prompt_text" if "prompt_text" in item else "query"
-    text = item.get(key)
-    if not isinstance(text, str) or not text.strip():
-        found = show(text) if key in item else f"keys {show(list(item))}"
-        expected = "a text" if key in item else 'the key "prompt_text" or "query"'
-        problems.add("row-dropped", file, expected, found, index=index, key=key)
-        return None
-    rest: dict[str, Any] = {}
-    for name in ("exam_name", "prompt_id", "original_query", "source"):
-        value = item.get(name)
-        needed = key == "prompt_text" and name in ("exam_name", "prompt_id")
-        rest[name] = value if isinstance(value, str) else "" if needed else None
-        if not isinstance(value, str) and (needed or value is not None):
-            problems.add(
-                "row-odd", file, "a text (read as none)", show(value), index=index, key=name
-            )
-    return Query(text, **rest)
+class _RowReader(RowReader[Query]):
+    def __init__(
+        self, file: str, problems: Problems, first: dict[Hashable, str], *, seeds: bool
+    ) -> None:
+        super().__init__(file, problems, first)
+        self.seeds = seeds
 
+    def read(self, row: Row) -> Query:
+        key = "prompt_text" if "prompt_text" in row.item else "query"
+        if key not in row.item:
+            expected = 'the key "prompt_text" or "query"'
+            raise Unusable(key, expected, f"keys {show(list(row.item))}")
+        text = row.need(key, is_filled, "a text")
+        rest: dict[str, Any] = {}
+        for name in ("exam_name", "prompt_id", "original_query", "source"):
+            needed = key == "prompt_text" and name in ("exam_name", "prompt_id")
+            absent = "" if needed else None
+            rest[name] = absent
+            if needed or row.item.get(name) is not None:
+                rest[name] = row.take(name, is_text, "a text (read as none)", absent)
+        query = Query(text, **rest)
+        self._check(row, query)
+        return query
 
-def _check(
-    query: Query, index: int, file: str, problems: Problems, first: dict[str, str], *, seeds: bool
-) -> None:
-    place = f"item {index} of {file}"
-    earlier = first.setdefault(folded(query.text), place)
-    if earlier is not place:
-        problems.add("row-doubled", file, "another query", f"that of {earlier}", index=index)
-    if not seeds and not query.is_exam and not is_debate_question(query.text):
-        expected = f'a question with "should", over {_SHORTEST} characters, that ends in "?"'
-        problems.add("row-odd", file, expected, show(query.text), index=index, key="query")
+    def _check(self, row: Row, query: Query) -> None:
+        earlier = self.earlier(row, folded(query.text))
+        if earlier:
+            row.report("row-doubled", None, "another query", f"that of {earlier}")
+        if not self.seeds and not query.is_exam and not is_debate_question(query.text):
+            expected = f'a question with "should", over {_SHORTEST} characters, that ends in "?"'
+            row.odd("query", expected)
 
 
 def write(records: Iterable[Query]) -> str:

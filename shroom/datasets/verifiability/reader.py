@@ -6,22 +6,24 @@ pairs of a claim and the text of its reference (:class:`Pair`).
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Union
 
 from shroom.core import json_reading
 from shroom.core.datapoint import pair
-from shroom.core.problems import InvalidInput, Problems, show
+from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import items_of
+from shroom.datasets.rows import collect
 from shroom.datasets.verifiability.records import Pair, Response
-from shroom.datasets.verifiability.rows import ATTRIBUTABLE, Rows
-from shroom.scoring.documents import documents_among_others
+from shroom.datasets.verifiability.rows import ATTRIBUTABLE, RowReader
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
+    from shroom.datasets.collection import Collection
 
 __all__ = ["Pair", "Record", "Response", "datapoints", "read", "without_premise"]
 
@@ -56,28 +58,27 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
       to mend [file-unreadable]: check the path and its permissions
     """
     problems = Problems() if problems is None else problems
-    rows, files, sizes, records, dropped = Rows(problems), [], [], [], 0
-    for document in (each for path in paths for each in documents_among_others(path, problems)):
-        data = document.read(problems)
-        if data is None:
-            continue
-        lines = document.is_lines(data)
-        items = json_reading.items(bytes(data), document.file, problems, lines=lines) or []
+    odd = Problems(limit=None)
+    files = list(_records(paths, problems, odd))
+    # The rarest kind first, so that a frequent one hides no other.
+    kinds = Counter(problem.expected for problem in odd)
+    for problem in sorted(odd, key=lambda problem: kinds[problem.expected]):
+        problems.add(**vars(problem))
+    return collect(NAME, files, problems)
+
+
+def _records(
+    paths: Iterable[Source], problems: Problems, odd: Problems
+) -> Iterator[tuple[str, list[Record | None]]]:
+    """Yield each file and the records of its rows, without the query sets among other files."""
+    first: dict[Hashable, str] = {}
+    for document, items in items_of(paths, problems):
         if document.member and _is_query_set(items):
-            said = f"a query set of {len(items)} rows"
-            problems.add("file-ignored", document.file, "responses or pairs", said)
+            found = f"a query set of {len(items)} rows"
+            problems.add("file-ignored", document.file, "responses or pairs", found)
             continue
         _report_doubled_keys(items, document.file, problems)
-        found = rows.records(items, document.file)
-        kept = [record for record in found if record is not None]
-        files.append(document.file)
-        sizes.append(len(kept))
-        records += kept
-        dropped += len(found) - len(kept)
-    rows.report()
-    if problems.errors:
-        raise InvalidInput(problems)
-    return Collection(NAME, tuple(files), records, dropped, problems, tuple(sizes))
+        yield document.file, RowReader(document.file, odd, first).records(items)
 
 
 def datapoints(records: Iterable[Record]) -> list[Datapoint]:
