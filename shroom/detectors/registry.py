@@ -57,7 +57,7 @@ REGISTRY = Registry(
         ),
         "unigram": Entry(
             "shroom.annotate.as_detectors:Unigram",
-            "how many of the reference's words the hypothesis has; a floor (Chinese needs jieba)",
+            "how many of the reference's words the hypothesis has; a floor (needs [annotate])",
         ),
         "reward": Entry(
             "shroom.annotate.as_detectors:Reward",

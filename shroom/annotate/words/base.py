@@ -1,4 +1,4 @@
-"""What every language's way of finding words gives."""
+"""The interface of a language: it finds the words of a text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Words:
     Attributes
     ----------
     tokens : list of str
-        All, in their order.
+        All tokens, in the order of the text.
     known : collection of str
-        What the text is held to contain, when another's tokens are looked for in it.
+        The tokens that the text counts as containing, when another text's tokens are looked up.
     keywords : list of str
-        What tells what the text is about; repeats stay where the language's way keeps them.
+        The tokens that say what the text is about; some languages keep repeats.
     """
 
     tokens: list[str]
@@ -29,11 +29,11 @@ class Words:
 
 
 class Language(Protocol):
-    """A way to find words."""
+    """Finds the words of texts in one language."""
 
     @property
     def identity(self) -> str:
-        """What tells it from others: the library, and its version."""
+        """The library that finds the words, and its version."""
         ...
 
     def words(self, text: str) -> Words:

@@ -1,15 +1,10 @@
-"""Words of a text, in its language: Chinese by jieba, English by spaCy or by rules, others."""
+"""Words of a text, in its language: Chinese by jieba, English by spaCy, others by Unicode."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
-from functools import cached_property
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shroom.annotate.words import english
 from shroom.annotate.words.base import Words
 from shroom.core.word_spans import spans
 
@@ -19,13 +14,13 @@ if TYPE_CHECKING:
 
     from shroom.annotate.words.base import Language
 
-#: The languages that are told apart: by how their words are found.
+#: The languages that are distinguished, since their words are found in different ways.
 LANGUAGES = CHINESE, ENGLISH, OTHER = "zh", "en", "other"
 
 _HAN = r"\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LATIN = r"A-Za-z\xaa\xba\xc0-\u024f\u1e00-\u1eff\ufb00-\ufb06\uff21-\uff5a"
 _KANA = r"\u3041-\u30ff\uff66-\uff9f"
-#: What is counted for each language: a character where there are no blanks, else a word.
+#: What counts as one unit of a language: a character where there are no blanks, else a word.
 _UNITS = {
     CHINESE: re.compile(f"[{_HAN}]"),
     ENGLISH: re.compile(f"[{_LATIN}]+"),
@@ -54,14 +49,14 @@ def language_of(texts: Iterable[str]) -> str:
 
 
 def language(name: str, dictionary: Path | None = None) -> Language:
-    """Return the way to find the words of a language.
+    """Return what finds the words of a language.
 
     Parameters
     ----------
     name : str
         One of ``LANGUAGES``.
     dictionary : path, optional
-        Of jieba, for Chinese; by default the one that comes with it.
+        jieba's dictionary, for Chinese; by default the one that comes with jieba.
 
     Examples
     --------
@@ -72,34 +67,11 @@ def language(name: str, dictionary: Path | None = None) -> Language:
         from shroom.annotate.words.chinese import Chinese
 
         return Chinese(dictionary)
-    return English() if name == ENGLISH else Other()
+    if name == ENGLISH:
+        from shroom.annotate.words.english import English
 
-
-class English:
-    """English: spaCy's tokenizer where it is installed, else rules close to it; lower-cased."""
-
-    @cached_property
-    def identity(self) -> str:
-        """Which of the two, and its version."""
-        return f"spacy {version('spacy')}" if self._has_spacy else english.VERSION
-
-    def words(self, text: str) -> Words:
-        """Return the words of a text; function words are no keywords."""
-        if not self._has_spacy:
-            tokens = [token.lower() for token in english.tokens(text)]
-            keywords = [token for token in tokens if token not in english.FUNCTION_WORDS]
-            return Words(tokens, set(tokens), keywords)
-        found = [token for token in self._tokenizer(text) if not token.is_space]
-        tokens = [token.lower_ for token in found]
-        return Words(tokens, set(tokens), [token.lower_ for token in found if not token.is_stop])
-
-    @cached_property
-    def _has_spacy(self) -> bool:
-        return importlib.util.find_spec("spacy") is not None
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return importlib.import_module("spacy").blank("en").tokenizer
+        return English()
+    return Other()
 
 
 class Other:
