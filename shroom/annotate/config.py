@@ -1,10 +1,14 @@
-"""The config of ``shroom annotate``: which data, which scorers, which ranker, which output."""
+"""The config of ``shroom annotate``: its data, scorers, ranker and output files."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional, Union
+
+import msgspec
+from msgspec import Meta
 
 from shroom.annotate.base import RANKERS, SCORERS, Ranker, Scorer
 from shroom.core.problems import ShroomError, nearest, printable, show
@@ -13,39 +17,58 @@ from shroom.inference.journal import PARTIAL
 if TYPE_CHECKING:
     from shroom.core.registry import Registry
 
-#: More than any config has: a file of more characters, or of more parts once its aliases are
-#: written out, is a mistake, or made to fill the memory.
+#: A file of more characters, or of more parts once its aliases are expanded, is a mistake, or an
+#: attempt to fill the memory.
 _CHARACTERS, _PARTS, _DEPTH = 100_000, 10_000, 20
 
-#: The keys of a config, with what they are.
+#: The keys of a config, with what each of them expects.
 KEYS = {
     "data": "files or folders of generations",
     "scorers": "a list of scorers, in the order in which they run",
-    "ranker": "a ranker",
-    "output": "where the scored, or labelled, questions go",
-    "ranked": "where the rankings of two or more go",
-    "pairs": "where every two of each ranking go, as preference trainers read them",
+    "ranker": "a ranker's name, or one name with its settings",
+    "output": "a path, for the scored, or labelled, questions",
+    "ranked": "a path, for the rankings of two or more",
+    "pairs": "a path, for every two of each ranking, as preference trainers read them",
 }
+_Text = Annotated[str, Meta(pattern=r"\S")]
+_Texts = Union[_Text, Annotated[list[_Text], Meta(min_length=1)]]
+_Settings = Optional[dict[Any, Any]]
+#: A name, or one name with its settings.
+_Named = Union[str, Annotated[dict[str, _Settings], Meta(min_length=1, max_length=1)]]
+_Path = Optional[_Text]
+_Ranker = Optional[_Named]
+_Scorers = Optional[list[_Named]]
+
+
+class _Content(msgspec.Struct):
+    """The types of the values in a config."""
+
+    data: _Texts
+    output: _Text
+    scorers: _Scorers = None
+    ranker: _Ranker = None
+    ranked: _Path = None
+    pairs: _Path = None
 
 
 @dataclass(frozen=True)
 class Config:
-    """What is to be done.
+    """The settings of one run.
 
     Attributes
     ----------
     path : Path
-        The config's own.
+        The path of the config.
     data : tuple of str
-        Files or folders of generations; of a config, relative to it.
+        Files or folders of generations.
     scorers : tuple of Scorer
         In the order in which they run.
     ranker : Ranker or None
         ``None`` for scores alone.
     output : Path
-        Where the questions go.
+        The file that the questions are written to.
     ranked, pairs : Path or None
-        Where rankings go.
+        The files that the rankings are written to.
     """
 
     path: Path
@@ -58,12 +81,12 @@ class Config:
 
     @property
     def log(self) -> Path:
-        """Where the scores are kept until the run has ended well."""
+        """The file that keeps the scores until the run has succeeded."""
         return self.output.with_name(self.output.name + PARTIAL)
 
     @property
     def outputs(self) -> list[Path]:
-        """Every file that is written."""
+        """The files that a run writes."""
         return [path for path in (self.output, self.ranked, self.pairs) if path is not None]
 
     @classmethod
@@ -73,32 +96,28 @@ class Config:
         Raises
         ------
         ShroomError
-            Where it cannot be read, or a key, name or setting is wrong: with the line, and the
-            nearest that there is.
+            Where it cannot be read, or a key, name or setting is wrong: with its line, and the
+            nearest valid name.
         """
         file = _File(Path(path))
         content = file.content
-        for key in content:
-            if key not in KEYS:
-                near, known = nearest(str(key), KEYS), ", ".join(KEYS)
-                said = f"no key '{printable(str(key))}' of a config;{near} there are: {known}"
-                raise file.error((key,), said)
-        for key in ("data", "output"):
-            if content.get(key) is None:
-                raise file.error((), f"no {key}; it needs {key}: {KEYS[key]}")
-        listed = content.get("scorers")
-        if listed is not None and not isinstance(listed, list):
-            raise file.error(
-                ("scorers",), f"scorers: expected {KEYS['scorers']}, got {show(listed)}"
-            )
-        made = [
-            file.made(SCORERS, one, ("scorers", place)) for place, one in enumerate(listed or [])
+        scorers = [
+            file.made(SCORERS, scorer, ("scorers", place))
+            for place, scorer in enumerate(content.scorers or [])
         ]
-        chosen = content.get("ranker")
-        ranker = None if chosen is None else file.made(RANKERS, chosen, ("ranker",))
-        output, ranked, pairs = (file.path_at(key) for key in ("output", "ranked", "pairs"))
-        assert output is not None  # noqa: S101 - it is among the needed keys
-        config = cls(Path(path), file.data(), tuple(made), ranker, output, ranked, pairs)
+        named = content.ranker
+        ranker = None if named is None else file.made(RANKERS, named, ("ranker",))
+        data = content.data if isinstance(content.data, list) else [content.data]
+        folder = file.path.parent
+        config = cls(
+            path=file.path,
+            data=tuple(str(folder / name) for name in data),
+            scorers=tuple(scorers),
+            ranker=ranker,
+            output=folder / content.output,
+            ranked=folder / content.ranked if content.ranked else None,
+            pairs=folder / content.pairs if content.pairs else None,
+        )
         file.check(config)
         return config
 
@@ -116,14 +135,33 @@ class _File:
             reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
             raise ShroomError(f"{path}: {reason}") from error
         if len(text) > _CHARACTERS:
-            said = f"has {len(text)} characters, and a config has at most {_CHARACTERS}"
-            raise ShroomError(f"{path}: {said}; name a config, or take away what is none")
-        content = self._parsed(text)
+            message = f"has {len(text)} characters, and a config has at most {_CHARACTERS}"
+            raise ShroomError(f"{path}: {message}; name a config, or shorten it")
+        self.content = self._converted(self._parsed(text))
+
+    def _converted(self, content: Any) -> _Content:
+        """Return what the file has, once its keys and the types of their values are checked."""
         if not isinstance(content, dict):
-            raise ShroomError(
-                f"{path}: expected keys such as data, scorers and output, got {show(content)}"
-            )
-        self.content = content
+            expected = "keys such as data, scorers and output"
+            raise ShroomError(f"{self.path}: expected {expected}, got {show(content)}")
+        for key in content:
+            if key not in KEYS:
+                near, known = nearest(str(key), KEYS), ", ".join(KEYS)
+                message = f"a config has no key '{printable(str(key))}';{near} there are: {known}"
+                raise self.error((key,), message)
+        for key in ("data", "output"):
+            if content.get(key) is None:
+                raise self.error((), f"no {key}; it needs {key}: {KEYS[key]}")
+        try:
+            return msgspec.convert(content, _Content)
+        except msgspec.ValidationError as error:
+            key, *places = re.findall(r"\w+", str(error).partition("`$")[2])
+            place = (key, *map(int, filter(str.isdigit, places)))
+            value, expected = content[key], f"{key}: expected {KEYS[key]}"
+            if key == "scorers" and len(place) > 1:
+                value = value[place[1]]
+                expected = "expected a scorer's name, or one name with its settings"
+            raise self.error(place, f"{expected}, got {show(value)}") from error
 
     def _parsed(self, text: str) -> Any:
         import yaml
@@ -132,13 +170,13 @@ class _File:
             loader = yaml.SafeLoader(text)
         except yaml.reader.ReaderError as error:
             number = text.count("\n", 0, error.position) + 1
-            said = f"the character U+{ord(text[error.position]):04X} is not allowed; take it out"
-            raise ShroomError(f"{self.path}: line {number}: is not YAML: {said}") from error
+            reason = f"the character U+{ord(text[error.position]):04X} is not allowed; remove it"
+            raise ShroomError(f"{self.path}: line {number}: is not YAML: {reason}") from error
         try:
             node = loader.get_single_node()
             if node is None:
                 return None
-            self._note(node, ())
+            self._record(node, ())
             return loader.construct_document(node)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
@@ -146,53 +184,49 @@ class _File:
             reason = getattr(error, "problem", None) or str(error)
             raise ShroomError(f"{self.path}: {line}is not YAML: {reason}") from error
         except (ValueError, LookupError, AttributeError) as error:
-            # PyYAML lets through what becomes of a date or number that is none.
-            said = f"has a date or number that is none ({error}); put it in quotes if it is a text"
-            raise ShroomError(f"{self.path}: {said}") from error
+            # PyYAML passes on the errors of Python's date and number types.
+            message = f"has an invalid date or number ({error}); put it in quotes if it is a text"
+            raise ShroomError(f"{self.path}: {message}") from error
         finally:
             loader.dispose()
 
-    def _note(self, node: Any, place: tuple[Any, ...]) -> None:
-        """Note the line of each part, and refuse keys and texts that nothing can be called."""
+    def _record(self, node: Any, place: tuple[Any, ...]) -> None:
+        """Record the line of each part, and refuse keys and texts that cannot be names."""
         import yaml
 
         self.lines.setdefault(place, node.start_mark.line + 1)
         self.parts += 1
         if self.parts > _PARTS or len(place) > _DEPTH:
-            said = f"a config has at most {_PARTS} parts, {_DEPTH} within each other"
-            raise self.error(place[:2], f"{said}; leave aliases out")
+            message = f"a config has at most {_PARTS} parts, nested at most {_DEPTH} deep"
+            raise self.error(place[:2], f"{message}; remove aliases")
         if isinstance(node, yaml.ScalarNode) and not _is_text(node.value):
-            raise self.error(place, f"no path or name is {show(node.value)}")
+            raise self.error(place, f"{show(node.value)} cannot be a path or name")
         if isinstance(node, yaml.SequenceNode):
             for number, part in enumerate(node.value):
-                self._note(part, (*place, number))
+                self._record(part, (*place, number))
         elif isinstance(node, yaml.MappingNode):
             for key, part in node.value:
                 if not isinstance(key, yaml.ScalarNode):
-                    raise self.error(place, "a key is no text; write 'key: value'")
+                    raise self.error(place, "a key is not a text; write 'key: value'")
                 inner = (*place, key.value)
                 if inner in self.lines:
                     self.lines[inner] = key.start_mark.line + 1
                     raise self.error(inner, f"the key {show(key.value)} is given twice")
                 self.lines[inner] = key.start_mark.line + 1
-                self._note(part, inner)
+                self._record(part, inner)
 
     def error(self, place: tuple[Any, ...], sentence: str) -> ShroomError:
-        """Return what is told of a part of the file."""
+        """Return an error at a part of the file, with its line."""
         while place and place not in self.lines:
             place = place[:-1]
         line = f"line {self.lines[place]}: " if place else ""
         return ShroomError(f"{self.path}: {line}{sentence}")
 
-    def made(self, registry: Registry[Any], given: Any, place: tuple[Any, ...]) -> Any:
-        """Return what a name, or a name with its settings, stands for."""
-        name, settings = given, None
-        if isinstance(given, dict) and len(given) == 1:
-            ((name, settings),) = given.items()
-        if not isinstance(name, str) or not isinstance(settings or {}, dict):
-            expected = f"a {registry.kind}'s name, or one name with its settings"
-            raise self.error(place, f"expected {expected}, got {show(given)}")
-        settings = {str(key): self._beside(value) for key, value in (settings or {}).items()}
+    def made(self, registry: Registry[Any], named: _Named, place: tuple[Any, ...]) -> Any:
+        """Return the scorer or ranker of a name, or of a name with its settings."""
+        pairs = {named: None} if isinstance(named, str) else named
+        ((name, given),) = pairs.items()
+        settings = {str(key): self._beside(value) for key, value in (given or {}).items()}
         try:
             return registry.make(name, **settings)
         except ShroomError as error:
@@ -204,55 +238,38 @@ class _File:
             raise self.error((*place, name, *wrong[:1]), str(error)) from error
 
     def _beside(self, value: Any) -> Any:
-        """Return a setting, paths that begin with ``./`` or ``../`` relative to the config."""
+        """Return a setting, with paths that begin with ``./`` or ``../`` relative to the config."""
         if isinstance(value, list):
             return [self._beside(one) for one in value]
         if isinstance(value, str) and value.startswith(("./", "../")):
             return str(self.path.parent / value)
         return value
 
-    def path_at(self, key: str) -> Path | None:
-        """Return a path relative to the config."""
-        value = self.content.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, str) or not value.strip():
-            raise self.error((key,), f"{key}: expected a path, got {show(value)}")
-        return self.path.parent / value
-
-    def data(self) -> tuple[str, ...]:
-        """Return the paths of the data."""
-        value = self.content["data"]
-        listed = value if isinstance(value, list) else [value]
-        if not listed or not all(isinstance(one, str) and one.strip() for one in listed):
-            raise self.error(("data",), f"data: expected {KEYS['data']}, got {show(value)}")
-        return tuple(str(self.path.parent / one) for one in listed)
-
     def check(self, config: Config) -> None:
-        """Refuse what cannot be meant."""
+        """Refuse combinations of settings that cannot be intended."""
         if config.ranker is None:
             for key in ("ranked", "pairs"):
-                if self.content.get(key) is not None:
-                    raise self.error((key,), f"{key}: needs a ranker; add one, or leave it out")
+                if getattr(config, key) is not None:
+                    raise self.error((key,), f"{key}: needs a ranker; add one, or remove {key}")
         if not config.scorers and config.ranker is None:
-            raise self.error((), "neither scorers nor a ranker; there is nothing to do")
-        made: dict[str, int] = {}
+            raise self.error((), "neither scorers nor a ranker, so there is nothing to do")
+        fields: set[str] = set()
         for place, scorer in enumerate(config.scorers):
             for field in scorer.fields:
-                if field in made:
-                    said = f"{scorer.name}: adds {field}, as one before does"
-                    raise self.error(("scorers", place), said)
-                made[field] = place
+                if field in fields:
+                    message = f"{scorer.name}: adds {field}, as an earlier scorer does"
+                    raise self.error(("scorers", place), message)
+                fields.add(field)
         resolved = [path.resolve() for path in config.outputs]
         if len(set(resolved)) < len(resolved):
-            raise self.error((), "two of output, ranked and pairs are one file")
+            raise self.error((), "two of output, ranked and pairs are the same file")
         for key in ("output", "ranked", "pairs"):
-            path = self.path_at(key)
+            path = getattr(config, key)
             if path is not None and path.resolve() == config.log.resolve():
-                said = f"{key}: {path} is where a run keeps its scores until it ends"
-                raise self.error((key,), f"{said}; name another file")
+                message = f"{key}: {path} is where a run keeps its scores until it ends"
+                raise self.error((key,), f"{message}; name another file")
 
 
 def _is_text(value: str) -> bool:
-    """Return whether a path can be called so: without zero characters and half surrogates."""
+    """Return whether a path can have this name: without zero characters and lone surrogates."""
     return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in value)

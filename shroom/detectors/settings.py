@@ -1,11 +1,15 @@
-"""What a recipe or the command line gives a detector, as the detector wants it."""
+"""Checked settings: what a recipe or the command line gives, as the detector's own types."""
 
 from __future__ import annotations
 
 import math
-from numbers import Real
+import sys
+from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+
+import msgspec
+from msgspec import Meta
 
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError, nearest, show
@@ -13,9 +17,16 @@ from shroom.core.problems import ShroomError, nearest, show
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+T = TypeVar("T")
+_TEXT = cast("type[str]", Annotated[str, Meta(pattern=r"\S")])
+_TEXTS = cast(
+    "type[tuple[str, ...]]",
+    Annotated[tuple[Annotated[str, Meta(pattern=r"\S")], ...], Meta(min_length=1)],
+)
+
 
 def number(name: str, value: Any, least: float = 0.0, most: float = math.inf) -> float:
-    """Return a number between two bounds.
+    """Return a finite number between two bounds, from a number or from its text.
 
     Examples
     --------
@@ -25,14 +36,13 @@ def number(name: str, value: Any, least: float = 0.0, most: float = math.inf) ->
     Traceback (most recent call last):
     shroom.core.problems.ShroomError: temperature: expected a number from 0 to 2, got 3
     """
-    found = _read(value)
-    if not least <= found <= most:
-        raise ShroomError(f"{name}: expected a number {_range(least, most)}, got {show(value)}")
-    return found
+    bounds = Meta(ge=least, le=min(most, sys.float_info.max))
+    kind = cast("type[float]", Annotated[float, bounds])
+    return _converted(name, value, kind, f"a number {_range(least, most)}")
 
 
 def whole(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
-    """Return a whole number between two bounds.
+    """Return a whole number between two bounds, from a number or from its text.
 
     Examples
     --------
@@ -42,11 +52,9 @@ def whole(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
     Traceback (most recent call last):
     shroom.core.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
     """
-    found = _read(value)
-    if not least <= found <= most or found != int(found):
-        expected = f"expected a whole number {_range(least, most)}"
-        raise ShroomError(f"{name}: {expected}, got {show(value)}")
-    return int(value) if isinstance(value, int) else int(found)  # else the last digits may go
+    bounds = Meta(ge=least, le=int(min(most, sys.maxsize)))
+    kind = cast("type[int]", Annotated[int, bounds])
+    return _converted(name, value, kind, f"a whole number {_range(least, most)}")
 
 
 def share(name: str, value: object) -> float:
@@ -60,13 +68,13 @@ def share(name: str, value: object) -> float:
     return number(name, value, 0, 1)
 
 
-def _read(value: Any) -> float:
-    """Return what is a finite number as one, and else not a number."""
+def _converted(name: str, value: Any, kind: type[T], expected: str) -> T:
+    """Return a value as one of a type; texts, as the command line has them, are parsed."""
+    python_value = value.item() if isinstance(value, Number) and hasattr(value, "item") else value
     try:
-        found = float(value) if isinstance(value, (Real, str)) else math.nan
-    except (ValueError, OverflowError):
-        return math.nan
-    return found if math.isfinite(found) and not isinstance(value, bool) else math.nan
+        return msgspec.convert(python_value, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ShroomError(f"{name}: expected {expected}, got {show(value)}") from error
 
 
 def _range(least: float, most: float) -> str:
@@ -88,12 +96,10 @@ def text(name: str, value: Any) -> str:
     Traceback (most recent call last):
     shroom.core.problems.ShroomError: model: expected a text, got ""
     """
-    if not isinstance(value, str) or not value.strip():
-        raise ShroomError(f"{name}: expected a text, got {show(value)}")
-    return value
+    return _converted(name, value, _TEXT, "a text")
 
 
-def flag(name: str, value: object) -> bool:
+def flag(name: str, value: Any) -> bool:
     """Return true or false.
 
     Examples
@@ -101,14 +107,11 @@ def flag(name: str, value: object) -> bool:
     >>> flag("multilingual", "true")
     True
     """
-    found = {"true": True, "false": False}.get(str(value).lower())
-    if found is None:
-        raise ShroomError(f"{name}: expected true or false, got {show(value)}")
-    return found
+    return _converted(name, value, bool, "true or false")
 
 
-def one_of(name: str, value: object, known: Iterable[str]) -> str:
-    """Return one of the values that are known.
+def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
+    """Return a value that is among those allowed.
 
     Examples
     --------
@@ -118,10 +121,10 @@ def one_of(name: str, value: object, known: Iterable[str]) -> str:
     Traceback (most recent call last):
     shroom.core.problems.ShroomError: pooling: expected one of mean, cls, got "men"; did you ...
     """
-    known = list(known)
-    if not isinstance(value, str) or value not in known:
-        hint = nearest(value, known) if isinstance(value, str) else ""
-        listed = ", ".join(known)
+    allowed = list(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        hint = nearest(value, allowed) if isinstance(value, str) else ""
+        listed = ", ".join(allowed)
         raise ShroomError(
             f"{name}: expected one of {listed}, got {show(value)}{hint and ';' + hint}"
         )
@@ -138,10 +141,10 @@ def rule(value: object) -> Rule:
     """
     if isinstance(value, Rule):
         return value
-    return Rule(one_of("reference", value, (known.value for known in Rule)))
+    return Rule(one_of("reference", value, (each.value for each in Rule)))
 
 
-def names(name: str, value: object) -> tuple[str, ...]:
+def names(name: str, value: Any) -> tuple[str, ...]:
     """Return one name or several as a tuple.
 
     Examples
@@ -149,14 +152,14 @@ def names(name: str, value: object) -> tuple[str, ...]:
     >>> names("model", "one"), names("model", ["one", "two"])
     (('one',), ('one', 'two'))
     """
-    listed = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    if not listed or not all(isinstance(one, str) and one.strip() for one in listed):
-        raise ShroomError(f"{name}: expected a name or a list of names, got {show(value)}")
-    return listed
+    expected = "a name or a list of names"
+    if isinstance(value, (list, tuple)):
+        return _converted(name, value, _TEXTS, expected)
+    return (_converted(name, value, _TEXT, expected),)
 
 
 def path(name: str, value: object) -> Path:
-    """Return the place of a file or folder.
+    """Return the path of a file or folder.
 
     Examples
     --------

@@ -441,15 +441,15 @@ WRONG = {
     "output: x\n": "no data",
     "data: in.jsonl\n": "no output",
     "data: in.jsonl\noutput: o\n": "nothing to do",
-    "data: in.jsonl\noutput: o\nscorer: [counting]\n": "line 3: no key 'scorer' of a config; did "
-    "you mean 'scorers'?",
+    "data: in.jsonl\noutput: o\nscorer: [counting]\n": "line 3: a config has no key 'scorer'; "
+    "did you mean 'scorers'?",
     "data: in.jsonl\noutput: o\nscorers: counting\n": "line 3: scorers: expected a list",
     "data: in.jsonl\noutput: o\nscorers:\n - countin\n": "line 4: no scorer 'countin'; "
     "did you mean 'counting'?",
     "data: in.jsonl\noutput: o\nscorers:\n - counting:\n     fial: x\n": "line 5: the scorer "
     "counting has no setting 'fial'; did you mean 'fail'?",
     "data: in.jsonl\noutput: o\nscorers:\n - counting\n - counting\n": "line 5: counting: adds "
-    "rm_score, as one before does",
+    "rm_score, as an earlier scorer does",
     "data: in.jsonl\noutput: o\nscorers:\n - 3\n": "line 4: expected a scorer's name",
     "data: in.jsonl\noutput: o\nranker:\n  percentile:\n    up: 170\n": "line 5: up: expected a "
     "number from 0 to 100, got 170",
@@ -458,28 +458,28 @@ WRONG = {
     "data: in.jsonl\ndata: x\noutput: o\n": 'line 2: the key "data" is given twice',
     "data: 3\noutput: o\nscorers: [counting]\n": "line 1: data: expected files",
     "data: in.jsonl\noutput: [o]\nscorers: [counting]\n": "line 2: output: expected a path",
-    "data: in.jsonl\noutput: o\nscorers: [counting]\nranker: length\nranked: o\n": "are one file",
+    "data: in.jsonl\noutput: o\nscorers: [counting]\nranker: length\nranked: o\n": "are the same",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
     "data: none.jsonl\noutput: o\nscorers: [counting]\n": "none.jsonl",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
     "data: !!python/object:os.system x\noutput: o\n": "is not YAML",
-    "data: in.jsonl\noutput: o\n? [a, b]\n: 3\n": "a key is no text",
-    "data: in.jsonl\noutput: o\n? {a: b}\n: 3\n": "a key is no text",
+    "data: in.jsonl\noutput: o\n? [a, b]\n: 3\n": "a key is not a text",
+    "data: in.jsonl\noutput: o\n? {a: b}\n: 3\n": "a key is not a text",
     "data: 2001-99-99\noutput: o\n": "month must be in 1..12",
     "data: !!int x\noutput: o\n": "put it in quotes",
     "data: !!int ''\noutput: o\n": "put it in quotes",
     "data: !!bool x\noutput: o\n": "put it in quotes",
-    'data: "a\\0b"\noutput: o\nscorers: [counting]\n': "line 1: no path or name is",
-    'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "line 2: no path or name is",
+    'data: "a\\0b"\noutput: o\nscorers: [counting]\n': 'line 1: "a\\u0000b" cannot be a path',
+    'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "cannot be a path or name",
     "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
     "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is no folder",
     "data: in.jsonl\noutput: o\nscorers: [probe]\n": "line 3: probe needs a probe",
-    "data: &a [*a]\noutput: o\n": "leave aliases out",
+    "data: &a [*a]\noutput: o\n": "remove aliases",
     "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)): (
-        "leave aliases out"
+        "remove aliases"
     ),
-    "data: " + "[" * 50 + "]" * 50 + "\n": "20 within each other",
+    "data: " + "[" * 50 + "]" * 50 + "\n": "nested at most 20 deep",
     "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
     "data: in.jsonl\noutput: a\0b\n": "line 2: is not YAML: the character U+0000 is not allowed",
     "data: in\x1b.jsonl\n": "line 1: is not YAML: the character U+001B is not allowed",
