@@ -7,7 +7,7 @@ import importlib.util
 from shroom.core.problems import ShroomError
 
 #: The modules whose names are not those of their packages.
-_MODULES = {"scikit-learn": "sklearn"}
+_MODULES = {"scikit-learn": "sklearn", "text2num": "text_to_num"}
 
 
 def install_hint(extra: str) -> str:

@@ -20,7 +20,7 @@ from shroom.evaluation.corruption.corrupt import balanced, corruptions, is_faith
 from shroom.evaluation.corruption.items import Edit, Item, normalised, tokens
 from shroom.evaluation.corruption.names import Rules
 from shroom.evaluation.corruption.pool import Pool, Ring
-from shroom.evaluation.corruption.quantities import in_words, quantities, spelt
+from shroom.evaluation.corruption.quantities import in_words, quantities
 from shroom.evaluation.corruption.reading import read
 from shroom.evaluation.corruption.registry import METHODS, method
 from shroom.evaluation.corruption.wordlists import antonyms, names, phrases, units, with_article
@@ -228,11 +228,10 @@ def test_about_wants_a_great_change():
     assert all(abs(new - 100) >= 50 for new in made)
 
 
-@given(st.integers(0, 10**12))
+@given(st.integers(0, 10**12 - 1))
 def test_number_words_are_read_as_they_are_written(number):
-    found = quantities(tokens(spelt(number)))
-    assert sum(one.value for one in found[:1]) == number
-    assert quantities(tokens(in_words(number)))[0].value == number
+    found = quantities(tokens(in_words(number)))
+    assert [one.value for one in found] == [number]
 
 
 NEGATED = [

@@ -61,6 +61,7 @@ def replacing(text: str, found: list[Token], place: int, end: int, after: str) -
 
     Examples
     --------
+    >>> from shroom.evaluation.corruption.items import tokens
     >>> text = "It was an old house."
     >>> replacing(text, tokens(text), 3, 13, "new").apply(text)
     'It was a new house.'

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import Datapoint, Label
+from shroom.core.extras import require
 from shroom.evaluation.corruption.items import Item, digest, normalised
 from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.registry import METHODS, method
@@ -106,7 +107,8 @@ def corruptions(
     Raises
     ------
     ShroomError
-        Where there is no method of a name.
+        Where there is no method of a name, or the extra ``corrupt`` is not installed and a
+        method other than pairing needs it.
 
     Examples
     --------
@@ -116,6 +118,8 @@ def corruptions(
     [('negation', 'It is not hot.'), ('antonym', 'It is cold.')]
     """
     chosen = [method(name) for name in dict.fromkeys(methods)]
+    if any(one.of_english for one in chosen):
+        require("corrupt", "num2words", "text2num")
     items = [Item(point) for point in datapoints]
     pool = Pool(items, recogniser or installed(), seed)
     found = []

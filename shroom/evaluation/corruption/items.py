@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from shroom.core.word_spans import spans
-from shroom.evaluation.corruption.wordlists import numbers, words
+from shroom.evaluation.corruption.wordlists import words
 
 if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
@@ -191,7 +191,7 @@ class Item:
         letters = [char for char in self.hyp if char.isalpha()]
         latin = sum(char < "\u0250" for char in letters)
         lows = [token.low for token in self.tokens if token.text[0].isalpha()]
-        telling = (words("function_words") | numbers("cardinal").keys()) - words("shared_words")
+        telling = (words("function_words") | words("cardinals")) - words("shared_words")
         own = sum(low in telling for low in lows)
         other = sum(low in words("foreign_words") for low in lows)
         return 2 * latin >= len(letters) and other <= own and (own > 0 or len(lows) <= _FEW)

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shroom.evaluation.corruption.base import like, replacing
-from shroom.evaluation.corruption.quantities import Quantity, quantities, spelt
-from shroom.evaluation.corruption.wordlists import numbers, words
+from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
+from shroom.evaluation.corruption.wordlists import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +133,9 @@ def _edit(item: Item, one: Quantity, number: Fraction) -> Edit:
 
 
 def _written(one: Quantity, number: Fraction, model: str) -> str:
-    """Return a number in the manner in which another one is written."""
+    """Return a number written as another one is."""
+    from num2words import num2words
+
     if one.style == "digits" or one.style == "decade":
         places = _decimals(model)
         whole, part = divmod(int(number * 10**places), 10**places)
@@ -142,8 +144,7 @@ def _written(one: Quantity, number: Fraction, model: str) -> str:
         return f"{digits}.{part:0{places}d}" if places else digits
     whole = int(number)
     if one.style == "ordinal":
-        teen = 10 <= whole % 100 <= 20
-        return f"{whole}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(whole % 10, 'th')}"
+        return str(num2words(whole, to="ordinal_num"))
     if one.style == "ordinal words":
-        return like({v: word for word, v in numbers("ordinal").items()}[whole], model)
-    return like(spelt(whole), model)
+        return like(num2words(whole, to="ordinal"), model)
+    return like(in_words(whole), model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,17 +22,9 @@ _WRITTEN = re.compile(
 )
 #: No number takes more words.
 _LONGEST = 30
+#: What a number in words may be written with or without.
+_NOT_COUNTED = re.compile(r"-|\band\b")
 _JOINING = frozenset("-–—−:/\\.,@#_=+*^~&'’")
-_TENS = (
-    "twenty",
-    "thirty",
-    "forty",
-    "fifty",
-    "sixty",
-    "seventy",
-    "eighty",
-    "ninety",
-)
 
 
 @dataclass(frozen=True)
@@ -125,16 +118,17 @@ def _digits(found: Sequence[Token], place: int) -> Quantity | None:
 def _words(found: Sequence[Token], place: int) -> Quantity | None:
     """Return the longest run of number words that is a number when it is read as one."""
     best: tuple[int, int] | None = None
-    said: list[str] = []
+    words: list[str] = []
     for last in range(place, min(len(found), place + _LONGEST)):
         low = found[last].low
         if last > place and found[last - 1].end == found[last].start:
             break
-        said += low.split("-")
-        value = _read([word for word in said if word != "and"])
+        words += [word for word in low.split("-") if word != "and"]
+        value = _read(words)
         if value is None and low != "and":
             break
-        if value is not None and in_words(value) == _plain(said):
+        # "Twenty thirty" and "two hundred hundred" are not written for any number.
+        if value is not None and words == _NOT_COUNTED.sub(" ", in_words(value)).split():
             best = (last, value)
     if best is None:
         return None
@@ -150,11 +144,11 @@ def _words(found: Sequence[Token], place: int) -> Quantity | None:
 def _single(found: Sequence[Token], place: int) -> Quantity | None:
     """Return the number of an ordinal, a scale alone ("a hundred"), "dozen" and the like."""
     token = found[place]
-    ordinals, others = numbers("ordinal"), {**numbers("other"), **numbers("scale")}
-    if token.low in ordinals:
+    others = {**numbers("other"), **numbers("scale")}
+    if token.low in ordinals():
         determined = place > 0 and found[place - 1].low in _DETERMINERS
         style = "ordinal words" if determined else "other"
-        value = ordinals[token.low]
+        value = ordinals()[token.low]
     elif token.low in others:
         style, value = "other", others[token.low]
     else:
@@ -167,61 +161,42 @@ def _single(found: Sequence[Token], place: int) -> Quantity | None:
 _DETERMINERS = frozenset({"the", "his", "her", "its", "their", "my", "your", "our"})
 
 
-def _read(said: Sequence[str]) -> int | None:
-    """Return the value of number words one after the other; ``None`` where one is none."""
-    cardinal, scales = numbers("cardinal"), numbers("scale")
-    total = current = 0
-    for word in said:
-        if word in cardinal:
-            current += cardinal[word]
-        elif word in scales and current:
-            current *= scales[word]
-            if word != "hundred":
-                total, current = total + current, 0
-        else:
-            return None
-    return total + current if said else None
+def _read(words: Sequence[str]) -> int | None:
+    """Return the value of number words in a row, or ``None`` where they are not a number."""
+    from text_to_num import text2num
+
+    try:
+        return int(text2num(" ".join(words), "en"))
+    except ValueError:
+        return None
 
 
 def in_words(number: int) -> str:
-    """Return a number from 0 to below 1e15 in words, without "and" and hyphens.
+    """Return a whole number in words, without commas.
 
     Examples
     --------
     >>> in_words(21), in_words(1_000_305)
-    ('twenty one', 'one million three hundred five')
+    ('twenty-one', 'one million three hundred and five')
     """
-    small = {value: word for word, value in numbers("cardinal").items()}
-    if number in small:
-        return small[number]
-    if number < 100:
-        return f"{small[number - number % 10]} {small[number % 10]}"
-    name, size = max(
-        ((word, size) for word, size in numbers("scale").items() if size <= number),
-        key=lambda scale: scale[1],
-    )
-    rest = f" {in_words(number % size)}" if number % size else ""
-    return f"{in_words(number // size)} {name}{rest}"
+    from num2words import num2words
+
+    text: str = num2words(number)
+    return text.replace(",", "")
 
 
-def spelt(number: int) -> str:
-    """Return a number in words as one writes it.
+@functools.cache
+def ordinals() -> dict[str, int]:
+    """Return the ordinals that are one word, with their numbers.
 
     Examples
     --------
-    >>> spelt(21), spelt(305)
-    ('twenty-one', 'three hundred and five')
+    >>> ordinals()["twentieth"]
+    20
     """
-    text = in_words(number)
-    for tens in _TENS:
-        for small, value in numbers("cardinal").items():
-            if 0 < value < 10:
-                text = re.sub(rf"\b{tens} {small}\b", f"{tens}-{small}", text)
-    return re.sub(r"hundred (?!thousand|million|billion|trillion)", "hundred and ", text)
+    from num2words import num2words
 
-
-def _plain(said: Sequence[str]) -> str:
-    return " ".join(word for word in said if word != "and")
+    return {num2words(number, to="ordinal"): number for number in range(1, 21)}
 
 
 def _scale(found: Sequence[Token], place: int) -> tuple[int, int]:

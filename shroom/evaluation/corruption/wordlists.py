@@ -80,7 +80,7 @@ def auxiliaries() -> dict[str, str]:
 
 @functools.cache
 def numbers(kind: str) -> dict[str, int]:
-    """Return the number words of a kind: ``cardinal``, ``scale``, ``ordinal`` or ``other``.
+    """Return the words of a kind with their numbers: ``scale`` or ``other``.
 
     Examples
     --------
