@@ -1,6 +1,6 @@
 """Faithful datapoints, and the inconsistent ones that the methods make of them.
 
-After the way in which Conv-FEVER was made: Santhanam et al. (2021), "Rome was built in 1776: A case
+The procedure is that of Conv-FEVER: Santhanam et al. (2021), "Rome was built in 1776: A case
 study on factual correctness in knowledge-grounded response generation".
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.extras import require
-from shroom.evaluation.corruption.items import Item, digest, normalised
+from shroom.evaluation.corruption.items import Item, draws, normalised
 from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.registry import METHODS, method
 from shroom.evaluation.corruption.spacy_pipeline import recogniser as installed
@@ -28,14 +28,14 @@ MAX_P = 0.2
 
 @dataclass(frozen=True)
 class Corruption:
-    """A datapoint that has been made inconsistent, and how.
+    """A datapoint that has been made inconsistent.
 
     Attributes
     ----------
     of : int
         The place of the faithful datapoint among those that were given.
     method : str
-        What made it.
+        The name of the method that made it.
     edit : Edit
         The change of the hypothesis; undone, it gives the faithful one again.
     datapoint : Datapoint
@@ -83,7 +83,7 @@ def corruptions(
     *,
     recogniser: Recogniser | None = None,
 ) -> list[Corruption]:
-    """Return what each method makes of each datapoint, where it can make something of it.
+    """Return the datapoints that each method can make of each datapoint.
 
     A draw depends on the seed and on the datapoint's texts, whatever the order; pairing and entity
     also depend on the other datapoints, whose hypotheses and names they take.
@@ -95,9 +95,9 @@ def corruptions(
     methods : sequence of str
         Their names; each is used once.
     seed : int
-        What all draws come from.
+        The seed of all draws.
     recogniser : Recogniser, optional
-        What finds names; an installed spaCy pipeline or rules by default.
+        Finds the names; by default an installed spaCy pipeline, or else rules.
 
     Returns
     -------
@@ -136,12 +136,13 @@ def balanced(
     found: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
 ) -> list[Corruption]:
     """Return one corruption of each datapoint that has some, drawn by the seed."""
-    best: dict[int, tuple[bytes, Corruption]] = {}
+    by_datapoint: dict[int, list[Corruption]] = {}
     for one in found:
-        drawn = digest(seed, "method", one.method, *Item(datapoints[one.of]).key), one
-        if one.of not in best or drawn[0] < best[one.of][0]:
-            best[one.of] = drawn
-    return [one for _, one in best.values()]
+        by_datapoint.setdefault(one.of, []).append(one)
+    return [
+        draws(seed, "method", *Item(datapoints[place]).key).choice(made)
+        for place, made in by_datapoint.items()
+    ]
 
 
 def pairs(
@@ -149,7 +150,7 @@ def pairs(
 ) -> list[tuple[Datapoint, Datapoint]]:
     """Return each faithful datapoint of some with each corrupted one that is made of it.
 
-    See :func:`corruptions`, which also tells by what method and edit.
+    See :func:`corruptions`, which also returns the method and the edit.
 
     Examples
     --------
@@ -169,10 +170,7 @@ def _drawn(one: Method, item: Item, pool: Pool) -> Edit | None:
     fitting = [edit for edit in one.edits(item, pool) if _changes(edit, item, pool)]
     if not fitting:
         return None
-    return min(
-        fitting,
-        key=lambda edit: digest(pool.seed, one.name, *item.key, edit.start, edit.end, edit.after),
-    )
+    return draws(pool.seed, one.name, *item.key).choice(fitting)
 
 
 def _changes(edit: Edit, item: Item, pool: Pool) -> bool:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from shroom.evaluation.corruption.base import like, replacing
-from shroom.evaluation.corruption.items import Edit, digest, normalised, tokens
+from shroom.evaluation.corruption.items import Edit, draws, normalised, tokens
 from shroom.evaluation.corruption.wordlists import names, with_article
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _offered(name: Name, pool: Pool, item: Item) -> Iterator[str]:
         for group in known
         if name.text not in group and (free or (group[0] in articles) == (name.text in articles))
     ]
-    yield from sorted(everyone, key=lambda other: digest(pool.seed, other, *item.key))
+    yield from draws(pool.seed, name.text, *item.key).sample(everyone, len(everyone))
 
 
 def _has_article(text: str, start: int) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from shroom.core.word_spans import spans
@@ -13,7 +13,7 @@ from shroom.evaluation.corruption.wordlists import words
 if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
 
-#: More words than that are hardly English without any of its commonest ones.
+#: A longer text is hardly English without any of the commonest English words.
 _FEW = 6
 
 
@@ -98,7 +98,7 @@ def tokens(text: str) -> list[Token]:
 
 
 class Name(NamedTuple):
-    """Where a text names something; ``kind`` is empty where that cannot be told."""
+    """A name in a text; ``kind`` is empty where it is unknown."""
 
     start: int
     end: int
@@ -112,13 +112,13 @@ class Recogniser(Protocol):
     Attributes
     ----------
     about : str
-        What it is, for a note to the user.
+        Its name, for a note to the user.
     """
 
     about: str
 
     def names(self, text: str, context: str) -> list[Name]:
-        """Return the names in a text; ``context`` is what else is known to speak of them."""
+        """Return the names in a text; ``context`` is another text about the same things."""
         ...
 
     def negated_verbs(self, text: str) -> list[Edit]:
@@ -139,7 +139,7 @@ class Item:
 
     @property
     def premise(self) -> str:
-        """Everything that the hypothesis may be held against."""
+        """Everything that the hypothesis may be compared with."""
         return f"{self.point.src}\n{self.point.tgt}"
 
     @cached_property
@@ -158,7 +158,7 @@ class Item:
 
     @cached_property
     def premise_tokens(self) -> list[Token]:
-        """Those of the premise."""
+        """The words and signs of the premise."""
         return tokens(self.premise)
 
     @cached_property
@@ -173,20 +173,20 @@ class Item:
 
     @cached_property
     def premise_telling(self) -> frozenset[str]:
-        """Those of the premise."""
+        """The words of the premise that say what it is about."""
         return _telling(self.premise_tokens)
 
     @cached_property
     def premises(self) -> list[str]:
-        """What the hypothesis may be held against, one by one, for comparing."""
+        """The texts that the hypothesis may be compared with, normalised."""
         return [normalised(text) for text in (self.point.src, self.point.tgt) if text.strip()]
 
     @cached_property
     def is_english(self) -> bool:
         """Whether the hypothesis seems to be English: in Latin letters, and in no other language.
 
-        Told by the commonest words of English and of others; a few words with none of either, such
-        as a definition has, are taken as English.
+        The commonest words of English and of other languages are counted; a few words with none
+        of either, such as a definition has, are taken as English.
         """
         letters = [char for char in self.hyp if char.isalpha()]
         latin = sum(char < "\u0250" for char in letters)
@@ -198,7 +198,7 @@ class Item:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What tells it from other items."""
+        """What identifies the item."""
         return (self.point.task.value, self.point.src, self.point.tgt, self.point.hyp)
 
 
@@ -209,19 +209,15 @@ def _telling(found: list[Token]) -> frozenset[str]:
     )
 
 
-def digest(*parts: object) -> bytes:
-    """Return a number that looks random and depends on the parts alone, to draw by.
+def draws(*key: object) -> random.Random:
+    """Return a generator of random numbers that depend on the key alone.
 
     Examples
     --------
-    >>> digest(0, "a").hex(), digest(0, "a") == digest("0a")
-    ('a71ce6965c2300c3', False)
+    >>> draws(0, "a").choice("xyz") == draws(0, "a").choice("xyz")
+    True
     """
-    state = blake2b(digest_size=8)
-    for part in parts:
-        data = str(part).encode("utf-8", "surrogatepass")
-        state.update(len(data).to_bytes(8, "big") + data)
-    return state.digest()
+    return random.Random(ascii(key))  # noqa: S311 - reproducible, and not a secret
 
 
 def normalised(text: str) -> str:

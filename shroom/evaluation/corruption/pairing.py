@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shroom.evaluation.corruption.items import Edit
+from shroom.evaluation.corruption.pool import from_drawn_place
 
 if TYPE_CHECKING:
     from shroom.evaluation.corruption.items import Item
     from shroom.evaluation.corruption.pool import Pool
 
-#: A hypothesis of so many times more words, or fewer, is too easily told from the item's own.
+#: A hypothesis with so many times more words, or fewer, is too easily distinguished.
 MAX_RATIO = 1.5
 #: The share of its telling words that may be in the item's own texts.
 MAX_OVERLAP = 0.2
@@ -27,7 +28,8 @@ class Pairing:
 
     def edits(self, item: Item, pool: Pool) -> list[Edit]:
         """Return the one edit that puts the nearest fitting hypothesis in place of the item's."""
-        for other in pool.hypotheses[item.point.task.value].around(pool.seed, *item.key):
+        others = pool.hypotheses[item.point.task.value]
+        for other in from_drawn_place(others, pool.seed, *item.key):
             if _fits(item, other) and not pool.says(item, other.hyp):
                 return [Edit(0, len(item.hyp), item.hyp, other.hyp)]
         return []

@@ -1,23 +1,22 @@
-"""What the items of a data set lend each other: hypotheses and names to put in another's place."""
+"""The hypotheses and names of a data set, to put in the place of an item's own."""
 
 from __future__ import annotations
 
 import functools
-from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from shroom.evaluation.corruption.items import digest, normalised, tokens
+from shroom.evaluation.corruption.items import draws, normalised, tokens
 from shroom.evaluation.corruption.wordlists import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from shroom.evaluation.corruption.items import Item, Name, Recogniser
 
 T = TypeVar("T")
-#: How far a ring is searched for something that fits; beyond it there will hardly be anything.
+#: How many things are tried; where none of them fits, hardly any other will.
 REACH = 1000
 #: After these a name is that of a place.
 _PLACED = frozenset({"in", "at", "near", "across", "throughout", "around", "outside"})
@@ -27,38 +26,17 @@ _DETERMINERS = frozenset({"the", "a", "an", "this", "that", "my", "your", "his",
 }
 
 
-class Ring(Generic[T]):
-    """Things in an order that a seed decides, to draw from: each item begins at its own place.
-
-    Neither the order in which they came nor how often each did has a part in it, and a further
-    thing changes the draws only of those items to which it lies next (consistent hashing).
-
-    Parameters
-    ----------
-    seed : int
-        What the order is drawn by.
-    things : iterable of (key, thing)
-        Of those with the same key, the first is kept.
+def from_drawn_place(things: Sequence[T], *key: object) -> Iterator[T]:
+    """Yield things in their order from a place that is drawn by a key, at most :data:`REACH`.
 
     Examples
     --------
-    >>> ring = Ring(0, [("a", 1), ("b", 2), ("c", 3)])
-    >>> sorted(ring.around("here")), list(ring.around("here")) == list(ring.around("here"))
-    ([1, 2, 3], True)
+    >>> sorted(from_drawn_place("abc", 0, "some key"))
+    ['a', 'b', 'c']
     """
-
-    def __init__(self, seed: int, things: Iterable[tuple[object, T]]) -> None:
-        by_place: dict[bytes, T] = {}
-        for key, thing in things:
-            by_place.setdefault(digest(seed, key), thing)
-        self._places = sorted(by_place)
-        self._things = [by_place[place] for place in self._places]
-
-    def around(self, *key: object) -> Iterator[T]:
-        """Yield the things from an item's place on, all of them or the first :data:`REACH`."""
-        start = bisect_left(self._places, digest(*key))
-        for step in range(min(len(self._things), REACH)):
-            yield self._things[(start + step) % len(self._things)]
+    start = draws(*key).randrange(len(things))
+    for step in range(min(len(things), REACH)):
+        yield things[(start + step) % len(things)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +50,7 @@ class Pool:
     recogniser : Recogniser
         What finds names and verbs.
     seed : int
-        What all draws come from.
+        The seed of all draws.
     """
 
     items: Sequence[Item]
@@ -80,25 +58,26 @@ class Pool:
     seed: int
 
     @cached_property
-    def hypotheses(self) -> dict[str, Ring[Item]]:
-        """The items of each task, to take hypotheses from."""
-        of: dict[str, list[Item]] = {}
-        for item in self.items:
-            of.setdefault(item.point.task.value, []).append(item)
-        return {
-            task: Ring(self.seed, ((item.key, item) for item in items))
-            for task, items in of.items()
-        }
+    def hypotheses(self) -> dict[str, list[Item]]:
+        """The distinct items of each task in an order that the seed draws."""
+        by_key = {item.key: item for item in self.items}
+        by_task: dict[str, list[Item]] = {}
+        for key in self._shuffled(by_key):
+            by_task.setdefault(by_key[key].point.task.value, []).append(by_key[key])
+        return by_task
+
+    def _shuffled(self, things: Collection[T]) -> list[T]:
+        """Return things in an order that depends on them and the seed alone."""
+        return draws(self.seed).sample(sorted(things), len(things))  # type: ignore[type-var]
 
     def names_like(self, name: Name, item: Item) -> Iterator[str]:
         """Yield names of the data, of a name's kind, number of words and need of an article."""
         key = (self.kind(name), *_manner(name, item.hyp))
-        ring = self._rings.get(key)
-        if ring is not None:
-            yield from ring.around(self.seed, name.text, *item.key)
+        if key in self._names:
+            yield from from_drawn_place(self._names[key], self.seed, name.text, *item.key)
 
     def kind(self, name: Name) -> str:
-        """Return a name's kind; where it is not known, what its words or the data tell."""
+        """Return a name's kind; an unknown one is derived from its words or from the data."""
         if name.kind:
             return name.kind
         first, *rest = name.text.split()
@@ -109,10 +88,7 @@ class Pool:
         return rest[-1].casefold() if rest else ""  # as in "Soviet Union", "European Union"
 
     def is_proper(self, name: Name) -> bool:
-        """Return whether a name of no known kind is one: the data never have it in small letters.
-
-        Of several words, that must hold of one.
-        """
+        """Return whether a name is of a known kind, or has a word that is never in lower case."""
         return bool(name.kind) or not all(self._is_small(name.text))
 
     def _is_small(self, text: str) -> list[bool]:
@@ -120,9 +96,9 @@ class Pool:
 
     @cached_property
     def _small(self) -> set[str]:
-        """Every word that stands in small letters somewhere."""
-        texts = (found for item in self.items for found in (item.tokens, item.premise_tokens))
-        return {token.low for found in texts for token in found if token.text.islower()}
+        """Every word that occurs in lower case."""
+        texts = (text for item in self.items for text in (item.tokens, item.premise_tokens))
+        return {token.low for text in texts for token in text if token.text.islower()}
 
     @cached_property
     def _named(self) -> list[tuple[Name, str]]:
@@ -139,15 +115,16 @@ class Pool:
         return {name.text for name, text in self._named if _before(name, text) in _PLACED}
 
     @cached_property
-    def _rings(self) -> dict[tuple[str, int, bool], Ring[str]]:
-        of: dict[tuple[str, int, bool], set[str]] = {}
+    def _names(self) -> dict[tuple[str, int, bool], list[str]]:
+        """The names that may take another's place, by kind and manner, in a drawn order."""
+        names: dict[tuple[str, int, bool], set[str]] = {}
         for name, text in self._named:
             if self._may_stand_elsewhere(name, text):
-                of.setdefault((self.kind(name), *_manner(name, text)), set()).add(name.text)
-        return {key: Ring(self.seed, ((each, each) for each in sorted(of[key]))) for key in of}
+                names.setdefault((self.kind(name), *_manner(name, text)), set()).add(name.text)
+        return {key: self._shuffled(texts) for key, texts in names.items()}
 
     def _may_stand_elsewhere(self, name: Name, text: str) -> bool:
-        """Return whether a name may take another's place: if it is whole, and surely one."""
+        """Return whether a name may take another's place: if it is complete, and surely a name."""
         if _goes_on(name, text):
             return False
         small = self._is_small(name.text)
@@ -160,10 +137,10 @@ class Pool:
         return {(premise, normalised(item.hyp)) for item in self.items for premise in item.premises}
 
     def says(self, item: Item, hyp: str) -> bool:
-        """Return whether a text is known to hold: it is in the premise, or said of it elsewhere."""
-        said = normalised(hyp)
+        """Return whether a text is a part of a premise, or known to be faithful to one."""
+        text = normalised(hyp)
         return any(
-            f" {said} " in f" {premise} " or (premise, said) in self._faithful
+            f" {text} " in f" {premise} " or (premise, text) in self._faithful
             for premise in item.premises
         )
 
@@ -178,7 +155,7 @@ def _before(name: Name, text: str) -> str:
 
 
 def _goes_on(name: Name, text: str) -> bool:
-    """Return whether a name is but a part of one, as in "Bank of England" or "Guns N' Roses"."""
+    """Return whether a name is a part of a longer one, as in "Bank of England"."""
     before, after = text[: name.start].rstrip()[-1:], text[name.end :].lstrip()[:3]
     return before in ("'", "&", "-", "/") or after[:1] in ("'", "&", "-", "/") or after == "of "
 
