@@ -43,7 +43,7 @@ class Scored(Detector):
     field : str
         Which of its fields counts.
     reference : str
-        What the hypothesis is held against: a value of :class:`shroom.core.datapoint.Rule`.
+        The reference rule: a value of :class:`shroom.core.datapoint.Rule`.
     threshold : float
         The label is Hallucination where p is greater.
     """
@@ -87,12 +87,12 @@ class Scored(Detector):
         return np.asarray(1 - np.clip(scores, 0.0, 1.0))
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return what the hypothesis is held against."""
+        """Return the texts that the hypothesis is compared with."""
         return premises(datapoint, rule=self.rule)
 
     @property
     def identity(self) -> str:
-        """What tells the scorer with its settings from others."""
+        """What identifies the scorer with its settings."""
         return self.scorer.identity
 
 

@@ -57,11 +57,11 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
 
 
 def _finite(question: Question) -> Question:
-    def mended(generation: Generation) -> Generation:
+    def repaired(generation: Generation) -> Generation:
         return replace(generation, extra=without_nan(generation.extra))
 
-    said = tuple(map(mended, question.generation))
-    rank = None if question.rank is None else tuple(map(mended, question.rank))
+    said = tuple(map(repaired, question.generation))
+    rank = None if question.rank is None else tuple(map(repaired, question.rank))
     extra = without_nan(question.extra)
     return replace(question, generation=said, rank=rank, extra=extra)
 

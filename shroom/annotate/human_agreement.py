@@ -99,7 +99,7 @@ def agreement(
     Parameters
     ----------
     questions : sequence of Question
-        Scored; with categories and rankings, the ranker is held against people as well.
+        Scored; with categories and rankings, the ranker is compared with people as well.
     judgements : mapping
         As :func:`shroom.annotate.human_judgements.read` gives them.
     how : Intervals

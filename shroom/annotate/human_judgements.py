@@ -44,8 +44,8 @@ def read(*paths: Source, problems: Problems | None = None) -> Judgements:
                 continue
             texts = [row.get("question"), row.get("text")]
             if not all(isinstance(text, str) for text in texts):
-                expected, told = 'the keys "question" and "text"', f"keys {show(list(row))}"
-                problems.add("key-missing", document.file, expected, told, **place)
+                expected, given = 'the keys "question" and "text"', f"keys {show(list(row))}"
+                problems.add("key-missing", document.file, expected, given, **place)
                 continue
             p = _judged(row, document.file, place, problems)
             key = str(texts[0]), str(texts[1])

@@ -126,7 +126,7 @@ def _scored(scorers: Sequence[Scorer], questions: list[Question], log: Log, run:
 
 
 class _Shown:
-    """A scorer that shows how far it is."""
+    """A scorer that shows its progress."""
 
     def __init__(self, scorer: Scorer) -> None:
         self.scorer, self.name = scorer, scorer.name
@@ -149,7 +149,7 @@ class _Shown:
 def _rehearsal(
     scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run, form: str
 ) -> str:
-    """Return what would be done: for each scorer how many generations, and what that costs."""
+    """Return the number of generations that each scorer would score, and their cost."""
     rows: list[dict[str, Any]] = []
     for scorer in scorers:
         work = [each for each in waiting(scorer, questions, log.known, run) if each.wanted]
@@ -202,8 +202,8 @@ def _summary(scored: Scored, ranked: Ranked | None, form: str, judgements: Any) 
         known = f", {scored.known[name]} known before" if scored.known[name] else ""
         lines.append(f"{name}: {n} scored{known}")
     if ranked is not None:
-        told = ", ".join(f"{n} {word}" for word, n in whole["categories"].items())
-        lines += [told, f"{whole['ranked']} rankings of two or more"]
+        line = ", ".join(f"{n} {word}" for word, n in whole["categories"].items())
+        lines += [line, f"{whole['ranked']} rankings of two or more"]
         lines += [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
     if found is not None:
         from shroom.report.human_agreement import render

@@ -131,7 +131,7 @@ def command(
 def _faithful(
     files: list[DataFile], data: str, *, max_p: float, assume_faithful: bool
 ) -> tuple[list[Datapoint], list[dict[str, Any]]]:
-    """Return the faithful datapoints, and where each is from."""
+    """Return the faithful datapoints, and the file and place of each."""
     points, places, unlabelled, total = [], [], 0, 0
     for file in files:
         for index, point in enumerate(file.datapoints):
@@ -157,7 +157,7 @@ def _rows(
     *,
     even: bool,
 ) -> list[dict[str, Any]]:
-    """Return the faithful items, each followed by what was made of it."""
+    """Return the faithful items, each followed by its corruptions."""
     made: dict[int, list[Corruption]] = {}
     for one in found:
         made.setdefault(one.of, []).append(one)

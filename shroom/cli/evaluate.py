@@ -98,7 +98,7 @@ def command(
     run: Run,
     intervals: Intervals,
 ) -> None:
-    """Hold each DETECTOR against each data set: accuracy, balanced accuracy, AUROC, rho, time.
+    """Evaluate each DETECTOR on each data set: accuracy, balanced accuracy, AUROC, rho, time.
 
     DETECTOR is one of those that `shroom detectors` lists, NAME=MODEL for a detector that needs a
     model, or a recipe's file. All p are kept, so that the same command goes on where it was
@@ -140,7 +140,7 @@ def command(
     if store.kept:
         say([f"note: {store.kept} results were taken from {store.folder}; --fresh makes them anew"])
     if html:
-        from shroom.report.matrix_page import page
+        from shroom.report.matrix import page
 
         deliver_page(page(matrix), html, [*named, *models])
     deliver(render(matrix, form), output)
@@ -156,7 +156,7 @@ def render(matrix: Matrix, form: str) -> str:
 
 
 def _notes(subject: Subject) -> Iterator[str]:
-    """Yield what the user should know of a data set, its many warnings as one."""
+    """Yield the notes on a data set, its many warnings as one."""
     yield from subject.notes
     found = subject.problems
     if found.warnings:
@@ -168,7 +168,7 @@ def _notes(subject: Subject) -> Iterator[str]:
 
 
 def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path:
-    """Return where p are kept; never among data, which would be read with them."""
+    """Return the folder that keeps p; never one among data, which would be read with it."""
     if runs is None and (output is None or output == "-"):
         folder = cache_folder("evaluate")
     else:

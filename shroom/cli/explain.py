@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.base import Detector
     from shroom.inference.run import Run
-    from shroom.report.explanation import Told
+    from shroom.report.explanation import ShownExplanation
     from shroom.scoring.datapoint_files import DataFile
 
 EXAMPLES = """\b
@@ -133,16 +133,16 @@ def _range(every: list[_Found], number: int | None) -> str:
     return f"{none}count them from 0 to {last}: give --index N"
 
 
-def _told(chosen: Detector, found: _Found, run: Run) -> Told:
+def _told(chosen: Detector, found: _Found, run: Run) -> ShownExplanation:
     from shroom.detectors.explain import explain
-    from shroom.report.explanation import Told
+    from shroom.report.explanation import ShownExplanation
 
     point = found.point
     explanation = explain(chosen, point, run)
     place = f"id {point.id}" if point.id is not None else f"index {found.index}"
     about = {"file": found.base, "id": point.id, "index": found.index}
     (threshold,) = chosen.thresholds_of([point], run).tolist()
-    return Told(
+    return ShownExplanation(
         explanation,
         chosen.name,
         f"{found.base}, {place}",
@@ -152,7 +152,7 @@ def _told(chosen: Detector, found: _Found, run: Run) -> Told:
     )
 
 
-def _show(told: Told, form: str, output: str | None) -> None:
+def _show(told: ShownExplanation, form: str, output: str | None) -> None:
     from shroom.report.explanation import as_json, as_text
 
     if form == "json":

@@ -93,12 +93,12 @@ def command(
         deliver(render(board, form), None)
         raise ShroomError(f"{folder}: nothing can be ranked; the list says why for each submission")
     if html:
-        from shroom.report.leaderboard_page import page
+        from shroom.report.leaderboard import page
 
         deliver_page(page(board), html, [folder, gold])
     deliver(render(board, form), output)
     names = [printable(str(path)) for path in others]
-    say_alike(f"shroom: {name}: is no submission, and is left out" for name in names)
+    say_alike(f"shroom: {name}: is not a submission, and is left out" for name in names)
 
 
 def render(board: Leaderboard, form: str) -> str:

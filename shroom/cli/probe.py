@@ -133,7 +133,7 @@ def _train(
     form: str,
     **reading: Any,
 ) -> None:
-    """Train a probe on QUESTIONS that have categories, and tell how good it is at each layer.
+    """Train a probe on QUESTIONS that have categories, and report its quality at each layer.
 
     The figures are out of fold; the best place is saved in the folder, with what was found of all.
     """
@@ -143,7 +143,7 @@ def _train(
 
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
-        raise ShroomError(f"{output}: is no folder; name one, or a new one")
+        raise ShroomError(f"{output}: is not a folder; name one, or a new one")
     plan = Plan(
         model, revision, tuple(kinds), by_head=by_head, folds=folds, how=intervals, **reading
     )
@@ -221,7 +221,7 @@ def _score(
     "-o", "--output", type=OUTPUT, help="Also write a figure to this .svg, .pdf or .png file."
 )
 def _report(*, folder: str, form: str, html: str | None, output: str | None) -> None:
-    """Show what training the probe in FOLDER has found."""
+    """Show the results of training the probe in FOLDER."""
     from shroom.annotate.probe.saved_probe import SavedProbe
     from shroom.report import probe as probing
     from shroom.report.figure_files import file

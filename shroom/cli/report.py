@@ -96,7 +96,7 @@ def command(
 
 
 def refuse_inputs(ctx: click.Context, output: str, submissions: tuple[str, ...], gold: str) -> None:
-    """Refuse a second pipe, a pipe for the gold, and an output that would overwrite an input."""
+    """Refuse two pipes, a pipe for the gold, and an output that would overwrite an input."""
     if submissions.count("-") > 1 or gold == "-":
         raise click.UsageError("only one submission can come from the pipe (-)", ctx)
     if Path(output).is_dir():
@@ -105,7 +105,7 @@ def refuse_inputs(ctx: click.Context, output: str, submissions: tuple[str, ...],
 
 
 def command_line(ctx: click.Context) -> str:
-    """Return the command line again, with what was given and nothing else."""
+    """Return the command line with the options that were given."""
     words = ["shroom", ctx.info_name or ""]
     for param in ctx.command.params:
         if param.name not in ctx.params:  # it has no bearing on the page

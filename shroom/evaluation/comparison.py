@@ -107,7 +107,7 @@ class Comparison:
 
     @property
     def is_real(self) -> bool:
-        """Whether the systems can be told apart, after the correction."""
+        """Whether the systems differ significantly, after the correction."""
         return self.p_adjusted is not None and self.p_adjusted <= ALPHA
 
 
@@ -287,7 +287,7 @@ def _detectable(differences: NDArray[np.float64]) -> float | None:
     """Return the detectable difference, by the spread of the resampled ones."""
     defined = differences[~np.isnan(differences)]
     spread = float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
-    # Systems that never differ tell nothing about systems that do.
+    # Systems that never differ say nothing about systems that do.
     return detectable_difference(spread, ALPHA, POWER) if spread else None
 
 

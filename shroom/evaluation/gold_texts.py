@@ -45,8 +45,8 @@ def datapoints(contest: Contest, source: Source) -> list[Datapoint]:
     if not files:
         raise ShroomError(f"{source}: has no file of {contest.name}, for the texts of its items")
     points = _aligned(files[0].datapoints, contest.gold, source)
-    told = zip(points, contest.gold.p.tolist())
-    if any(point.p is not None and point.p != p for point, p in told):
+    pairs = zip(points, contest.gold.p.tolist())
+    if any(point.p is not None and point.p != p for point, p in pairs):
         raise ShroomError(
             f"{source}: has other p(Hallucination) than {contest.gold.file}, so these are other "
             "items; name the data that the gold is of"

@@ -13,10 +13,13 @@ import numpy as np
 
 from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError, nearest
+from shroom.evaluation.gold_texts import datapoints
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shroom.core.datapoint import Datapoint
+    from shroom.core.paths import Source
     from shroom.evaluation.systems import Contest
 
 #: What sorts items is rounded to so many digits: 0.8 - 0.2 is to tie with 0.6 - 0.0.
@@ -225,3 +228,36 @@ def _items(contest: Contest, rows: NDArray[np.intp]) -> list[Item]:
 
 
 _LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
+
+
+@dataclass(frozen=True)
+class HardItem:
+    """A hard item, with its texts where the gold has them."""
+
+    item: Item
+    point: Datapoint | None
+
+
+def hard_items(contest: Contest, gold: Source, count: int) -> list[HardItem]:
+    """Return the items that most systems get wrong, those first whose p are farthest off.
+
+    Parameters
+    ----------
+    contest : Contest
+        One or more systems on one track.
+    gold : path
+        Where its gold was read, and is read again for the texts.
+    count : int
+        How many items.
+    """
+    items = hardest(contest, n=count)
+    points = _datapoints(contest, gold) if items else None
+    return [HardItem(item, points[item.row] if points else None) for item in items]
+
+
+def _datapoints(contest: Contest, gold: Source) -> list[Datapoint] | None:
+    """Return the gold's datapoints, or ``None`` where its rows have no texts to show."""
+    try:
+        return datapoints(contest, gold)
+    except ShroomError:
+        return None

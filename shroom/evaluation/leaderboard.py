@@ -1,4 +1,4 @@
-"""A leaderboard: ranks with their intervals, and groups of systems that cannot be told apart.
+"""A leaderboard: ranks with their intervals, and groups of systems that cannot be distinguished.
 
 Systems are ranked as the task ranked them: by accuracy, ties by rho, or the other way round. The
 interval of a rank comes from resampling the items for all systems at once.
@@ -15,7 +15,6 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.evaluation.comparison import ALPHA, INTERVALS, TRIALS
-from shroom.evaluation.ranks import places
 from shroom.evaluation.submission_folder import checked_entries
 from shroom.evaluation.systems import contests
 from shroom.metrics.human_ceiling import CEILING
@@ -46,7 +45,7 @@ class Row:
     system, track, kind : str
         The kind is ``system``, ``floor`` or ``ceiling``.
     rank : int or None
-        From 1; ``None`` for what is no system.
+        From 1; ``None`` for a floor or ceiling.
     rank_ci : tuple of int or None
         Its interval.
     accuracy, rho : float or None
@@ -54,7 +53,7 @@ class Row:
     accuracy_ci, rho_ci : tuple of float or None
         Their intervals.
     group : int or None
-        Systems of one group cannot be told from the first of them.
+        Systems of one group cannot be distinguished from the first of them.
     n, in_sample : int
         The number of items, and how many of them the system's detector was fitted on.
     """
@@ -194,7 +193,7 @@ def _ranked(
     statistics = {metric.name: contest.statistics(metric) for metric in metrics}
     scores = {metric.name: [metric(rows) for rows in statistics[metric.name]] for metric in metrics}
     resampled = contest.resampled(metrics, how)
-    placed = places(contest, metrics, resampled, how.confidence)
+    placed = contest.ranks(metrics, resampled, how.confidence)
 
     def ci(name: str, system: int) -> Interval | None:
         value = scores[name][system]

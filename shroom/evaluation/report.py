@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.comparison import TRIALS, compare_systems
-from shroom.evaluation.hardest_items import hard_items
-from shroom.evaluation.ranks import places
+from shroom.evaluation.item_difficulty import hard_items
 from shroom.evaluation.system_report import portrait
 from shroom.evaluation.systems import contests, read
 from shroom.metrics.intervals import USUAL
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from shroom.core.paths import Source
     from shroom.evaluation.comparison import Comparison
-    from shroom.evaluation.hardest_items import HardItem
+    from shroom.evaluation.item_difficulty import HardItem
     from shroom.evaluation.system_report import SystemReport
     from shroom.evaluation.systems import Contest
     from shroom.metrics.base import Metric
@@ -143,7 +142,7 @@ def report(
     submissions : sequence of path
         One or more, each a file, a folder or a zip.
     gold : path
-        What they are held against; no pipe, since it is read again for the texts.
+        The gold; not a pipe, since it is read again for the texts.
     by : sequence of str
         What to slice by; see :func:`shroom.scoring.scores.score`.
     metrics : sequence of Metric
@@ -223,7 +222,7 @@ def _systems(
 ) -> list[SystemReport]:
     alone = len(scores) == 1
     resampled = {} if alone else contest.resampled(METRICS, how)
-    placed = places(contest, METRICS, resampled, how.confidence)
+    placed = contest.ranks(METRICS, resampled, how.confidence)
     return [
         portrait(name, score, contest, metrics, how, None if alone else place)
         for name, score, place in zip(contest.systems, scores, placed)

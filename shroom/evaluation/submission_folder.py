@@ -41,7 +41,7 @@ def submissions_in(
 
     A folder or a zip is one submission, whatever is in it. Files are named after their systems, as
     in ``team7.val.model-aware.json``: those of one system belong together. The gold, should it lie
-    in the folder, is no submission.
+    in the folder, is not a submission.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def submissions_in(
     """
     root = Path(folder)
     if not root.is_dir():
-        raise ShroomError(f"{folder}: is no folder; name the one that all submissions are in")
+        raise ShroomError(f"{folder}: is not a folder; name the one that all submissions are in")
     own = None if gold is None else os.path.realpath(gold)
     if os.path.realpath(root) == own:
         raise ShroomError(f"{folder}: is the gold as well; name a folder of submissions, then gold")
@@ -75,7 +75,7 @@ def submissions_in(
 
 
 def _is_submission(name: str) -> bool:
-    """Return whether a file is one by its name; a table has to tell its split and track."""
+    """Return whether a file is one by its name; a table needs its split and track."""
     if name.lower().endswith(TABLES):
         return Name.guess(name) is not None
     return name.lower().endswith(_SUFFIXES)
@@ -91,7 +91,7 @@ def checked_entries(
     folder : path
         See :func:`submissions_in`.
     gold : path
-        What all of them are held against.
+        The gold of all of them.
     split : str, optional
         The one that is wanted; val or test by default.
 

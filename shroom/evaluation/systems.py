@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.metrics.rank_intervals import rank_intervals, ranks
 from shroom.metrics.resampling import joint_bootstrap
 from shroom.scoring.check import check
 from shroom.scoring.documents import is_pipe
@@ -78,7 +79,7 @@ class Contest:
         Raises
         ------
         ShroomError
-            Where they are held against another gold, or the system has been added before.
+            Where they are compared with another gold, or the system has been added before.
         """
         assert track.gold is not None  # noqa: S101 - for mypy; checked against gold
         if system in self.tracks:
@@ -107,6 +108,34 @@ class Contest:
         found = joint_bootstrap(scored, how.resamples, how.seed)
         return {metric.name: part for metric, part in zip(metrics, np.split(found, len(metrics)))}
 
+    def ranks(
+        self,
+        metrics: Sequence[Metric],
+        resampled: Mapping[str, NDArray[np.float64]],
+        confidence: float,
+    ) -> list[tuple[int, tuple[int, int] | None]]:
+        """Return the rank of each system, and its interval.
+
+        Parameters
+        ----------
+        metrics : sequence of Metric
+            Two: the one that ranks, and the one that breaks ties.
+        resampled : mapping of array, shape [systems, b]
+            What :meth:`resampled` returns; empty for no intervals.
+        confidence : float
+            In (0, 1).
+        """
+        scores = (
+            np.array([metric(rows) for rows in self.statistics(metric)], np.float64)
+            for metric in metrics
+        )
+        rank = ranks(*scores).tolist()
+        if not resampled:
+            return [(place, None) for place in rank]
+        first, second = (resampled[metric.name].T for metric in metrics)
+        bounds = rank_intervals(first, second, confidence)
+        return [(place, (low, high)) for place, (low, high) in zip(rank, bounds.tolist())]
+
 
 def contests(checked: Mapping[str, Checked]) -> list[Contest]:
     """Return one contest for each split and track that any system has been checked on.
@@ -117,12 +146,12 @@ def contests(checked: Mapping[str, Checked]) -> list[Contest]:
         By the systems' names; each without errors, and checked against gold.
     """
     entered = [(system, track) for system, verdict in checked.items() for track in verdict.tracks]
-    # A file whose name tells no split is of the one that others, held against its gold, are of.
-    told = {_gold_file(track): track.name for _, track in reversed(entered) if track.name.split}
+    # A file whose name has no split is of the split of the others that have its gold.
+    named = {_gold_file(track): track.name for _, track in reversed(entered) if track.name.split}
     found: dict[tuple[str, str], Contest] = {}
     for system, track in entered:
         assert track.gold is not None  # noqa: S101 - for mypy
-        name = track.name if track.name.split else told.get(_gold_file(track), track.name)
+        name = track.name if track.name.split else named.get(_gold_file(track), track.name)
         contest = found.setdefault((name.split, name.track), Contest(name, track.gold))
         contest.add(system, track)
     return sorted(

@@ -75,14 +75,14 @@ def _unsigned(value: float | None) -> str:
 
 
 def _formula(result: TrackQuality) -> str:
-    """Return what calibrates, as far as a line can tell it."""
+    """Return a description of a calibrator in one line."""
     calibrator, threshold = result.fitted.calibrator, result.fitted.threshold
-    told = calibrator.method
+    line = calibrator.method
     if isinstance(calibrator, Platt):
-        told += f": slope {calibrator.slope:.4g}, intercept {calibrator.intercept:.4g}"
+        line += f": slope {calibrator.slope:.4g}, intercept {calibrator.intercept:.4g}"
     elif isinstance(calibrator, Temperature):
-        told += f": temperature {calibrator.temperature:.4g}"
-    return f"{told}; Hallucination where p > {threshold:.4g}"
+        line += f": temperature {calibrator.temperature:.4g}"
+    return f"{line}; Hallucination where p > {threshold:.4g}"
 
 
 def _fit(result: TrackQuality) -> str:
@@ -90,7 +90,7 @@ def _fit(result: TrackQuality) -> str:
         return "scored in-sample, on the very data that it was fitted on, and so too well"
     if result.fit == ELSEWHERE:
         return "fitted on other gold"
-    told = f"'calibrated' is out of fold, in {result.fit.rpartition('.')[2]} folds"
+    line = f"'calibrated' is out of fold, in {result.fit.rpartition('.')[2]} folds"
     if result.fitted.calibrator.keeps_order:
-        return told
-    return f"{told}; undefined: what goes by order, which p from several curves has not"
+        return line
+    return f"{line}; undefined: what goes by order, which p from several curves has not"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Row = tuple[str, ...]
 
-#: What stands behind a pair that can be told apart.
+#: The mark of a pair that differs significantly.
 _REAL = "†"
 
 

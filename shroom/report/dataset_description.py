@@ -40,9 +40,9 @@ def render(found: Description) -> str:
         if table.rows:
             lines += ["", *_wrapped(table.about), *_of_table(table, found.how)]
     counts = found.problems.to_dict()["counts"]
-    told = ", ".join(f"{n} {code}" for code, n in counts.items()) or "none"
+    counted = ", ".join(f"{n} {code}" for code, n in counts.items()) or "none"
     lines.append("")
-    for line in (*(f"note: {note}" for note in contents.notes), f"warnings: {told}"):
+    for line in (*(f"note: {note}" for note in contents.notes), f"warnings: {counted}"):
         lines += _wrapped(line)
     how = found.how
     if any(value and name.endswith("_ci") for row in _rows(tables) for name, value in row.items()):

@@ -1,4 +1,4 @@
-"""How an explanation is shown: as text for the terminal, as json, and as a page of its own."""
+"""An explanation as text for the terminal, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shroom.detectors.explain import Explanation
 
-#: Smaller weights are shown as none.
+#: Smaller weights are shown as 0.
 _NOTHING = 0.0005
 #: From this share of the greatest weight on, a word is bold where there are no shades.
 _STRONG = 0.5
@@ -47,23 +47,23 @@ td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabul
 
 
 @dataclass(frozen=True)
-class Told:
-    """An explanation, and what a reader wants to know beside it.
+class ShownExplanation:
+    """An explanation with its detector, datapoint and threshold.
 
     Attributes
     ----------
     explanation : Explanation
         The words and their weights.
     detector : str
-        Whose p it is.
+        The name of the detector.
     place : str
-        How the datapoint is named, such as ``val.model-aware.json, id 7``.
+        The name of the datapoint, such as ``val.model-aware.json, id 7``.
     threshold : float
         The label is Hallucination where p, rounded as in a submission, is greater.
     premises : tuple of str
-        What the hypothesis is held against.
+        The texts that the hypothesis is compared with.
     about : dict
-        What else json says, such as the id.
+        Further keys of the JSON, such as the id.
     """
 
     explanation: Explanation
@@ -90,28 +90,28 @@ class Told:
         return f"p(Hallucination) {p}: {self.label} ({why})"
 
 
-def as_text(told: Told, colours: str | None) -> Text:
+def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     """Return what the terminal shows.
 
     Parameters
     ----------
-    told : Told
-        What is to be shown.
+    shown : ShownExplanation
+        The explanation with its context.
     colours : str or None
         What the terminal can do, as rich names it (``standard``, ``256``, ``truecolor``). Without,
         every word stands with its number; with colours, the strongest five do.
     """
     from rich.text import Text
 
-    found = told.explanation
-    text = Text(f"{printable(told.place)}, {told.detector}\n{told.verdict}\n")
-    for premise in told.premises:
+    found = shown.explanation
+    text = Text(f"{printable(shown.place)}, {shown.detector}\n{shown.verdict}\n")
+    for premise in shown.premises:
         text.append(f"against: {printable(premise)}\n")
     text.append("\n")
     most = _most(found)
     for piece, weight in found.pieces():
-        shown = " " * len(piece) if piece.isspace() else printable(piece)
-        text.append(shown, _style((weight or 0) / most, colours) if _tells(weight) else "")
+        safe = " " * len(piece) if piece.isspace() else printable(piece)
+        text.append(safe, _style((weight or 0) / most, colours) if _is_shown(weight) else "")
     text.append("\n\n")
     places = list(range(len(found.weights)))
     if colours:
@@ -125,45 +125,45 @@ def as_text(told: Told, colours: str | None) -> Text:
     return text.append("\n".join(rows))
 
 
-def as_json(told: Told) -> str:
+def as_json(shown: ShownExplanation) -> str:
     """Return the explanation as one object of json."""
-    found = told.explanation
+    found = shown.explanation
     words = [
         {"text": word, "start": start, "end": end, "weight": weight}
         for word, (start, end), weight in zip(found.words, found.spans, found.weights)
     ]
     content = {
-        "detector": told.detector,
-        **told.about,
+        "detector": shown.detector,
+        **shown.about,
         "p": found.p,
-        "threshold": told.threshold,
-        "label": told.label,
+        "threshold": shown.threshold,
+        "label": shown.label,
         "hyp": found.hyp,
-        "premises": list(told.premises),
+        "premises": list(shown.premises),
         "words": words,
     }
     return json.dumps(content, indent=1) + "\n"
 
 
-def as_page(told: Told) -> str:
-    """Return the explanation as a page of its own, which asks nothing of the network."""
-    found = told.explanation
+def as_page(shown: ShownExplanation) -> str:
+    """Return the explanation as a page that needs no network."""
+    found = shown.explanation
     most = _most(found)
     words = "".join(_span(piece, weight, most) for piece, weight in found.pieces())
-    against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in told.premises)
+    against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in shown.premises)
     rows = "".join(
         f"<tr><td dir=auto>{_text(found.words[i])}</td>"
         f"<td class=n>{_signed(found.weights[i])}</td></tr>"
         for i in _strongest(found)
     )
-    title = f"Which words drive p: {_text(told.place)}"
+    title = f"Which words drive p: {_text(shown.place)}"
     return (
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width, initial-scale=1">'
         f"<title>SHROOM: {title}</title><style>{_STYLE}</style></head>\n<body>\n"
         f"<h1>Which words drive p</h1>\n"
-        f"<p>{_text(told.place)}; detector {_text(told.detector)}.<br>"
-        f"{_text(told.verdict)}</p>\n<p class=hyp dir=auto>{words}</p>\n"
+        f"<p>{_text(shown.place)}; detector {_text(shown.detector)}.<br>"
+        f"{_text(shown.verdict)}</p>\n<p class=hyp dir=auto>{words}</p>\n"
         "<p class=key><span class=up style=--w:.7>+ red, underlined</span> drives "
         "p(Hallucination) up; <span class=down style=--w:.7>− blue, dotted</span> drives it down. "
         "A weight is p with the word minus p without it.</p>\n"
@@ -177,14 +177,14 @@ def _span(piece: str, weight: float | None, most: float) -> str:
     if weight is None:
         return _text(piece)
     title = f' title="{_signed(weight)}"'
-    if not _tells(weight):
+    if not _is_shown(weight):
         return f"<span{title}>{_text(piece)}</span>"
     way = "up" if weight > 0 else "down"
     return f'<span class={way} style="--w:{abs(weight) / most:.3f}"{title}>{_text(piece)}</span>'
 
 
 def _text(text: str) -> str:
-    """Return a text for html: escaped, and what would steer the page shown as an escape."""
+    """Return a text for HTML, with control characters as escapes."""
     if text.isprintable():
         return escape(text)
     return escape("".join(c if _harmless(c) else printable(c) for c in text))
@@ -195,7 +195,7 @@ def _harmless(char: str) -> bool:
     return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
 
 
-def _tells(weight: float | None) -> bool:
+def _is_shown(weight: float | None) -> bool:
     return weight is not None and abs(weight) >= _NOTHING
 
 
@@ -204,7 +204,7 @@ def _most(found: Explanation) -> float:
 
 
 def _signed(weight: float) -> str:
-    return f"{weight:+.3f}".replace("-", "−") if _tells(weight) else " 0.000"
+    return f"{weight:+.3f}".replace("-", "−") if _is_shown(weight) else " 0.000"
 
 
 def _strongest(found: Explanation) -> list[int]:

@@ -8,8 +8,9 @@ import re
 import textwrap
 import warnings
 from contextlib import contextmanager
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from shroom.core.problems import ShroomError, printable
 from shroom.report.forest_plot import shortened
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from shroom.report.panel import Panel
-
-#: What a figure file can be.
+#: The formats of figure files.
 FORMATS = ("svg", "pdf", "png")
 _CM = 1 / 2.54
 #: Inches: how wide a panel in a page is, and the least width of one in a file.
@@ -60,6 +59,58 @@ _RC: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class Panel:
+    """One figure, before it is drawn.
+
+    Attributes
+    ----------
+    title : str
+        The name of the metric or of the system.
+    track : str
+        The split and track.
+    about : str
+        A description with figures, or the reason why nothing can be drawn.
+    draw : callable or None
+        Draws it on axes.
+    rows : int
+        The number of rows of a forest plot, which grows with them; 0 for a square plot.
+    star : str
+        The meaning of a star behind a name; empty where there is none.
+    """
+
+    title: str
+    track: str
+    about: str
+    draw: Callable[[Axes], None] | None
+    rows: int = 0
+    star: str = ""
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A panel in a page: its SVG, or an empty one where nothing can be drawn."""
+
+    title: str
+    about: str
+    svg: str
+
+
+def in_page(panels: Sequence[Panel], key: str) -> list[PageFigure]:
+    """Return panels as figures of a page; ``key`` is the start of their ids."""
+    from markupsafe import Markup
+
+    return [
+        PageFigure(
+            panel.title,
+            panel.about,
+            # Names are escaped where they are drawn; the rest is written by matplotlib.
+            Markup(inline(panel, f"{key}-{place}")) if panel.draw else "",  # noqa: S704
+        )
+        for place, panel in enumerate(panels)
+    ]
+
+
 def inline(panel: Panel, prefix: str) -> str:
     """Return a panel as SVG for the inside of a page, whose colours and letters it takes.
 
@@ -68,7 +119,7 @@ def inline(panel: Panel, prefix: str) -> str:
     panel : Panel
         One that can be drawn.
     prefix : str
-        Of its ids; each figure in a page needs another.
+        The start of its ids; each figure in a page needs another one.
     """
     with _settings({"svg.fonttype": "none"}):
         figure = _figure(_PAGE_PANEL, _height(panel, _PAGE_PANEL))
@@ -83,13 +134,13 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
     Parameters
     ----------
     panels : sequence of Panel
-        Of one kind.
+        Panels of one kind.
     form : str
         ``svg``, ``pdf`` or ``png``.
     width : float
-        In centimetres.
+        The width of the figure in centimetres.
     dpi : int
-        Of a png.
+        The resolution of a PNG in dots per inch.
 
     Raises
     ------

@@ -1,11 +1,12 @@
-"""A leaderboard as text, csv and Markdown."""
+"""A leaderboard as text, CSV, Markdown and a page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import printable
 from shroom.report.csv_cells import as_csv as csv_of
+from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.in_sample_stars import footnote, starred
 from shroom.scoring.display.text import align, confidence, interval, kind, number
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from shroom.evaluation.leaderboard import Leaderboard, Row
 
 COLUMNS = ("rank", "rank_ci", "group", "system", "accuracy", "accuracy_ci", "rho", "rho_ci")
-#: What csv has besides.
+#: Further columns of the CSV.
 _MORE = ("n", "in_sample")
 
 
@@ -26,7 +27,7 @@ def heads(board: Leaderboard) -> tuple[str, ...]:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """Return what people read of a row."""
+    """Return the cells of a row as people read them."""
     return (
         "" if row.rank is None else starred(str(row.rank), row.in_sample),
         "" if row.rank_ci is None else f"{row.rank_ci[0]}–{row.rank_ci[1]}",
@@ -53,7 +54,7 @@ def tracks(board: Leaderboard) -> dict[str, list[Row]]:
 
 
 def how(board: Leaderboard) -> str:
-    """Return how the ranks came about, in a few sentences."""
+    """Return an explanation of the ranks, in a few sentences."""
     other = "rho" if board.metric == "accuracy" else "accuracy"
     text = f"Ranked by {board.metric}, ties by {other}. "
     if board.how.resamples:
@@ -64,13 +65,13 @@ def how(board: Leaderboard) -> str:
     if any(row.kind == "system" and row.rho is None for row in board.rows):
         text += "rho is undefined (–) where p or the gold is the same on all items. "
     return text + (
-        "Group: systems that a paired randomisation test, corrected by Holm's method, cannot tell "
-        f"from the group's first by {board.metric}."
+        "Group: systems that a paired randomisation test, corrected by Holm's method, cannot "
+        f"distinguish from the group's first by {board.metric}."
     )
 
 
 def star(rows: Iterable[Row]) -> str:
-    """Return what the star means on one track; nothing where there is none."""
+    """Return the meaning of the star on one track; empty where there is none."""
     found = footnote((row.system, row.in_sample, row.n) for row in rows)
     return found and f"{found}, so its rank says little"
 
@@ -117,7 +118,7 @@ def markdown(board: Leaderboard) -> str:
 
 
 def as_csv(board: Leaderboard) -> str:
-    """Return all rows as csv: floats in full, intervals as two columns, undefined as nothing."""
+    """Return all rows as CSV: floats in full, intervals as two columns, undefined as empty."""
     names = [
         name
         for column in COLUMNS
@@ -131,6 +132,49 @@ def as_csv(board: Leaderboard) -> str:
             values += (value or (None, None)) if column.endswith("_ci") else [value]
         rows.append([*values, *(getattr(row, column) for column in _MORE)])
     return csv_of(rows)
+
+
+def page(board: Leaderboard) -> str:
+    """Return the page of a leaderboard.
+
+    Its tables can be sorted and filtered; without a script they stand as they are, by rank.
+
+    Raises
+    ------
+    ShroomError
+        Where jinja2 is missing.
+    """
+    return rendered(
+        "leaderboard.html.jinja",
+        f"SHROOM leaderboard {board.split}".rstrip(),
+        board=board,
+        confidence=column_head(board.how),
+        how=how(board),
+        tracks=[
+            _track(board, name, rows, f"track-{place + 1}")
+            for place, (name, rows) in enumerate(tracks(board).items())
+        ],
+    )
+
+
+def _track(board: Leaderboard, name: str, rows: list[Row], key: str) -> dict[str, Any]:
+    """Return the values that the template shows of a track."""
+    systems = [row for row in rows if row.kind == "system"]
+    spans = {
+        metric: span_of((getattr(row, metric), getattr(row, f"{metric}_ci")) for row in systems)
+        for metric in ("accuracy", "rho")
+    }
+    groups = [None, *(row.group for row in systems)]
+    return {
+        "key": key,
+        "name": f"{board.split} {name}".strip(),
+        # The first of a group is marked, so that a line separates the groups.
+        "systems": [(row, row.group != before) for row, before in zip(systems, groups)],
+        "beside": [row for row in rows if row.kind != "system"],
+        "spans": spans,
+        "places": (0.5, len(systems) + 0.5),
+        "star": star(systems),
+    }
 
 
 def _name_first(row: tuple[str, ...]) -> tuple[str, ...]:

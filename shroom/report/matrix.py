@@ -1,12 +1,13 @@
-"""Detectors against data sets, as text."""
+"""Detectors on data sets, as text and as a page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import printable
 from shroom.evaluation.matrix.matrix import floor
 from shroom.metrics.intervals import MAX_ITEMS
+from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.in_sample_stars import footnote, starred
 from shroom.scoring.display.text import WHY_UNDEFINED, align, interval, kind, number
 
@@ -170,7 +171,7 @@ def notes(matrix: Matrix) -> list[str]:
             if cell.milliseconds is None:
                 found.append(f"{place}: was interrupted, so its time was not measured")
     if any(cell.rises for row in matrix.rows for cell in row.cells):
-        found.append("p rises: the share of pairs, a tie half one; 0.5 is p that tells nothing")
+        found.append("p rises: the share of pairs, a tie half one; 0.5 is p without information")
     found += [f"no corruptions of {name}: {why}" for name, why in matrix.not_corrupted.items()]
     return found
 
@@ -203,3 +204,50 @@ def _wrapped(line: str) -> str:
     if len(line) <= WIDTH or not line.startswith(("- ", "  ")):
         return line
     return "\n".join(textwrap.wrap(line, WIDTH, subsequent_indent="  "))
+
+
+def page(matrix: Matrix) -> str:
+    """Return the page of a matrix.
+
+    Raises
+    ------
+    ShroomError
+        Where jinja2 is missing.
+    """
+    cells = [cell for row in matrix.rows for cell in row.cells]
+    star = why_starred(matrix)
+    return rendered(
+        "matrix.html.jinja",
+        "SHROOM: detectors and data sets",
+        confidence=column_head(matrix.how),
+        metrics=HEADS,
+        names=[subject.name for subject in matrix.subjects],
+        notes=[sentence for sentence in notes(matrix) if sentence != star],
+        rows=matrix.rows,
+        sections=[
+            _page_section(matrix, place, subject) for place, subject in enumerate(matrix.subjects)
+        ],
+        star=star,
+        span=_metric_span(cells, "auroc"),
+    )
+
+
+def _page_section(matrix: Matrix, place: int, subject: Subject) -> dict[str, Any]:
+    """Return the values that the template shows of a data set."""
+    systems = [(row.detector, row.cells[place]) for row in matrix.rows]
+    cells = [cell for _, cell in systems]
+    return {
+        "key": f"data-{place + 1}",
+        "name": subject.name,
+        "about": subject.about,
+        "size": size(subject),
+        "systems": [(name, cell, milliseconds(cell)) for name, cell in systems],
+        "spans": {metric: _metric_span(cells, metric) for metric in HEADS},
+        "floor": (FLOOR, floor(subject)),
+        "methods": cells[0].rises,
+        "rises_span": span_of(((r.share, r.ci) for c in cells for r in c.rises), least=0.0),
+    }
+
+
+def _metric_span(cells: list[Scores], metric: str) -> tuple[float, float]:
+    return span_of((cell.scores[metric], cell.intervals[metric]) for cell in cells)

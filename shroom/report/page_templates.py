@@ -1,4 +1,4 @@
-"""The templates of the pages, with what they need of the kit's words."""
+"""Pages from templates: the filters, figures and columns that several pages have."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.extras import require
 from shroom.core.problems import printable
+from shroom.core.version import __version__
 from shroom.scoring.display.in_sample_stars import starred
-from shroom.scoring.display.marks import whisker
+from shroom.scoring.display.marks import scale, whisker
 from shroom.scoring.display.style import document
-from shroom.scoring.display.text import interval, number, p_value
+from shroom.scoring.display.text import confidence, interval, number, p_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jinja2 import Environment
+
+    from shroom.metrics.intervals import Intervals
 
 _FOLDER = Path(__file__).parent / "templates"
 
@@ -22,15 +27,34 @@ _FOLDER = Path(__file__).parent / "templates"
 def rendered(template: str, title: str, **values: Any) -> str:
     """Return a page made from a template, with the stylesheet and the script of the large pages.
 
-    Every value is escaped; what a template is not given is an error.
+    Every value is escaped; a value that a template needs and does not get is an error.
     """
     require("report", "jinja2")
-    body = _environment().get_template(template).render(**values)
+    body = _environment().get_template(template).render(version=__version__, **values)
     # A file that comes from a checkout with other line ends must hash as the page has it.
     style, script = (
         (_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
     )
     return document(title, body, style=style, script=script)
+
+
+def column_head(how: Intervals) -> str:
+    """Return the head of a column of intervals, empty where there are none."""
+    return confidence(how) if how.resamples else ""
+
+
+def span_of(
+    estimates: Iterable[tuple[float | None, tuple[float, float] | None]], least: float = -1.0
+) -> tuple[float, float]:
+    """Return the ends of the scale on which values and their intervals are drawn.
+
+    Examples
+    --------
+    >>> span_of([(0.62, (0.55, 0.71)), (0.5, None), (None, None)])
+    (0.5, 0.8)
+    """
+    ends = [end for value, interval in estimates for end in (value, *(interval or ()))]
+    return scale(ends, least=least, greatest=1.0)
 
 
 @lru_cache(maxsize=1)
@@ -54,18 +78,18 @@ def _environment() -> Environment:
         p_value=p_value,
         span=_span,
         starred=starred,
-        whisker=lambda *given: Markup(whisker(*given)),  # noqa: S704 - it is made of numbers
+        whisker=lambda *given: Markup(whisker(*given)),  # noqa: S704 - it has only numbers
     )
     return found
 
 
 def _lines(text: str) -> str:
-    """Return a text as it may be shown: what steers is written as an escape, but not line ends."""
+    """Return a text with control characters as escapes, except line ends."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def _short(value: float) -> str:
-    """Return p with the digits that tell it apart."""
+    """Return p with four significant digits."""
     return f"{value:.4g}"
 
 

@@ -1,16 +1,16 @@
-"""What training a probe found: as text, as figures, as a page."""
+"""The results of training a probe: as text, as figures and as a page."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.annotate.probe.labels import told
+from shroom.annotate.probe.labels import describe_left_out
+from shroom.core.extras import require
 from shroom.core.problems import printable
-from shroom.core.version import __version__
-from shroom.report.panel import Panel
-from shroom.scoring.display.marks import scale
+from shroom.report.figure_files import Panel, in_page
+from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import align, confidence, interval, kind, number
+from shroom.scoring.display.text import align, interval, kind, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ _DRAWN = {"layers": ("accent", "o"), "mlp": ("second", "s"), "heads": ("ink", "D
 
 
 def text(saved: SavedProbe) -> str:
-    """Return the table of all places, and what it means."""
+    """Return the table of all sites, with notes."""
     figures = saved.figures
     rows: list[tuple[str, ...] | None] = [header(saved), None]
     rows += [
@@ -49,8 +49,8 @@ def text(saved: SavedProbe) -> str:
 
 def header(saved: SavedProbe) -> tuple[str, ...]:
     """Return the heads of the columns."""
-    between = confidence(saved.figures.how) if saved.figures.how.resamples else ""
-    return ("", *(cell for head in HEADS.values() for cell in (head, between)))
+    intervals = column_head(saved.figures.how)
+    return ("", *(cell for head in HEADS.values() for cell in (head, intervals)))
 
 
 def _cells(found: Scores) -> list[str]:
@@ -62,9 +62,9 @@ def _cells(found: Scores) -> list[str]:
 
 
 def notes(saved: SavedProbe) -> list[str]:
-    """Return how the figures were made, and what they do not say."""
+    """Return how the figures were computed, and their limits."""
     figures, how = saved.figures, saved.figures.how
-    out = f"; {told(saved.left_out)}" if saved.left_out else ""
+    out = f"; {describe_left_out(saved.left_out)}" if saved.left_out else ""
     chosen = [str(site) for site in figures.chosen]
     counts = ", ".join(f"{site} {chosen.count(site)}x" for site in dict.fromkeys(chosen))
     n, place = figures.right + figures.wrong, _POSITIONS[saved.frame.position]
@@ -84,7 +84,7 @@ def notes(saved: SavedProbe) -> list[str]:
             f"{how.seed}; the training is not drawn anew"
         )
     if not saved.curve.rises:
-        found.append("out of fold the best probe tells nothing, so its p is the same everywhere")
+        found.append("out of fold the best probe is no better than chance, so its p is constant")
     return found
 
 
@@ -154,38 +154,24 @@ def page(saved: SavedProbe) -> str:
     ShroomError
         Where jinja2 or matplotlib is missing.
     """
-    from shroom.core.extras import require
-    from shroom.report.page_templates import rendered
-
     require("report", "jinja2", "matplotlib")
-    from markupsafe import Markup
-
-    from shroom.report.figure_files import inline
-    from shroom.report.report_page import Figure
-
     figures = saved.figures
-    ends = [
-        end
-        for found in figures.sites.values()
+    estimates = (
+        (scores.scores[name], scores.intervals[name])
+        for scores in figures.sites.values()
         for name in HEADS
-        for end in (found.scores[name], *(found.intervals[name] or ()))
-    ]
+    )
     return rendered(
         "probe.html.jinja",
         "SHROOM: knowledge probe",
         model=saved.name,
         best=str(figures.best),
         by_head=any(site.head is not None for site in figures.sites),
-        confidence=confidence(figures.how) if figures.how.resamples else "",
+        confidence=column_head(figures.how),
         metrics=HEADS,
         sites=list(figures.sites.items()),
         beside=[(NESTED, figures.nested.scores), (FLOOR, figures.floor)],
-        drawn=[
-            # Names are escaped where they are drawn; all else in it is matplotlib's.
-            Figure(panel.title, panel.about, Markup(inline(panel, f"figure-{place}")))  # noqa: S704
-            for place, panel in enumerate(panels(saved))
-        ],
+        drawn=in_page(panels(saved), "figure"),
         notes=notes(saved),
-        span=scale(ends, least=0.0, greatest=1.0),
-        version=__version__,
+        span=span_of(estimates, least=0.0),
     )

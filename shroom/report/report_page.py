@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.datapoint import Label
 from shroom.core.extras import require
 from shroom.core.problems import printable
-from shroom.core.version import __version__
-from shroom.report.page_templates import rendered
+from shroom.report.figure_files import PageFigure, in_page
+from shroom.report.page_templates import rendered, span_of
 from shroom.report.report_plots import KINDS, star
-from shroom.scoring.display.marks import scale
 from shroom.scoring.display.text import confidence, kind
 
 if TYPE_CHECKING:
-    from shroom.evaluation.hardest_items import HardItem
+    from shroom.evaluation.item_difficulty import HardItem
     from shroom.evaluation.report import Report, TrackReport
-    from shroom.report.panel import Panel
 
-#: How many letters of a hypothesis stand in the table before it is opened.
+#: The letters of a hypothesis that the table shows before the row is opened.
 _LETTERS = 160
-#: A forest plot of more pairs than this is no longer read; the table has them all.
+#: A forest plot of more pairs cannot be read; the table has them all.
 _PAIRS = 30
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A panel in the page: its SVG, or why there is none."""
-
-    title: str
-    about: str
-    svg: Any
 
 
 def page(report: Report, command: str) -> str:
@@ -40,9 +28,9 @@ def page(report: Report, command: str) -> str:
     Parameters
     ----------
     report : Report
-        What it shows.
+        The report.
     command : str
-        The command line that makes it.
+        The command line that makes the page, for the reader.
 
     Raises
     ------
@@ -64,13 +52,12 @@ def page(report: Report, command: str) -> str:
         names=report.systems,
         split=" and ".join(splits),
         tracks=[_track(track, f"track-{place + 1}") for place, track in enumerate(report.tracks)],
-        version=__version__,
         warnings=[*(problem.sentence for problem in report.warnings), *report.unsliced],
     )
 
 
 def how_made(report: Report) -> str:
-    """Return how the figures came about, in a few sentences."""
+    """Return how the figures were computed, in a few sentences."""
     how, parts = report.how, []
     if how.resamples:
         parts.append(
@@ -88,14 +75,15 @@ def how_made(report: Report) -> str:
 
 
 def _track(track: TrackReport, key: str) -> dict[str, Any]:
-    """Return what the template says of a track."""
+    """Return the values that the template shows of a track."""
     kinds = dict(KINDS)
     if len(track.systems) < 2:
         del kinds["ranks"], kinds["comparison"]
     pairs = sorted(track.comparisons, key=lambda pair: (pair.a, pair.b))
-    figures = {kind: _figures(panels(track), f"{key}-{kind}") for kind, panels in kinds.items()}
+    figures = {kind: in_page(panels(track), f"{key}-{kind}") for kind, panels in kinds.items()}
     if len(pairs) > _PAIRS * len(track.systems[0].whole):
-        figures["comparison"] = [Figure("Differences", "too many pairs to draw; see the table", "")]
+        about = "too many pairs to draw; see the table"
+        figures["comparison"] = [PageFigure("Differences", about, "")]
     return {
         "key": key,
         "name": track.name,
@@ -114,22 +102,6 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
     }
 
 
-def _figures(panels: list[Panel], key: str) -> list[Figure]:
-    from markupsafe import Markup
-
-    from shroom.report.figure_files import inline
-
-    return [
-        Figure(
-            panel.title,
-            panel.about,
-            # Names are escaped where they are drawn; all else in it is matplotlib's.
-            Markup(inline(panel, f"{key}-{place}")) if panel.draw else "",  # noqa: S704
-        )
-        for place, panel in enumerate(panels)
-    ]
-
-
 def _slices(track: TrackReport) -> list[dict[str, Any]]:
     """Return each key's slices: per word the scores of all systems."""
     found: list[dict[str, Any]] = []
@@ -144,17 +116,20 @@ def _slices(track: TrackReport) -> list[dict[str, Any]]:
             }
             for word, (n, _) in first.items()
         ]
-        spans = {}
-        for metric in track.systems[0].whole:
-            said = [scores[metric] for part in parts for _, scores, _ in part["systems"]]
-            ends = [end for each in said for end in (each.value, *(each.ci or ()))]
-            spans[metric] = scale(ends, least=-1.0, greatest=1.0)
+        spans = {
+            metric: span_of(
+                (scores[metric].value, scores[metric].ci)
+                for part in parts
+                for _, scores, _ in part["systems"]
+            )
+            for metric in track.systems[0].whole
+        }
         found.append({"key": key, "parts": parts, "spans": spans})
     return found
 
 
 def _item(hard: HardItem, systems: int) -> dict[str, Any]:
-    """Return what the template says of an item."""
+    """Return the values that the template shows of an item."""
     item, point = hard.item, hard.point
     wrong = [str(place) for place, said in enumerate(item.systems.values()) if not said.right]
     if wrong:
@@ -175,7 +150,7 @@ def _item(hard: HardItem, systems: int) -> dict[str, Any]:
 
 
 def _labels(hard: HardItem) -> str:
-    """Return what the annotators say, vote by vote where the gold has the votes."""
+    """Return the annotators' label, and their votes where the gold has them."""
     said = f"{hard.item.label.value}, p = {hard.item.p:.4g}"
     if hard.point is None or not hard.point.labels:
         return said
@@ -185,7 +160,7 @@ def _labels(hard: HardItem) -> str:
 
 
 def _place(hard: HardItem) -> str:
-    """Return where an item is, and what it is of."""
+    """Return the place of an item, with its task, reference and model."""
     parts = [f"row {hard.item.row}"]
     if hard.item.id is not None:
         parts.append(f"id {hard.item.id}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Callable
 
+from shroom.report.figure_files import Panel
 from shroom.report.forest_plot import Line, forest, shortened
-from shroom.report.panel import Panel
 from shroom.report.system_plots import confusion, reliability, scatter, threshold
 from shroom.scoring.display.in_sample_stars import footnote, starred
 from shroom.scoring.display.text import interval, number
@@ -73,11 +73,11 @@ def ranks(track: TrackReport) -> list[Panel]:
     ]
     if not lines:
         return [Panel("ranks", track.name, "one system alone has no rank", None)]
-    told = [
+    places = [
         f"{line.name}: {line.value:g}" + (f", {line.ci[0]} to {line.ci[1]}" if line.ci else "")
         for line in lines
     ]
-    about = "Ranks by accuracy, ties by rho. " + "; ".join(told) + "."
+    about = "Ranks by accuracy, ties by rho. " + "; ".join(places) + "."
     return [_forest("ranks", track, about, lines, "rank, the best to the left", {}, whole=True)]
 
 
@@ -100,10 +100,10 @@ def comparison(track: TrackReport) -> list[Panel]:
                 undefined.append(f"{name}: undefined, as one of the scores is")
             else:
                 lines.append(Line(name, pair.difference, pair.ci, hollow=not pair.is_real))
-        about = "Differences; filled where the systems can be told apart. " + _told(
+        about = "Differences; filled where the systems differ significantly. " + _told(
             metric, lines, undefined
         )
-        label = f"difference in {metric} (filled: told apart)"
+        label = f"difference in {metric} (filled: significant)"
         found.append(_forest(metric, track, about, lines, label, {"none": 0.0} if lines else {}))
     return found
 

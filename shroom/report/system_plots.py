@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.report.panel import Panel
+from shroom.report.figure_files import Panel
 from shroom.scoring.display.in_sample_stars import starred
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import number
@@ -22,7 +22,7 @@ _INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]
 _ACCENT, _SECOND = LIGHT["accent"], LIGHT["second"]
 #: A curve of more steps than can be seen is drawn at this many places.
 _PLACES = 401
-#: So many sizes of dots are told apart.
+#: The number of sizes of dots.
 _SIZES = 12
 
 

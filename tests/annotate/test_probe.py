@@ -304,8 +304,9 @@ def test_attention_and_mlp_are_what_a_block_adds(name):
         np.testing.assert_allclose(rest, added, atol=5e-5)
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("name", ["llama", "gpt2", "opt", "bloom"])
+@pytest.mark.parametrize(
+    ("name", "side"), [("llama", "left"), ("gpt2", "right"), ("opt", "left"), ("bloom", "right")]
+)
 def test_a_batch_changes_no_state(name, side):
     model = random_reader(name)
     model.tokenizer.padding_side = side
@@ -424,7 +425,7 @@ def bert():
 
 
 def test_a_model_that_is_not_causal():
-    with pytest.raises(ShroomError, match="is no causal model"):
+    with pytest.raises(ShroomError, match="is not a causal model"):
         reader_of(bert())
 
 
@@ -557,7 +558,7 @@ def test_states_that_do_not_go_together(made, telling, tmp_path, harm, shroom):
     folder = tmp_path / "probe"
     shutil.copytree(made, folder)
     shard, index = folder / "states" / "states-00000.safetensors", folder / "states" / "index.json"
-    model, more, said = telling["llama"], [], "is no whole shard of states; remove it"
+    model, more, said = telling["llama"], [], "is a damaged shard of states; remove it"
     if harm in ("cut", "empty"):
         shard.write_bytes(shard.read_bytes()[: {"cut": 5000, "empty": 0}[harm]])
     elif harm == "other":
@@ -569,7 +570,7 @@ def test_states_that_do_not_go_together(made, telling, tmp_path, harm, shroom):
         said = "is a shard of other states than index.json tells"
     elif harm == "index":
         index.write_text("{}")
-        said = "is no index of states"
+        said = "is not an index of states"
     elif harm == "model":
         model, said = telling["gpt2"], "the model was"
     elif harm == "dtype":
@@ -599,8 +600,7 @@ def noisy(n, width, seed=0, signal=1.0):
     return values, knows + generator.normal(size=n) > 0
 
 
-@pytest.mark.parametrize("width", [3, 40, 200])
-@pytest.mark.parametrize("c", [GRID[0], 1e-2, GRID[-1]])
+@pytest.mark.parametrize(("width", "c"), [(3, GRID[0]), (40, 1e-2), (200, GRID[-1])])
 def test_a_probe_is_scikit_learns_wherever_the_axes_point(width, c):
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -738,7 +738,7 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
         ((tmp_path / "p", "--states", "layer"), 2, "no states 'layer'; did you mean 'layers'?"),
         ((tmp_path / "p", "--states", ","), 2, "name some of layers, mlp, heads"),
         ((tmp_path / "p", "--by-head"), 2, "--by-head needs --states heads"),
-        ((data,), 1, "is no folder; name one"),
+        ((data,), 1, "is not a folder; name one"),
         ((made,), 1, "has a probe already"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
         ((tmp_path / "p", "--prompt", "x"), 1, "expected {question} in it, once"),
@@ -834,7 +834,7 @@ def test_a_damaged_probe(made, tmp_path, harm):
         numbers.unlink()
     else:
         about.write_text(json.dumps({**content, "format": "shroom-probe-0"}))
-    with pytest.raises(ShroomError, match="is no probe that this version of the kit can read"):
+    with pytest.raises(ShroomError, match="is not a probe that this version of the kit can read"):
         SavedProbe.load(folder)
 
 

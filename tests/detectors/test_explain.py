@@ -19,7 +19,7 @@ from shroom.detectors.explain import MOST, Explanation, explain
 from shroom.detectors.lexical import MODEL
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.inference.run import RUN, Run
-from shroom.report.explanation import Told, as_json, as_page, as_text
+from shroom.report.explanation import ShownExplanation, as_json, as_page, as_text
 
 HOSTILE = (
     "<script>alert(1)</script> \"a\" & 'b' \x1b[31mred\x00 \u202eover\u202c 猫だ \ud800 "
@@ -65,7 +65,9 @@ class Answering(Counting):
 
 def told(explanation, threshold=0.5):
     about = {"file": "val.json", "id": 7, "index": 3}
-    return Told(explanation, "counting", "val.json, id 7", threshold, ("a source",), about)
+    return ShownExplanation(
+        explanation, "counting", "val.json, id 7", threshold, ("a source",), about
+    )
 
 
 # the weights

@@ -619,15 +619,6 @@ def test_balanced(corrupt, tmp_path):
     assert p == [0.0, 1.0] * (len(p) // 2)
 
 
-def test_predict_and_fit_take_it(shroom, corrupt, tmp_path):
-    data, out = write_json(tmp_path / "val.json", rows_of(POINTS)), tmp_path / "out.json"
-    corrupt(data, "-o", out, "--rules")
-    code, _, err = shroom("predict", "lexical", out, "-o", tmp_path / "p.json")
-    assert code == 0, err
-    code, _, err = shroom("fit", "lexical", out, "-o", tmp_path / "m.json", "--folds", 0)
-    assert code == 0, err
-
-
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
 def test_pairs_in_files(corrupt, tmp_path, form):
     rows = [

@@ -8,11 +8,10 @@ import re
 
 import numpy as np
 import pytest
-from conftest import DATA, gold, predictions, write_json
+from conftest import DATA, gold, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
 from shroom.evaluation.gold_texts import datapoints
 from shroom.evaluation.item_difficulty import differing, difficulty, hardest, unsolved, wrong
@@ -75,50 +74,6 @@ def test_hardest_for_all_counts_systems_and_then_distance():
     assert [item.difficulty for item in hardest(made)] == [1.0, 2 / 3, 0.0]
     farther = contest([0.0, 0.0], a=[0.6, 0.6], b=[0.6, 0.9])
     assert rows(hardest(farther)) == [1, 0]
-
-
-def test_rounding_makes_no_order():
-    # 0.8 - 0.2 is 0.6000000000000001, but no more than 0.6 - 0.0.
-    made = contest([0.0, 0.2, 0.0], a=[0.6, 0.8, 0.6])
-    assert rows(hardest(made, "a")) == [0, 1, 2]
-
-
-def test_unsolved_by_hand():
-    made = contest([0.6, 1.0, 0.0, 0.2, 0.8], a=[0, 0, 1, 1, 1], b=[0, 0, 0, 1, 0])
-    assert rows(unsolved(made)) == [1, 3, 0]  # 1.0, 0.8 and 0.6 of the annotators agree
-    assert rows(unsolved(made, 1)) == [1]
-    assert [item.agreement for item in unsolved(made)] == [1.0, 0.8, 0.6]
-
-
-def test_differing_by_hand():
-    made = contest([1, 1, 1, 0, 0], a=[0.6, 0.9, 0.1, 0.7, 0.1], b=[0.4, 0.8, 0.9, 0.2, 0.6])
-    assert rows(differing(made, "a", "b")) == [2, 3, 4, 0]  # apart by 0.8, 0.5, 0.5 and 0.2
-    assert rows(differing(made, "b", "a")) == [2, 3, 4, 0]
-    assert rows(differing(made, "a", "b", 1)) == [2]
-
-
-def test_an_item_says_everything():
-    (item,) = unsolved(contest([0.2, 0.8], ids=[7, 9], a=[0.6, 0.9], b=([1, 1], [0.4, 0.9])))
-    assert (item.label, item.p, item.agreement) == (Label.NOT_HALLUCINATION, 0.2, 0.8)
-    assert item.to_dict() == {
-        "row": 0,
-        "id": 7,
-        "label": "Not Hallucination",
-        "p": 0.2,
-        "difficulty": 1.0,
-        "systems": {
-            "a": {"label": "Hallucination", "p": 0.6, "right": False},
-            "b": {"label": "Hallucination", "p": 0.4, "right": False},
-        },
-    }
-
-
-@pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
-def test_constant_p_and_one_item(p):
-    made = contest([0.2], a=[p], b=[p])
-    assert rows(hardest(made, "a")) == [0]
-    assert rows(unsolved(made)) == ([0] if p > 0.5 else [])
-    assert differing(made, "a", "b") == []
 
 
 def test_names_that_are_not_there():
@@ -433,18 +388,6 @@ def test_tracks(folders, shroom):
     assert "hal: no system has this name on val model-agnostic; there are both" in err
 
 
-def test_a_zip(folders, shroom, tmp_path):
-    from shroom.core.atomic_writing import zipped
-
-    packed = {}
-    for name in ("both", "gold"):
-        packed[name] = tmp_path / f"{name}.zip"
-        texts = {path.name: path.read_text() for path in (folders / name).iterdir()}
-        packed[name].write_bytes(zipped(texts))
-    found, _ = listed(shroom, packed["both"], packed["gold"])
-    assert [part["items"][0]["hyp"] for part in found["results"]] == ["agnostic", "aware"]
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -488,17 +431,6 @@ def test_bad_submissions_and_gold(tmp_path, files, shroom):
     assert "[gold-unlabelled]" in err
 
 
-def test_a_pipe(files, shroom, monkeypatch):
-    class Stdin:
-        buffer = io.BytesIO(files[0].read_bytes())
-
-    monkeypatch.setattr("sys.stdin", Stdin)
-    assert listed(shroom, "-", files[2], "--hardest", "-", "--top", 1)[1] == [[1]]
-    code, out, err = shroom("items", files[0], "-")
-    assert (code, out) == (1, "")
-    assert "cannot come from a pipe" in err
-
-
 def test_output(tmp_path, files, shroom):
     out = tmp_path / "items.json"
     assert shroom("items", *files, "--format", "json", "-o", out)[1] == ""
@@ -511,24 +443,6 @@ def test_output(tmp_path, files, shroom):
     kept = out.read_bytes()
     assert shroom("items", *files, "--hardest", "x", "-o", out)[0] == 1
     assert out.read_bytes() == kept
-
-
-def test_top_limits_what_is_shown_and_not_what_is_counted(shroom, tmp_path):
-    n = 3000
-    a = write_json(tmp_path / "p.json", said(*[1.0] * n))
-    b = write_json(tmp_path / "g.json", truth(*[0.0] * (n - 1), 0.2))
-    found, places = listed(shroom, a, b, "--unsolved", "--top", 2)
-    assert (found["results"][0]["total"], places) == (n, [[0, 1]])
-
-
-def test_predictions_in_another_order_and_n(tmp_path, shroom):
-    a = write_json(tmp_path / "p.json", predictions(12, first_id=1)[::-1])
-    b = write_json(tmp_path / "g.json", gold(12, first_id=1))
-    found, _ = listed(shroom, a, b)
-    told = {row["id"]: row for row in predictions(12, first_id=1)}
-    for item in found["results"][0]["items"]:
-        assert item["systems"]["p"]["p"] == told[item["id"]][P]
-        assert item["hyp"] == f"hypothesis {item['id'] - 1}"
 
 
 @pytest.mark.real

@@ -1,1 +1,1 @@
-"""The knowledge probe: what a language model's hidden states tell of what it knows."""
+"""The knowledge probe: what a model knows, from its hidden states."""

@@ -63,7 +63,7 @@ class Reader:
 
     @property
     def identity(self) -> str:
-        """What tells the model from others; see :func:`shroom.inference.hub.identity`."""
+        """What identifies the model; see :func:`shroom.inference.hub.identity`."""
         return hub.identity(self.name, self.revision)
 
     def ids(self, frame: Frame, question: str) -> Ids:
@@ -181,6 +181,6 @@ class Reader:
             apart = float(np.abs(alone[site] - followed[site]).max())
             if not apart <= _ROUNDING * float(np.abs(alone[site]).max()):
                 raise ShroomError(
-                    f"{self.name}: is no causal model: what it makes of a token depends on those "
+                    f"{self.name}: is not a causal model: its state at a token depends on those "
                     "that follow; give a model that generates text"
                 )

@@ -82,7 +82,7 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     found = Labelled(list(kept), np.array(list(kept.values()), bool), dict(left_out))
     right = int(found.knows.sum())
     if min(right, len(kept) - right) < least:
-        without = "; " + told(left_out) if left_out else ""
+        without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
             f"a probe needs at least {least} questions that are all-right and {least} that are "
             f"all-wrong; there are {right} and {len(kept) - right}{without}; 'shroom rank' gives "
@@ -91,12 +91,12 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     return found
 
 
-def told(left_out: Mapping[str, int]) -> str:
+def describe_left_out(left_out: Mapping[str, int]) -> str:
     """Return what was left out, in words.
 
     Examples
     --------
-    >>> told({"partial-right": 4, "doubled": 1})
+    >>> describe_left_out({"partial-right": 4, "doubled": 1})
     'left out: 4 partial-right, 1 doubled'
     """
     return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())

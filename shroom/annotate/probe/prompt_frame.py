@@ -36,7 +36,7 @@ class Frame:
         One of ``POSITIONS``.
     before, after : str
         What the model is given before and after a question: the prompt and, in chat mode, what the
-        chat template makes of it. Templates may tell the date, so this is made once and kept.
+        chat template makes of it. Templates may contain the date, so this is made once and kept.
     """
 
     mode: str

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FORMAT = "shroom-probe-1"
 ABOUT, NUMBERS = "probe.json", "probe.safetensors"
 _VECTORS = ("mean", "scale", "weights", "check")
-#: A question of no data set: what the last block makes of it tells a model from others.
+#: A question of no data set: the last block's state after it identifies a model.
 CHECK = "Which of the two was there before the other?"
 #: By what part that may differ, number by number in the middle: devices round, each in its way.
 _ALIKE = 0.05
@@ -145,7 +145,7 @@ class SavedProbe:
 
         if not (folder / ABOUT).is_file():
             raise ShroomError(
-                f"{folder}: has no {ABOUT}, so it is no probe; 'shroom probe train' makes one"
+                f"{folder}: has no {ABOUT}, so it is not a probe; 'shroom probe train' makes one"
             )
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
@@ -155,7 +155,7 @@ class SavedProbe:
             return cls._of(about, load(data))
         except (*UNREADABLE, SafetensorError) as error:
             raise ShroomError(
-                f"{folder}: is no probe that this version of the kit can read, or is damaged; "
+                f"{folder}: is not a probe that this version of the kit can read, or is damaged; "
                 "train it again"
             ) from error
 
@@ -184,7 +184,7 @@ class SavedProbe:
 
 
 def identity(folder: Path) -> str:
-    """Return what tells a probe from others."""
+    """Return what identifies a probe."""
     return _digest((folder / ABOUT).read_bytes())
 
 

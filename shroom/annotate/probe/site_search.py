@@ -1,4 +1,4 @@
-"""Training probes at many places, and telling honestly how good they are."""
+"""Training probes at many sites, with unbiased estimates of their quality."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Truth = NDArray[np.bool_]
     Interval = tuple[float, float]
 
-#: What is told of each place.
+#: The metrics of each site.
 METRICS = ("accuracy", "balanced_accuracy", "auroc")
 #: By what the best place is chosen; of equals the first of the places.
 CHOICE = ("auroc", "balanced_accuracy")
@@ -33,7 +33,7 @@ CHOICE = ("auroc", "balanced_accuracy")
 
 @dataclass(frozen=True)
 class Scores:
-    """How well decisions tell what a model knows.
+    """How well decisions predict what a model knows.
 
     Attributes
     ----------

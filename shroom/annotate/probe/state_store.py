@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FORMAT = "shroom-states-1"
 DTYPES = ("float32", "float16")
 _INDEX = "index.json"
-#: What of an index must be the same for states to go together, and how one is told.
+#: The keys of an index that must be equal for states to go together, and their names.
 _SAME = {
     "format": "the form",
     "identity": "the model",
@@ -155,7 +155,7 @@ class Store:
             missing = [kind for kind in self.about["states"] if kind not in there["states"]]
             said = {key: there[key] for key in _SAME}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ShroomError(f"{index}: is no index of states; name another folder") from error
+            raise ShroomError(f"{index}: is not an index of states; name another folder") from error
         wanted = {**self.about, **self.about["frame"]}
         for key, option in _SAME.items():
             if said[key] != wanted[key]:
@@ -182,11 +182,11 @@ class Store:
                 number = int(shard.stem[-5:])
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise ShroomError(
-                f"{shard}: is no whole shard of states; remove it, and its questions are read again"
+                f"{shard}: is a damaged shard of states; remove it to read its questions again"
             ) from error
         if metadata.get("of") != self._of or sizes != {len(keys)} or number < 0:
             raise ShroomError(
-                f"{shard}: is a shard of other states than {_INDEX} tells; remove it, and go on"
+                f"{shard}: is a shard of other states than {_INDEX} lists; remove it, and go on"
             )
         return keys
 

@@ -118,7 +118,7 @@ def make(
         "dtype": plan.dtype,
     }
     store = Store(folder / "states", about, resume=resume)
-    around = store.frame  # a template may have told another date
+    around = store.frame  # a template may have had another date
     keys = collect(reader, around, stored, found.questions, store, run)
 
     def states(site: Site) -> NDArray[np.float64]:

@@ -73,11 +73,11 @@ class Length:
         table = Scaled.of(questions, LONG)
         limits = {**table.percentiles(50), **_fixed(table)}
         made = [self._ranked(question, table, limits) for question in questions]
-        told = {
+        limits = {
             f"right above, {word}": sum(limits[name] for name in names if name in limits)
             for word, names in (("short", SHORT), ("long", LONG))
         }
-        return Ranked(made, told, [*table.notes(questions), *notes_on(made)])
+        return Ranked(made, limits, [*table.notes(questions), *notes_on(made)])
 
     def _ranked(self, question: Question, table: Scaled, limits: dict[str, float]) -> Question:
         common = table.common(question)

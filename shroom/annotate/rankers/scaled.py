@@ -33,7 +33,7 @@ def refuse_great(name: str, values: Iterable[float]) -> None:
     for value in values:
         if not abs(value) <= _MOST:
             said = f"expected numbers of at most {_MOST:g}, got {show(value)}"
-            raise ShroomError(f"{name}: {said}; mend it, or name other scores")
+            raise ShroomError(f"{name}: {said}; fix it, or name other scores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Scaled:
         Raises
         ------
         ShroomError
-            Where no generation has any of them, or one is no number.
+            Where no generation has any of them, or one is not a number.
         """
         found = {}
         for name in names:

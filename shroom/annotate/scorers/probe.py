@@ -1,4 +1,4 @@
-"""The knowledge probe: what the hidden state after a question tells of what a model knows."""
+"""The knowledge probe: p that a model knows an answer, from a hidden state."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ class Similarity:
         default :mod:`~shroom.annotate.words.character_ngrams`, which needs no model. With
         ``detector``, its own.
     detector : str, optional
-        A detector's name: a similarity is then 1 - p(Hallucination) of the generation, held
-        against the answer or another generation.
+        A detector's name: a similarity is then 1 - p(Hallucination) of the generation, compared
+        with the answer or another generation.
     question : bool
         Whether the question stands before what is compared.
 
@@ -136,7 +136,7 @@ class _Found(NamedTuple):
 
 
 class _Measure(Protocol):
-    """A way to tell how similar texts are."""
+    """A measure of how similar texts are."""
 
     @property
     def identity(self) -> str: ...

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: How many keywords of a text can be found in it, and how many are counted.
 KNOWN, COUNTED = 100, 20
-#: A shorter word is no keyword.
+#: A shorter word is not a keyword.
 _SHORTEST = 2
 #: What ``jieba.cut`` looks for words in; it takes all else character by character.
 _RUN = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&._%\-]+)")
@@ -87,7 +87,7 @@ def _tokenizer(dictionary: Path, same: str) -> Any:
     """Return a tokenizer of our own; jieba's common one is another program's to change.
 
     It does without jieba's cache, which lies where everyone can write, is known by its name and
-    time alone, and is told of on stderr. ``same`` tells a dictionary from what it was before.
+    time alone, and is reported on stderr. ``same`` identifies the content of the dictionary.
     """
     del same
     tokenizer = _imported("jieba").Tokenizer()

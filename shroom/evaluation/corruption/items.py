@@ -167,14 +167,14 @@ class Item:
         return frozenset(token.low for token in [*self.tokens, *self.premise_tokens])
 
     @cached_property
-    def telling(self) -> frozenset[str]:
+    def content(self) -> frozenset[str]:
         """The words of the hypothesis that say what it is about."""
-        return _telling(self.tokens)
+        return _content(self.tokens)
 
     @cached_property
-    def premise_telling(self) -> frozenset[str]:
+    def premise_content(self) -> frozenset[str]:
         """The words of the premise that say what it is about."""
-        return _telling(self.premise_tokens)
+        return _content(self.premise_tokens)
 
     @cached_property
     def premises(self) -> list[str]:
@@ -191,8 +191,8 @@ class Item:
         letters = [char for char in self.hyp if char.isalpha()]
         latin = sum(char < "\u0250" for char in letters)
         lows = [token.low for token in self.tokens if token.text[0].isalpha()]
-        telling = (words("function_words") | words("cardinals")) - words("shared_words")
-        own = sum(low in telling for low in lows)
+        english = (words("function_words") | words("cardinals")) - words("shared_words")
+        own = sum(low in english for low in lows)
         other = sum(low in words("foreign_words") for low in lows)
         return 2 * latin >= len(letters) and other <= own and (own > 0 or len(lows) <= _FEW)
 
@@ -202,7 +202,7 @@ class Item:
         return (self.point.task.value, self.point.src, self.point.tgt, self.point.hyp)
 
 
-def _telling(found: list[Token]) -> frozenset[str]:
+def _content(found: list[Token]) -> frozenset[str]:
     plain = words("function_words")
     return frozenset(
         token.low for token in found if token.low not in plain and token.low[0].isalnum()

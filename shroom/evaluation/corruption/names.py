@@ -11,14 +11,14 @@ from shroom.evaluation.corruption.wordlists import names, words
 if TYPE_CHECKING:
     from shroom.evaluation.corruption.items import Edit
 
-#: After these a capital is no sign of a name.
+#: After these a capital is not a sign of a name.
 _OPENING = frozenset(".!?…:;\"“”‘'«»([{)<>-–—•*|/")
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr"})
 #: Known names that begin a sentence as other words do, too.
 _AMBIGUOUS = frozenset({"may", "march", "august", "frank", "polish"})
 #: Names that stand for themselves beside others, as in "On Monday Tom left".
 _ALONE = frozenset({"day", "month"})
-#: A text with more capitals than that, among its words, does not tell names by them.
+#: A text with more capitals than that, among its words, does not show names by them.
 _MAX_CAPITALS = 0.6
 
 
@@ -28,7 +28,7 @@ class Rules:
     about = "rules"
 
     def names(self, text: str, context: str) -> list[Name]:
-        """Return the names in a text; ``context`` tells which first words of sentences are some.
+        """Return the names in a text; ``context`` shows which first words of sentences are names.
 
         Examples
         --------
@@ -55,7 +55,7 @@ class Rules:
         return [_name(text, run) for run in runs]
 
     def negated_verbs(self, text: str) -> list[Edit]:
-        """Return none: rules do not tell verbs."""
+        """Return none: rules do not recognise verbs."""
         del text
         return []
 

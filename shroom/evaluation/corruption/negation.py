@@ -23,7 +23,7 @@ _SUBJECTS = frozenset({"he", "she", "it", "that", "there", "who"})
 _OBJECTS = frozenset({"a", "an", "the", "to", "my", "your", "his", "her", "its", "our", "their"})
 #: After these, "can" and "will" are nouns.
 _NOUN_AFTER = _OBJECTS - {"to", "her"}
-#: "Not only" is no negation.
+#: "Not only" is not a negation.
 _PARTIAL = frozenset({"only", "just", "necessarily", "even", "quite", "so", "very"})
 #: "I am sure" says nothing of the matter.
 _STANCE = frozenset({"sure", "sorry", "afraid", "glad", "happy", "certain", "aware"})
@@ -84,7 +84,7 @@ def _put_in(item: Item) -> Iterator[Edit]:
         if in_a_title or _is_stance(found, place) or following in _PARTIAL:
             continue
         if place == item.first and word.low == "to" and following.isalpha():
-            if "," in item.hyp:  # "To see it, go there" tells a purpose
+            if "," in item.hyp:  # "To see it, go there" states a purpose
                 continue
             yield Edit(word.start, word.end, word.text, like("not to", word.text))
         elif _is_contracted(word):
@@ -119,7 +119,7 @@ def _taken_out(item: Item, place: int) -> Iterator[Edit]:
 
 
 def _is_stance(found: Sequence[Token], place: int) -> bool:
-    """Return whether an auxiliary tells only how sure or sorry the speaker is."""
+    """Return whether an auxiliary says only how sure or sorry the speaker is."""
     first = found[place].low == "i'm" or (place > 0 and found[place - 1].low == "i")
     return first and bool(_STANCE & {token.low for token in found[place + 1 : place + 4]})
 

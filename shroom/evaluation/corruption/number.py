@@ -25,7 +25,7 @@ _MORE = frozenset(
 )
 _LESS = frozenset(["less", "fewer", "lower", "smaller", "younger", "shorter", "earlier"])
 _YEARS = (1000, 2100)
-#: Later ones would be told from what has been by themselves.
+#: Later ones would be recognised by themselves.
 _LAST_YEAR, _LAST_CENTURY = 2025, 21
 
 

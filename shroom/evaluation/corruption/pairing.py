@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 #: A hypothesis with so many times more words, or fewer, is too easily distinguished.
 MAX_RATIO = 1.5
-#: The share of its telling words that may be in the item's own texts.
+#: The share of its content words that may be in the item's own texts.
 MAX_OVERLAP = 0.2
-#: The share of the premise's telling words that may be in the other item's premise.
+#: The share of the premise's content words that may be in the other item's premise.
 MAX_PREMISE_OVERLAP = 0.5
 
 
@@ -39,10 +39,10 @@ def _fits(item: Item, other: Item) -> bool:
     own, new = len(item.tokens), len(other.tokens)
     if not own <= MAX_RATIO * new <= MAX_RATIO**2 * own:
         return False
-    if not other.telling or _share(other.telling, item.vocabulary) > MAX_OVERLAP:
+    if not other.content or _share(other.content, item.vocabulary) > MAX_OVERLAP:
         return False
-    about = item.premise_telling
-    return not about or _share(about, other.premise_telling) <= MAX_PREMISE_OVERLAP
+    about = item.premise_content
+    return not about or _share(about, other.premise_content) <= MAX_PREMISE_OVERLAP
 
 
 def _share(some: frozenset[str], among: frozenset[str]) -> float:

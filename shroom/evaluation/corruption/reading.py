@@ -26,7 +26,7 @@ FAITHFUL = frozenset({"not hallucination", "entailment", "paraphrase", "supporte
 UNFAITHFUL = frozenset(
     ["hallucination", "contradiction", "neutral", "not entailment", "not supported", "unfaithful"]
 )
-#: How far a file is looked at to tell which of the two forms it has.
+#: How many bytes of a file are read to recognise its form.
 _HEAD = 1 << 16
 
 

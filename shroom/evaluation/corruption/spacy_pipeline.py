@@ -39,7 +39,7 @@ class Pipeline:
         self._parse = functools.lru_cache(maxsize=4096)(lambda text: parse(_fit_to_parse(text)))
 
     def names(self, text: str, context: str) -> list[Name]:
-        """Return the entities that are no numbers; a known name has the kind of the list."""
+        """Return the entities that are not numbers; a known name has the kind of the list."""
         del context
         found = []
         for entity in self._parse(text).ents:

@@ -12,7 +12,7 @@ from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.scoring.documents import is_pipe
 from shroom.scoring.known_formats import DATA_SETS
 
-#: ``NAME=PATH`` or ``NAME:VIEW=PATH``, told from a path that has an equals sign itself.
+#: ``NAME=PATH`` or ``NAME:VIEW=PATH``, distinguished from a path that has an equals sign itself.
 _NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOTALL)
 
 
@@ -47,8 +47,8 @@ class Named:
 def named(text: str) -> Named:
     """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` alone means.
 
-    A path alone is told by its form; a name alone is looked for among what was fetched, and in the
-    folder ``SHROOM_DATA``.
+    A path alone is recognised by its form; a name alone is looked for among the fetched data, and
+    in the folder ``SHROOM_DATA``.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def named(text: str) -> Named:
 
 def _viewed(name: str, view: str | None, path: str, note: str = "") -> Named:
     found = data_set(name)
-    found.view(view)  # so that an unknown one is told
+    found.view(view)  # so that an unknown one is refused
     return Named(name, view or next(iter(found.views)), shown_path(path), note)
 
 

@@ -48,7 +48,7 @@ class Contender:
     def fingerprint(self) -> str:
         """What its p depend on: the kit's version, the weights, the settings and files in them.
 
-        A threshold is no part of it, since p do not depend on one.
+        A threshold is not a part of it, since p do not depend on one.
         """
         settings = {k: _content(v) for k, v in self.settings.items() if k != "threshold"}
         items = self.detector.training_items
@@ -77,7 +77,7 @@ def contenders(texts: Iterable[str]) -> list[Contender]:
     """
     found = [_contender(text) for text in texts]
     names = [one.name for one in found]
-    # The model is named where the detector's name does not tell two of them apart.
+    # The model is named where the detector's name does not distinguish two of them.
     found = [
         replace(one, name=f"{one.name}={Path(one.settings['model']).name}")
         if names.count(one.name) > 1 and one.settings.keys() == {"model"}

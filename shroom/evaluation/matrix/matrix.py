@@ -178,7 +178,7 @@ def evaluate(
     split : Split, optional
         What thresholds are tuned on; by default each detector has its own.
     corrupt : bool
-        Whether to tell how often p rises when a faithful hypothesis is corrupted.
+        Whether to compute how often p rises when a faithful hypothesis is corrupted.
     how : Intervals
         How intervals are made; units are drawn, not items. Corruptions are drawn by its seed.
     watch : callable

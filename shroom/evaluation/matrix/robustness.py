@@ -82,7 +82,7 @@ class Rise:
     n : int
         How many pairs there are.
     share : float
-        In [0, 1]: of pairs in which p rises, a tie half one; 0.5 for p that tells nothing.
+        In [0, 1]: of pairs in which p rises, a tie half one; 0.5 for p without information.
     ci : tuple of float, or None
         Its interval.
     """

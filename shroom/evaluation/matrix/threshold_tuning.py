@@ -31,7 +31,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Threshold:
-    """What p is held against to make a label: Hallucination where it is greater.
+    """The limit that makes a label of p: Hallucination where it is greater.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     if not label[free].any() or label[free].all():
         raise ShroomError(
             f"{name}: of its {len(points)} items {len(points) - int(free.sum())} are also scored, "
-            "and the others have no two labels to tell apart; name another split to tune on"
+            "and the others have one label only; name another split to tune on"
         )
     kept = [point for point, ok in zip(points, free) if ok]
     return Split(name, kept, label[free], len(points) - len(kept), measure)
