@@ -1,4 +1,4 @@
-"""What a scorer and a ranker are, and the lazy registries of them."""
+"""The interfaces of scorers and rankers, and their lazy registries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _TORCH = ("torch", "transformers")
 
-#: Each scorer's name, and what there is to know of it before it is imported.
+#: The scorers by name.
 SCORERS = Registry(
     "scorer",
     {
@@ -62,7 +62,7 @@ SCORERS = Registry(
     },
 )
 
-#: Each ranker's name, and what there is to know of it before it is imported.
+#: The rankers by name.
 RANKERS = Registry(
     "ranker",
     {
@@ -80,12 +80,12 @@ RANKERS = Registry(
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a generation has not been scored; another run tries again."""
+    """The reason why a generation has not been scored; another run tries again."""
 
     reason: str
 
 
-#: What a scorer says of one generation: the fields that it adds, or why it cannot.
+#: The result for one generation: the fields that are added, or a failure.
 Scores = Union["Mapping[str, Any]", Failure]
 
 
@@ -96,9 +96,9 @@ class Work:
     Attributes
     ----------
     question : Question
-        With all its generations, and what scorers before have added to them.
+        A question with all its generations, and the fields that earlier scorers have added.
     wanted : tuple of int
-        Places of generations; the others are known from an interrupted run.
+        Places of generations; the other ones are known from an interrupted run.
     """
 
     question: Question
@@ -111,14 +111,14 @@ class Scorer(Protocol):
     Attributes
     ----------
     name : str
-        Its name in the registry.
+        The name in the registry.
     """
 
     name: str
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What it adds to a generation."""
+        """The fields that it adds to a generation."""
         ...
 
     @property
@@ -133,8 +133,8 @@ class Scorer(Protocol):
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield ``(place of the work, place of the generation, scores)`` as they are made.
 
-        Every generation that is wanted comes once, in any order. What has been yielded is kept
-        when a run is killed, so it is yielded as soon as it is there.
+        Each wanted generation is yielded once, in any order, as soon as its scores are computed:
+        what has been yielded is kept when a run is killed.
         """
         ...
 
@@ -145,7 +145,7 @@ class Ranker(Protocol):
     Attributes
     ----------
     name : str
-        Its name in the registry.
+        The name in the registry.
     """
 
     name: str
@@ -157,16 +157,16 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True)
 class Ranked:
-    """What a ranker has made.
+    """The result of a ranker.
 
     Attributes
     ----------
     questions : list of Question
         With ``category`` and ``rank``, in their order; without where they could not be ranked.
     limits : dict of float
-        The figures that decided, by name.
+        The limits that decided, by name.
     notes : list of str
-        What the user should know, each a sentence.
+        Notes for the user, each a sentence.
     """
 
     questions: list[Question]

@@ -37,14 +37,14 @@ _SPLITS = ("", "trial", "train", "val", "test")
 
 @dataclass(eq=False)
 class Contest:
-    """What several systems say of one track.
+    """The predictions of several systems on one track.
 
     Attributes
     ----------
     name : Name
         The split and track.
     gold : Table
-        What people said.
+        The gold.
     tracks : dict of Track
         Each system's predictions by its name, aligned with the gold.
     """
@@ -166,7 +166,7 @@ def _gold_file(track: Track) -> str:
 def read(
     submissions: Sequence[Source], gold: Source, *, texts: bool = False
 ) -> tuple[dict[str, Checked], Problems]:
-    """Check several submissions, and return them by their names, with all that is wrong.
+    """Check several submissions, and return them by their names, with all problems.
 
     The gold's texts are kept where ``texts`` says so.
 
@@ -197,9 +197,9 @@ def refuse_piped_gold(gold: Source) -> None:
 
 
 def names(paths: Sequence[Source]) -> list[str]:
-    """Return a short name for each path, each another one.
+    """Return a short name for each path, all of them different.
 
-    A file that is called after its split and track alone is named after its folder.
+    A file whose name has only split and track is named after its folder.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def names(paths: Sequence[Source]) -> list[str]:
 
 
 def system_name(file: str) -> str:
-    """Return what a file's name says besides split, track and form.
+    """Return the part of a file's name before its split and track.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 import json
 import math
-import random
 import re
 import shutil
 from collections import Counter
@@ -12,9 +11,10 @@ import numpy as np
 import pytest
 import tiny_models
 from conftest import SAMPLE, write_json
+from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors
-from shroom.annotate.base import SCORERS, Failure, Work
+from shroom.annotate.base import SCORERS, Failure
 from shroom.annotate.run_scorers import score
 from shroom.annotate.score_log import Log, key_of
 from shroom.annotate.scorers import slices
@@ -30,35 +30,6 @@ from shroom.detectors.registry import detector
 from shroom.inference.run import Run
 
 WORDS = ["cat", "dog", "old", "town", "rain", "Grad", "12", "the", "不", "是", "."]
-
-
-def random_questions(n, seed=0, most=5):
-    draw = random.Random(seed)  # noqa: S311 - no secret
-
-    def text():
-        return " ".join(draw.choices(WORDS, k=draw.randint(1, 12)))
-
-    return [
-        Question(
-            text(),
-            text(),
-            None,
-            tuple(
-                Generation(text(), draw.choice(["normal", "normal", "uncertainty", None]))
-                for _ in range(draw.randint(1, most))
-            ),
-        )
-        for _ in range(n)
-    ]
-
-
-def made_of(asked, scorer, run=None):
-    """Return the scores of each generation by its places; every wanted one comes once."""
-    work = [Work(each, scorer.places(each)) for each in asked]
-    found = [((place, g), scores) for place, g, scores in scorer.score(work, run or Run())]
-    assert sorted(key for key, _ in found) == [(p, g) for p, w in enumerate(work) for g in w.wanted]
-    assert all(tuple(scores) == scorer.fields for _, scores in found)
-    return dict(found)
 
 
 def said(question):
@@ -123,8 +94,8 @@ def test_nli_by_hand(nli_folder, with_question):
     import torch
     import transformers
 
-    asked = random_questions(8)
-    found = made_of(asked, NLI(str(nli_folder), question=with_question))
+    asked = random_questions(8, WORDS)
+    found = scores_of(NLI(str(nli_folder), question=with_question), *asked)
     tokenizer = transformers.AutoTokenizer.from_pretrained(nli_folder)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(nli_folder).eval()
     assert set(found) == {(p, g) for p, q in enumerate(asked) for g in claims(q)}
@@ -147,8 +118,8 @@ def test_nli_asks_each_pair_once_and_reports_all(nli_folder, monkeypatch):
         return real(self, pairs, run)
 
     monkeypatch.setattr(nli_detector.NLI, "probabilities", counting)
-    asked = random_questions(6)
-    made_of(asked * 2, NLI(str(nli_folder)), Run(report=lambda *step: steps.append(step)))
+    asked = random_questions(6, WORDS)
+    scores_of(NLI(str(nli_folder)), *(asked * 2), run=Run(report=lambda *step: steps.append(step)))
     assert max(Counter(seen).values()) == 1
     assert steps == sorted(steps)
     assert steps[-1] == (len(seen), len(seen))
@@ -173,8 +144,8 @@ def test_reward_by_hand(rewards, form, template):
     import torch
     import transformers
 
-    asked = random_questions(6)
-    found = made_of(asked, Reward(str(rewards[form]), template=template))
+    asked = random_questions(6, WORDS)
+    found = scores_of(Reward(str(rewards[form]), template=template), *asked)
     tokenizer = transformers.AutoTokenizer.from_pretrained(rewards[form])
     model = transformers.AutoModelForSequenceClassification.from_pretrained(rewards[form]).eval()
     assert set(found) == {(p, g) for p, q in enumerate(asked) for g in range(len(q.generation))}
@@ -201,15 +172,17 @@ def test_reward_takes_long_and_odd_texts(rewards):
     ]
     for form, folder in rewards.items():
         notes = []
-        found = made_of(asked, Reward(str(folder)), Run(note=notes.append))
+        found = scores_of(Reward(str(folder)), *asked, run=Run(note=notes.append))
         assert all(math.isfinite(scores["rm_score"]) for scores in found.values()), form
         assert any("were cut to the" in note for note in notes)
 
 
 def test_a_reward_does_not_depend_on_its_batch(rewards):
-    asked = random_questions(5)
+    asked = random_questions(5, WORDS)
     for folder in rewards.values():
-        one, many = (made_of(asked, Reward(str(folder)), Run(batch_tokens=n)) for n in (1, 100_000))
+        one, many = (
+            scores_of(Reward(str(folder)), *asked, run=Run(batch_tokens=n)) for n in (1, 100_000)
+        )
         for key, scores in one.items():
             assert scores["rm_score"] == pytest.approx(many[key]["rm_score"], abs=2e-4)
 
@@ -231,18 +204,18 @@ def test_a_wrong_setting_of_reward_is_told(settings, message):
 
 def test_a_model_that_is_no_reward_model_is_told(nli_folder, rewards):
     with pytest.raises(ShroomError, match="has 3 classes; a reward model has one"):
-        made_of(random_questions(1), Reward(str(nli_folder)))
+        scores_of(Reward(str(nli_folder)), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="its tokenizer has no chat template"):
-        made_of(random_questions(1), Reward(str(rewards["pair"]), template="chat"))
+        scores_of(Reward(str(rewards["pair"]), template="chat"), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="there is no such folder"):
-        made_of(random_questions(1), Reward("./nowhere"))
+        scores_of(Reward("./nowhere"), *random_questions(1, WORDS))
 
 
 def test_a_chat_template_that_fails_is_told(rewards, tmp_path):
     broken = shutil.copytree(rewards["chat"], tmp_path / "broken")
     (broken / "chat_template.jinja").write_text("{% if %}", encoding="utf-8")
     with pytest.raises(ShroomError, match=r'its chat template fails \(.+\); give template: "pair"'):
-        made_of(random_questions(1), Reward(str(broken)))
+        scores_of(Reward(str(broken)), *random_questions(1, WORDS))
 
 
 def test_what_a_score_depends_on(rewards, nli_folder):
@@ -282,8 +255,8 @@ def surprise_by_hand(text, others, n, aggregate):
     ("n", "aggregate"), [(1, "average"), (2, "average"), (1, "max"), (3, "max")]
 )
 def test_ngram_by_hand(seed, n, aggregate):
-    asked = random_questions(20, seed)
-    found = made_of(asked, SelfCheck(n=n, aggregate=aggregate))
+    asked = random_questions(20, WORDS, seed)
+    found = scores_of(SelfCheck(n=n, aggregate=aggregate), *asked)
     compared = {(p, g) for p, q in enumerate(asked) if len(claims(q)) > 1 for g in claims(q)}
     assert set(found) == compared
     assert compared
@@ -296,8 +269,8 @@ def test_ngram_by_hand(seed, n, aggregate):
 
 
 def test_nli_among_generations_by_hand(nli_folder):
-    asked = random_questions(8)
-    found = made_of(asked, SelfCheck("nli", nli_model=str(nli_folder)))
+    asked = random_questions(8, WORDS)
+    found = scores_of(SelfCheck("nli", nli_model=str(nli_folder)), *asked)
     judge = nli_detector.NLI(str(nli_folder))
     for (place, g), scores in found.items():
         one = asked[place]
@@ -330,8 +303,8 @@ def test_bertscore_among_generations_by_hand(encoder_folder):
     def sentences(text):
         return [part for part in re.split(r"(?<=\.) ", text) if part]
 
-    asked = random_questions(5)
-    found = made_of(asked, SelfCheck(["bertscore"], encoder=str(encoder_folder)))
+    asked = random_questions(5, WORDS)
+    found = scores_of(SelfCheck(["bertscore"], encoder=str(encoder_folder)), *asked)
     for (place, g), scores in found.items():
         one = asked[place]
         others = [said(one)[other] for other in claims(one) if other != g]
@@ -356,18 +329,18 @@ def test_bertscore_reads_each_text_once_and_forgets_in_time(encoder_folder, monk
     monkeypatch.setattr(bertscore, "_KEPT", kept)
     monkeypatch.setattr("shroom.annotate.scorers.selfcheck.SIZE", 1000)
     scorer = SelfCheck("bertscore", encoder=str(encoder_folder))
-    found = made_of(random_questions(6), scorer, Run(batch_tokens=50))
+    found = scores_of(scorer, *random_questions(6, WORDS), run=Run(batch_tokens=50))
     assert all(0 <= scores["selfcheck_bertscore_score"] <= 1 for scores in found.values())
     assert (max(Counter(seen).values()) == 1) == bool(kept)
 
 
 def test_methods_together_are_those_alone(nli_folder, encoder_folder):
-    asked = random_questions(6)
+    asked = random_questions(6, WORDS)
     models = {"nli_model": str(nli_folder), "encoder": str(encoder_folder)}
-    together = made_of(asked, SelfCheck(["nli", "ngram", "bertscore"], **models))
+    together = scores_of(SelfCheck(["nli", "ngram", "bertscore"], **models), *asked)
     for method in ("nli", "ngram", "bertscore"):
         name = f"selfcheck_{method}_score"
-        for key, scores in made_of(asked, SelfCheck(method, **models)).items():
+        for key, scores in scores_of(SelfCheck(method, **models), *asked).items():
             assert together[key][name] == pytest.approx(scores[name], abs=1e-5)
     assert all(0 <= value <= 1 for scores in together.values() for value in scores.values())
 
@@ -381,7 +354,7 @@ def test_a_single_generation_has_nothing_to_compare():
 
 def test_blank_generations_say_nothing(nli_folder):
     one = Question("Q", "A", None, tuple(Generation(t, None) for t in ("", " ", "a")))
-    found = made_of([one], SelfCheck(["ngram", "nli"], nli_model=str(nli_folder)))
+    found = scores_of(SelfCheck(["ngram", "nli"], nli_model=str(nli_folder)), one)
     assert found[0, 0] == {"selfcheck_ngram_score": 0.5, "selfcheck_nli_score": 0.5}
 
 
@@ -416,7 +389,7 @@ def test_what_is_done_is_kept_slice_by_slice(name, nli_folder, rewards, tmp_path
         "reward": {"model": str(rewards["pair"])},
         "selfcheck": {"methods": ["ngram", "nli"], "nli_model": str(nli_folder)},
     }[name]
-    asked = random_questions(12)
+    asked = random_questions(12, WORDS)
 
     def stop(done, total):
         if done > total // 2:
@@ -446,7 +419,7 @@ def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
         "reward": {"model": str(rewards["pair"])},
         "selfcheck": {"methods": "nli", "nli_model": str(nli_folder)},
     }[name]
-    asked = random_questions(4)
+    asked = random_questions(4, WORDS)
 
     def counts(precision):
         with Log(tmp_path / "log", resume=True).open() as log:
@@ -461,7 +434,7 @@ def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
 
 
 def test_float32_is_the_default_and_scores_without_a_precision_are_not_taken_for_it(tmp_path):
-    (asked,) = random_questions(1)
+    (asked,) = random_questions(1, WORDS)
     unigram, check = SCORERS.make("unigram"), SCORERS.make("selfcheck")
     with Log(tmp_path / "log").open() as log:
         for scorer in (unigram, check):
@@ -511,7 +484,7 @@ def test_reward_as_a_detector(rewards):
     made = detector("reward", model=str(rewards["pair"]))
     p = made.predict(points())
     asked = [Question(d.src or d.tgt, "", None, (Generation(d.hyp, None),)) for d in points()]
-    found = made_of(asked, Reward(str(rewards["pair"])))
+    found = scores_of(Reward(str(rewards["pair"])), *asked)
     raw = np.array([found[place, 0]["rm_score"] for place in range(4)])
     np.testing.assert_allclose(p, 1 / (1 + np.exp(raw)), atol=1e-4)
     assert made.threshold == 0.5

@@ -1,7 +1,6 @@
 """The scorer similarity and the embeddings without a model, against their formulas by hand."""
 
 import math
-import random
 import unicodedata
 from collections import Counter
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 import tiny_models
 from conftest import DATA
+from generated import asked, random_questions, scores_of
 from scipy.stats import spearmanr
 from sklearn.utils import murmurhash3_32
 
@@ -27,38 +27,6 @@ from shroom.inference import hub
 from shroom.inference.run import RUN, Run
 
 WORDS = ["cat", "dog", "old", "town", "ﬁne", "Grad", "12", "the", "不", "是", ".", "ß", "é"]
-TYPES = ("normal", "normal", "uncertainty", None)
-
-
-def random_questions(n=6, seed=0, words=WORDS):
-    draw = random.Random(seed)  # noqa: S311 - no secret
-
-    def text():
-        return " ".join(draw.choices(words, k=draw.randint(1, 12)))
-
-    return [
-        Question(
-            text(),
-            text(),
-            None,
-            tuple(Generation(text(), draw.choice(TYPES)) for _ in range(draw.randint(1, 6))),
-        )
-        for _ in range(n)
-    ]
-
-
-def asked(answer, *said, question="?"):
-    return Question(question, answer, None, tuple(Generation(text, "normal") for text in said))
-
-
-def scores_of(scorer, *questions, run=RUN):
-    """Return both scores of each generation that is scored, by its places."""
-    work = [Work(one, scorer.places(one)) for one in questions]
-    found = {
-        (p, g): tuple(scores[f] for f in scorer.fields) for p, g, scores in scorer.score(work, run)
-    }
-    assert sorted(found) == [(p, g) for p, each in enumerate(work) for g in each.wanted]
-    return found
 
 
 def by_hand(questions, cosine, prefix):
@@ -96,7 +64,7 @@ def of_pieces(one, other):
 def assert_close(found, expected, tolerance):
     assert found.keys() == expected.keys()
     for key, pair_of_scores in expected.items():
-        for value, wanted in zip(found[key], pair_of_scores):
+        for value, wanted in zip(found[key].values(), pair_of_scores):
             assert value is wanted is None or value == pytest.approx(wanted, abs=tolerance), key
 
 
@@ -105,7 +73,7 @@ def assert_close(found, expected, tolerance):
 
 @pytest.mark.parametrize(("question", "prefix"), [(True, "Question: {}\nAnswer: "), (False, "")])
 def test_scores_are_those_of_the_formulas(question, prefix):
-    made = random_questions(20)
+    made = random_questions(20, WORDS)
     expected = by_hand(made, of_pieces, prefix)
     assert_close(scores_of(Similarity(question=question), *made), expected, 1e-12)
 
@@ -142,7 +110,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("question", [True, False])
 def test_cosines_of_an_encoder(question, folder):
-    made = random_questions(40, words=[*WORDS[:-4], "x", "y"])
+    made = random_questions(40, [*WORDS[:-4], "x", "y"])
     prefix = "Question: {}\nAnswer: " if question else ""
     texts = sorted(
         {
@@ -166,7 +134,7 @@ def test_each_text_is_embedded_once(folder, monkeypatch):
         "embed",
         lambda self, texts, run: embedded.extend(texts) or embed(self, texts, run),
     )
-    made = random_questions(20) * 3
+    made = random_questions(20, WORDS) * 3
     scores_of(Similarity(folder, question=False), *made)
     said = [[each.text for each in one.generation if each.type != "uncertainty"] for one in made]
     assert len(embedded) == len(set(embedded))
@@ -197,7 +165,7 @@ def test_a_detector_in_the_place_of_an_embedding(question, monkeypatch):
     counting = Overlap()
     monkeypatch.setattr("shroom.detectors.registry.detector", lambda _: counting)
     scorer = Similarity(detector="cross-encoder", question=question)
-    made = random_questions(30, seed=3)
+    made = random_questions(30, WORDS, 3)
     expected = {}
     for place, one in enumerate(made):
         before = f"{one.question}\n" if question else ""
@@ -230,8 +198,9 @@ def test_the_kits_own_detector(detecting):
     similar = (1 - detector("cross-encoder").predict(points)).reshape(3, 4)
     for g in range(3):
         others = [similar[g, row + 1] for row in range(3) if row != g]
-        assert found[0, g] == pytest.approx((similar[g, 0], sum(others) / 2), abs=1e-6)
-    assert found[0, 0][0] > found[0, 1][0]
+        expected = (similar[g, 0], sum(others) / 2)
+        assert tuple(found[0, g].values()) == pytest.approx(expected, abs=1e-6)
+    assert found[0, 0]["sim2answer_score"] > found[0, 1]["sim2answer_score"]
 
 
 @pytest.mark.parametrize("text", ["", "\ud800\x00", "x" * 5000, "[SEP]"])
@@ -239,7 +208,7 @@ def test_hostile_texts(text, detecting):
     made = asked(text, text, "a", question=text)
     for scorer in (*detecting.values(), Similarity(), Similarity(question=False)):
         for found in scores_of(scorer, made).values():
-            assert all(-1 <= value <= 1 for value in found)
+            assert all(-1 <= value <= 1 for value in found.values())
 
 
 # --- how it runs
@@ -249,7 +218,8 @@ def test_a_generation_without_others_has_no_similarity_to_them(folder, detecting
     said = (Generation("I do not know.", "uncertainty"), Generation("A cat.", "normal"))
     one = Question("?", "A cat.", None, said)
     for scorer in (Similarity(), Similarity(folder), detecting[True]):
-        ((key, (answer, others)),) = scores_of(scorer, one).items()
+        ((key, scores),) = scores_of(scorer, one).items()
+        answer, others = scores.values()
         assert key == (0, 1)
         assert answer == pytest.approx(1, abs=0.5)
         assert others is None
@@ -273,12 +243,12 @@ def test_scores_come_chunk_by_chunk(monkeypatch):
 
 
 def test_only_what_is_wanted_is_scored_and_as_in_the_whole():
-    made = random_questions(3, seed=1)
+    made = random_questions(3, WORDS, 1)
     whole = scores_of(Similarity(), *made)
     told = []
     work = [Work(one, Similarity().places(one)[1:]) for one in made]
     run = Run(report=lambda *at: told.append(at))
-    found = {(p, g): tuple(s.values()) for p, g, s in Similarity().score(work, run)}
+    found = {(p, g): scores for p, g, scores in Similarity().score(work, run)}
     assert found == {(p, g): whole[p, g] for p, each in enumerate(work) for g in each.wanted}
     assert told[-1] == (len(found), len(found))
     assert list(Similarity().score([Work(made[0], ())], RUN)) == []

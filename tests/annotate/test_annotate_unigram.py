@@ -2,13 +2,13 @@
 
 import json
 import math
-import random
 import sys
 import tempfile
 import warnings
 
 import pytest
 from conftest import DATA
+from generated import asked, random_questions, scores_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,54 +20,11 @@ from shroom.annotate.words.chinese import Chinese
 from shroom.annotate.words.languages import language, language_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import read
-from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.inference.run import RUN
 
-HAN = [
-    "北京",
-    "是",
-    "中国",
-    "的",
-    "首都",
-    "，",
-    "上海",
-    "不",
-    "知道",
-    "大学生",
-    "在",
-    "图书馆",
-    "。",
-]
+HAN = "北京 是 中国 的 首都 ， 上海 不 知道 大学生 在 图书馆 。".split()  # noqa: SIM905 - to be read
 LATIN = ["Paris", "is", "the", "capital", "of", "France", "isn't", ",", "Dr.", "well-known", "3"]
 GREEK = ["Η", "Αθήνα", "είναι", "η", "πρωτεύουσα", "της", "Ελλάδας", "7"]
-TYPES = ("normal", "normal", "uncertainty", None)
-
-
-def questions(words, joint, n=12, seed=0):
-    draw = random.Random(seed)  # noqa: S311 - nobody is to be kept from guessing it
-
-    def text():
-        return joint.join(draw.choices(words, k=draw.randint(1, 40)))
-
-    return [
-        Question(
-            text(),
-            text(),
-            None,
-            tuple(Generation(text(), draw.choice(TYPES)) for _ in range(draw.randint(1, 6))),
-        )
-        for _ in range(n)
-    ]
-
-
-def scores_of(scorer, *asked):
-    """Return the scores of each generation that is scored, by its places."""
-    work = [Work(one, scorer.places(one)) for one in asked]
-    return {(place, g): scores for place, g, scores in scorer.score(work, RUN)}
-
-
-def asked(answer, *said, question="?"):
-    return Question(question, answer, None, tuple(Generation(text, "normal") for text in said))
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +89,7 @@ def test_scores_are_those_of_the_formulas(name, top_k, jieba, english_tokens):
         )
     else:
         ways = [lambda text: text.lower().split()] * 3
-    made = questions(words, joint, seed=top_k)
+    made = random_questions(12, words, joint=joint, longest=40)
     for setting in (name, "auto"):
         found = scores_of(Unigram(top_k=top_k, language=setting), *made)
         for place, one in enumerate(made):

@@ -581,7 +581,6 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["lexical", "--on", "felm:promt=VAL"], "no view 'promt' of felm; did you mean 'prompt'?"),
         (["lexical", "--on", "queries=VAL"], "queries has no datapoints"),
         (["lexical", "--on", "felm=no/such.jsonl"], "no/such.jsonl: expected a file"),
-        (["lexical", "--on", "no/such.jsonl"], "neither a file nor a data set"),
         (["lexical", "--on", "felm=VAL"], "has the form of semeval2024, not of felm"),
         (["lexical", "--on", "VAL", "--on", "VAL"], "has the same content as"),
         (["lexical", "--on", "VAL", "--on", "FOLDER"], "has the same content as"),
@@ -590,10 +589,8 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["lexical", "--on", "FOLDER", "--runs", "FOLDER"], "which is data; name another"),
         (["lexical", "--on", "FOLDER", "-o", "FOLDER/out.json"], "which is data; name another"),
         (["lexical", "--on", "VAL", "-o", "VAL"], "is an input"),
-        (["lexical", "--on", "VAL", "--html", "VAL"], "is an input"),
         (["lexical", "--on", "-"], "neither a file nor a data set"),
         (["lexical", "--on", "felm=-"], "is a pipe"),
-        (["lexical", "--on", "felm="], "neither a file nor a data set"),
         (["lexical", "--on", "\x1b[31m"], r"\u001b[31m: is neither"),
     ],
 )
@@ -619,16 +616,10 @@ def test_mistakes(shroom, tmp_path, words, said):
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["lexical"], ["--on", "X"], ["lexical", "--on", str(VAL), "--tune-for", "luck"]]
+    "words", [["lexical"], ["--on", "X"], ["lexical", "--on", str(VAL), "--html", "o", "-o", "o"]]
 )
 def test_wrong_command_lines(shroom, words):
     assert shroom("evaluate", *words)[0] == 2
-
-
-def test_the_page_and_the_result_need_two_files(shroom, tmp_path):
-    both = tmp_path / "out"
-    code, _, _ = shroom("evaluate", "lexical", "--on", VAL, "--html", both, "-o", both)
-    assert code == 2
 
 
 def test_a_folder_that_cannot_be_made_is_told(shroom, tmp_path):

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from shroom.annotate.base import Scores, Work
     from shroom.datasets.dreamcatcher.records import Question
 
-#: How many questions are done at a time: what a kill loses at most.
+#: The questions of a batch: a killed run loses one batch at most.
 CHUNK = 16
-#: What stands before a text: in other languages, and in Chinese.
+#: The form of a text with its question: in other languages, and in Chinese.
 _PREFIX = "Question: {}\nAnswer: {}", "问题：{}\n回答：{}"
 
 
@@ -48,7 +48,7 @@ class Similarity:
         A detector's name: a similarity is then 1 - p(Hallucination) of the generation, compared
         with the answer or another generation.
     question : bool
-        Whether the question stands before what is compared.
+        Whether the question stands before the texts that are compared.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Similarity:
     ) -> None:
         self._question = settings.flag("question", question)
         if revision is not None and model is None:
-            raise ShroomError("revision: is of a model, and none is named; name one, or leave it")
+            raise ShroomError("revision: is of a model, and none is named; name one, or remove it")
         self._measure: _Measure
         if detector is not None:
             self._measure = _Detected(detector, model, revision)
@@ -86,7 +86,7 @@ class Similarity:
 
     @cached_property
     def identity(self) -> str:
-        """The settings, and the weights of what compares."""
+        """The settings, and the model that compares."""
         question = "with" if self._question else "without"
         return f"similarity 1 {question} question ({self._measure.identity})"
 
@@ -95,9 +95,9 @@ class Similarity:
         return normal(question)
 
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the scores of the generations that are wanted, some questions at a time."""
+        """Yield the scores of the wanted generations, a batch of questions at a time."""
         places = [place for place, each in enumerate(work) if each.wanted]
-        quiet = replace(run, report=Run().report)  # of a chunk, which says nothing of the whole
+        quiet = replace(run, report=Run().report)  # the progress in one batch
         done, total = 0, sum(len(each.wanted) for each in work)
         groups = [self._group(work[place].question) for place in places]
         for found, place in zip(self._measure.similarities(groups, quiet), places):
@@ -114,7 +114,7 @@ class Similarity:
 
 
 class _Group(NamedTuple):
-    """What is compared: the answer with what was said, and that with each other.
+    """An answer and generations, which are compared with it and with each other.
 
     The question is empty where it does not stand before them.
     """
@@ -142,7 +142,7 @@ class _Measure(Protocol):
     def identity(self) -> str: ...
 
     def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
-        """Yield what is found of each group, in their order."""
+        """Yield the similarities of each group, in order."""
         ...
 
 

@@ -53,7 +53,7 @@ def in_slices(
 
 
 def within(run: Run, start: int, size: int, total: int) -> Run:
-    """Return a run for so many of all items, whose report tells where it is among all.
+    """Return a run for some of all items, whose report shows the progress among all.
 
     Examples
     --------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run import Run
 
-#: Keeps what is divided by from being 0.
+#: Added to divisors, which are then not 0.
 EPSILON = 1e-6
 AUTO = "auto"
 
@@ -37,11 +37,11 @@ class Unigram:
     Parameters
     ----------
     top_k : int
-        Of how many keywords of a generation the average is.
+        The number of keywords of a generation that are averaged.
     language : str
         One of ``LANGUAGES``, or ``auto``: by the script of a question's texts.
     dictionary : path, optional
-        Of jieba, for Chinese; by default the one that comes with it.
+        jieba's dictionary, for Chinese; by default the one that comes with jieba.
 
     Examples
     --------
@@ -74,10 +74,10 @@ class Unigram:
 
     @cached_property
     def identity(self) -> str:
-        """The settings, and what finds the words."""
+        """The settings, and the libraries that find the words."""
         names = LANGUAGES if self._language == AUTO else (self._language,)
-        ways = ", ".join(self._way(name).identity for name in names)
-        return f"unigram 1 top_k={self._top_k} language={self._language} ({ways})"
+        finders = ", ".join(self._finder(name).identity for name in names)
+        return f"unigram 1 top_k={self._top_k} language={self._language} ({finders})"
 
     def places(self, question: Question) -> tuple[int, ...]:
         """Return the places of the normal generations."""
@@ -97,8 +97,8 @@ class Unigram:
         name = self._language
         if name == AUTO:
             name = language_of([question.question, *texts])
-        way = self._way(name)
-        found = {text: way.words(text) for text in dict.fromkeys(texts)}
+        finder = self._finder(name)
+        found = {text: finder.words(text) for text in dict.fromkeys(texts)}
         count = Counter(keyword for text in texts for keyword in found[text].keywords)
         tokens = found[question.answer].tokens
         for place in wanted:
@@ -113,7 +113,7 @@ class Unigram:
                 },
             )
 
-    def _way(self, name: str) -> Language:
+    def _finder(self, name: str) -> Language:
         if name not in self._known:
             self._known[name] = language(name, self._dictionary if name == CHINESE else None)
         return self._known[name]
