@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
-class Scored(Detector):
+class ScorerDetector(Detector):
     """p(Hallucination) from a score of which higher is better, by a falling map.
 
     Parameters
@@ -96,7 +96,7 @@ class Scored(Detector):
         return self.scorer.identity
 
 
-class Unigram(Scored):
+class Unigram(ScorerDetector):
     """p = 1 - the share of the reference's words that the hypothesis has.
 
     Parameters
@@ -104,7 +104,7 @@ class Unigram(Scored):
     language : str
         As for :class:`shroom.annotate.scorers.unigram.Unigram`.
     reference, threshold
-        As for :class:`Scored`.
+        As for :class:`ScorerDetector`.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Unigram(Scored):
         super().__init__(scorer, "unigram_overlap_with_answer_score", reference, threshold)
 
 
-class Reward(Scored):
+class Reward(ScorerDetector):
     """p = 1 / (1 + e^r) from a reward model's raw score r of the hypothesis as a reply.
 
     The order is that of the rewards, so that rho is theirs; where the middle of a reward model lies
@@ -135,7 +135,7 @@ class Reward(Scored):
     model, revision, template : str, optional
         As for :class:`shroom.annotate.scorers.reward.Reward`.
     threshold : float
-        As for :class:`Scored`.
+        As for :class:`ScorerDetector`.
     """
 
     name = "reward"
@@ -160,7 +160,7 @@ class Reward(Scored):
         return np.asarray(sigmoid(-scores))
 
 
-class Probe(Scored):
+class Probe(ScorerDetector):
     """p = 1 - how surely a language model knows the answer, by its hidden state at the source.
 
     The hypothesis is not read: all hypotheses of a source have one p.
@@ -170,7 +170,7 @@ class Probe(Scored):
     model : path
         What ``shroom probe train`` has written.
     threshold : float
-        As for :class:`Scored`.
+        As for :class:`ScorerDetector`.
     """
 
     name = "probe"

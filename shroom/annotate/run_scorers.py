@@ -26,9 +26,9 @@ class Failed:
     Attributes
     ----------
     question, generation : int
-        Their places, from 0.
+        Places, from 0.
     scorer, reason : str
-        Which scorer, and why.
+        The name of the scorer, and the reason.
     """
 
     question: int
@@ -38,17 +38,17 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Scored:
-    """What scorers have made of questions.
+class ScoringResult:
+    """The result of running scorers.
 
     Attributes
     ----------
     questions : list of Question
-        In their order, with the fields of all scorers.
+        The questions in order, with the fields of all scorers.
     made, known : dict of int
-        For each scorer, how many generations were scored now, and how many before.
+        The numbers of generations that each scorer has scored now, and before.
     failed : list of Failed
-        What could not be scored.
+        The generations that could not be scored.
     """
 
     questions: list[Question]
@@ -68,7 +68,7 @@ def waiting(
     known: Mapping[str, Mapping[str, Any]],
     run: Run = RUN,
 ) -> list[Work]:
-    """Return for each question which generations a scorer has still to score."""
+    """Return for each question the generations that a scorer has yet to score."""
     identity = _identity(scorer, run)
     return [
         Work(
@@ -88,7 +88,7 @@ def score(
     scorers: Sequence[Scorer],
     log: Log | None = None,
     run_of: Callable[[Scorer], Run] = lambda _: RUN,
-) -> Scored:
+) -> ScoringResult:
     """Return the questions with the fields of all scorers, which run in the order given.
 
     A generation that comes again, in a question with the same texts, is scored once.
@@ -104,7 +104,7 @@ def score(
     run_of : callable
         How each scorer is run.
     """
-    result = Scored(list(questions))
+    result = ScoringResult(list(questions))
     known = dict(log.known) if log else {}
     for scorer in scorers:
         run = run_of(scorer)
@@ -153,7 +153,7 @@ def _with_known(
     identity: str,
     known: Mapping[str, Mapping[str, Any]],
     reasons: Mapping[str, str],
-    result: Scored,
+    result: ScoringResult,
 ) -> Question:
     """Return a question with what a scorer has made; what it could not is noted as failed."""
     generations = list(question.generation)

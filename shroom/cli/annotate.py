@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shroom.annotate.base import Ranked, Scorer, Scores, Work
-    from shroom.annotate.run_scorers import Scored
+    from shroom.annotate.run_scorers import ScoringResult
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run import Run
 
@@ -108,7 +108,9 @@ def command(
     return 1
 
 
-def _scored(scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run) -> Scored:
+def _scored(
+    scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run
+) -> ScoringResult:
     said: set[str] = set()
 
     def note(text: str) -> None:
@@ -178,7 +180,7 @@ def _rehearsal(
     return "\n".join(lines) + "\n"
 
 
-def _summary(scored: Scored, ranked: Ranked | None, form: str, judgements: Any) -> str:
+def _summary(scored: ScoringResult, ranked: Ranked | None, form: str, judgements: Any) -> str:
     whole: dict[str, Any] = {
         "questions": len(scored.questions),
         "scored": scored.made,
@@ -212,7 +214,7 @@ def _summary(scored: Scored, ranked: Ranked | None, form: str, judgements: Any) 
     return "\n".join(lines) + "\n"
 
 
-def _failures(scored: Scored, most: int = 20) -> list[str]:
+def _failures(scored: ScoringResult, most: int = 20) -> list[str]:
     lines = [
         f"item {each.question}: generation[{each.generation}]: {each.scorer}: {each.reason}"
         for each in scored.failed[:most]

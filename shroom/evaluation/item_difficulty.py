@@ -27,15 +27,15 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What one system says of an item.
+class Prediction:
+    """The prediction of one system for an item.
 
     Attributes
     ----------
     label : Label
-        Its label.
+        The predicted label.
     p : float
-        Its p(Hallucination).
+        The predicted p(Hallucination).
     right : bool
         Whether the label is that of most annotators.
     """
@@ -45,33 +45,33 @@ class Verdict:
     right: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
+        """Return the values for JSON."""
         return {"label": self.label.value, "p": self.p, "right": self.right}
 
 
 @dataclass(frozen=True)
 class Item:
-    """An item, what people say of it and what the systems say.
+    """An item with its gold and the predictions of the systems.
 
     Attributes
     ----------
     row : int
-        Its place in the gold, from 0.
+        The place in the gold, from 0.
     id : int or None
-        Its id, where the gold has ids.
+        The id, where the gold has ids.
     label : Label
         The label that most annotators gave.
     p : float
         The share of annotators who said Hallucination, in [0, 1].
-    systems : dict of Verdict
-        By the systems' names.
+    systems : dict of Prediction
+        The predictions by the names of the systems.
     """
 
     row: int
     id: int | None
     label: Label
     p: float
-    systems: dict[str, Verdict]
+    systems: dict[str, Prediction]
 
     @property
     def agreement(self) -> float:
@@ -84,7 +84,7 @@ class Item:
         return sum(not said.right for said in self.systems.values()) / len(self.systems)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
+        """Return the values for JSON."""
         return {
             "row": self.row,
             "id": self.id,
@@ -212,7 +212,7 @@ def _items(contest: Contest, rows: NDArray[np.intp]) -> list[Item]:
     for system, track in contest.tracks.items():
         label, p, gold_label, _ = (column[rows] for column in track.columns)
         said[system] = [
-            Verdict(_LABELS[own], value, own == meant)
+            Prediction(_LABELS[own], value, own == meant)
             for own, value, meant in zip(label.tolist(), p.tolist(), gold_label.tolist())
         ]
     return [

@@ -518,7 +518,7 @@ class Fixed:
 
 
 def test_the_better_reference_counts_and_a_failure_is_told():
-    made = as_detectors.Scored(Fixed(), "x", "given", 0.5)
+    made = as_detectors.ScorerDetector(Fixed(), "x", "given", 0.5)
     assert made.predict(points()).tolist() == [1, 1, 0, 1]
     bad = Datapoint(hyp="bad", src="a", tgt="b", task=Task.MT, id=7)
     with pytest.raises(ShroomError, match="datapoint id 7: no way"):
