@@ -1,8 +1,8 @@
 """Write the files of ``valid/`` and ``invalid/`` that a text editor would not show as they are.
 
-Run ``python tests/formats/make.py`` after a change here; the tests hold the files against it. No
-compression library takes part, since versions differ in their output: blocks are stored, or else
-written out below.
+Run ``python tests/scoring/formats/make.py`` after a change here; a test compares the files with
+what it makes. No compression library takes part, since versions differ in their output: blocks are
+stored, or else written out below.
 """
 
 from __future__ import annotations
