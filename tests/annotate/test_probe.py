@@ -136,7 +136,7 @@ def write_questions(path: Path, given: list[Question]) -> Path:
     return path
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _two_penalties():
     """Try fewer strengths: where a signal is does not hang on them."""
     with pytest.MonkeyPatch.context() as patch:
@@ -144,13 +144,13 @@ def _two_penalties():
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def telling(tmp_path_factory):
     folder = tmp_path_factory.mktemp("telling")
     return {name: str(telling_model(folder / name, name)) for name in ("llama", "gpt2")}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def made(telling, tmp_path_factory):
     """A folder with a probe of the Llama-like model."""
     folder = tmp_path_factory.mktemp("made") / "probe"
@@ -159,7 +159,7 @@ def made(telling, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def reader(telling):
     return Reader(telling["llama"])
 
