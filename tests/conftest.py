@@ -28,6 +28,15 @@ ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "shroom" / "sample"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DATA = Path(os.environ.get("SHROOM_DATA") or ROOT.parent / "shared" / "data")
+#: The marks of tests that cannot run on this machine, and what they need.
+MISSING = {
+    mark: need
+    for mark, need, present in (
+        ("real", f"the real data in {DATA} (set SHROOM_DATA)", DATA.is_dir()),
+        ("browser", "a browser (apt-get install chromium)", BROWSER),
+    )
+    if not present
+}
 #: The files whose tests compute with a model in torch, which CI runs twice: the processor's newest
 #: instructions are used in one run and not in the other.
 MODELS = {
@@ -49,12 +58,13 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "browser: opens pages in Chromium (apt-get install chromium)"
     )
     config.addinivalue_line("markers", "models: computes with a model in torch")
+    if MISSING and os.environ.get("SHROOM_TEST_ALL"):
+        needs = " and ".join(MISSING.values())
+        raise pytest.UsageError(f"SHROOM_TEST_ALL is set, and these are missing: {needs}")
 
 
 def pytest_report_header() -> list[str]:
-    data = "in" if DATA.is_dir() else "not found, so tests marked 'real' are left out; looked in"
-    browser = BROWSER or "chromium not found, so tests marked 'browser' are left out"
-    return [f"real data: {data} {DATA}", f"browser: {browser}"]
+    return [f"left out: tests marked {mark!r}, which need {need}" for mark, need in MISSING.items()]
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
@@ -62,9 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.stem in MODELS:
             item.add_marker("models")
-    missing = {mark for mark, there in (("real", DATA.is_dir()), ("browser", BROWSER)) if not there}
-    if missing:
-        left_out = [item for item in items if missing & set(item.keywords)]
+    left_out = [item for item in items if MISSING.keys() & set(item.keywords)]
+    if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
 
