@@ -23,7 +23,7 @@ from shroom.scoring.metric_registry import FIGURES, METRICS, describe, metric
 DOCS = ROOT / "docs"
 INDEX = DOCS / "metrics" / "index.md"
 NAMES = [*METRICS, *FIGURES]
-PAGES = [*sorted((DOCS / "metrics").glob("*.md")), DOCS / "library.md"]
+PAGES = [*sorted((DOCS / "metrics").glob("*.md")), DOCS / "library.md", DOCS / "mushroom2025.md"]
 
 each_name = pytest.mark.parametrize("name", NAMES)
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
