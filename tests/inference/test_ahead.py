@@ -382,11 +382,15 @@ def test_freed_memory_is_given_back_now_and_then(monkeypatch):
 
 @pytest.mark.parametrize("library", [OSError("static"), AttributeError("musl"), TypeError("no")])
 def test_where_the_c_library_keeps_nothing_nothing_is_asked_of_it(library, monkeypatch):
+    asked = []
+
     def missing(name):
+        asked.append(name)
         raise library
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
     machine.give_back()
+    assert asked == [None]
 
 
 def test_a_stopped_run_of_a_classifier_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
