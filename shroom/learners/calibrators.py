@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from shroom.core.extras import require
 from shroom.learners.curves import (
     FLAT,
+    fit_logistic,
     log_odds,
-    logistic_weights,
-    pool_adjacent_violators,
     sigmoid,
     smoothed,
 )
@@ -76,13 +76,12 @@ class Platt:
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Platt:
-        """Return the curve of the greatest likelihood, by Newton's method, with Platt's targets."""
+        """Return the curve of the greatest likelihood, with Platt's targets."""
         x, wanted = log_odds(p), smoothed(y)
         if np.ptp(x) > 0:  # the deviation may be above 0 by rounding alone
             scale = float(x.std())
             centred = (x - x.mean()) / scale
-            design = np.column_stack((centred, np.ones(len(x))))
-            slope, height = logistic_weights(design, wanted).tolist()
+            height, slope = fit_logistic(centred[:, None], wanted).tolist()
             if slope > FLAT:
                 return cls(slope / scale, height - slope / scale * float(x.mean()))
         share = float(wanted.mean())
@@ -140,7 +139,7 @@ class Temperature:
         x = log_odds(p)
         scale = float(np.sqrt(np.mean(x * x)))
         if scale > 0:
-            (slope,) = logistic_weights((x / scale)[:, None], smoothed(y)).tolist()
+            _, slope = fit_logistic((x / scale)[:, None], smoothed(y), intercept=False).tolist()
             if slope > FLAT:
                 return cls(scale / slope)
         return cls(float("inf"))
@@ -197,11 +196,14 @@ class Isotonic:
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Isotonic:
-        """Return the curve of least squares; equal p share one value."""
+        """Return the curve of least squares, by scikit-learn; equal p share one value."""
+        require("calibrate", "scikit-learn")
+        from sklearn.isotonic import isotonic_regression
+
         knots, place = np.unique(np.clip(p, 0.0, 1.0), return_inverse=True)
         counts = np.bincount(place.reshape(-1))
         means = np.bincount(place.reshape(-1), weights=y) / counts
-        values = np.clip(pool_adjacent_violators(means, counts), 0.0, 1.0)
+        values = np.clip(isotonic_regression(means, sample_weight=counts), 0.0, 1.0)
         kept = np.ones(len(knots), bool)
         kept[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
         return cls(knots[kept], values[kept])

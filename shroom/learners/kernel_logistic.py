@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.learners.curves import logistic_weights, sigmoid
+from shroom.learners.curves import fit_logistic, sigmoid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,10 +90,8 @@ class KernelLogistic:
         kept = spread > 1e-6 * spread[-1]
         root = axes[:, kept] / np.sqrt(spread[kept])
         made = cls(bare.mean, scale, bare.tasks, landmarks, root, bare.weights)
-        design = made.design(values, tasks)
-        penalty = np.full(design.shape[1], 1 / c)
-        penalty[0] = 1e-9  # the common intercept is free
-        weights = logistic_weights(design, np.clip(p, _SURE, 1 - _SURE), penalty)
+        columns = made.design(values, tasks)[:, 1:]
+        weights = fit_logistic(columns, np.clip(p, _SURE, 1 - _SURE), c)
         return cls(bare.mean, scale, bare.tasks, landmarks, root, weights)
 
     def p(self, values: Values, tasks: Words) -> Values:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.datapoint import Task
-from shroom.learners.curves import logistic_weights, sigmoid
+from shroom.learners.curves import fit_logistic, sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,9 +68,7 @@ class Logistic:
         scale = np.where(scale > _ALIKE, scale, 1.0)
         rows = np.column_stack((np.ones(len(values)), (values - mean) / scale))
         design = np.hstack([rows, *[rows * (np.asarray(tasks) == task)[:, None] for task in TASKS]])
-        penalty = np.full(design.shape[1], 1 / c)
-        penalty[0] = 1e-9  # the common intercept is free
-        found = logistic_weights(design, p, penalty).reshape(1 + len(TASKS), -1)
+        found = fit_logistic(design[:, 1:], p, c).reshape(1 + len(TASKS), -1)
         return cls(mean, scale, dict(zip(TASKS, found[0] + found[1:])))
 
     def p(self, values: Values, tasks: Sequence[str] | Words) -> Values:

@@ -220,5 +220,5 @@ def test_what_cannot_be_used_is_told(tmp_path, shroom, monkeypatch):
 
 def test_the_registry():
     assert detector("lexical").name == "lexical"
-    with pytest.raises(ShroomError, match="there are: cross-encoder"):
+    with pytest.raises(ShroomError, match="the detectors are cross-encoder"):
         detector("nonsense")

@@ -1,7 +1,6 @@
 """The similarity detector: embeddings as the encoder's folder says, and their calibration."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -539,12 +538,6 @@ def test_distances_that_are_all_alike_can_be_fitted(made):
     same = [point()] * 4
     fitted = Similarity(made()).fit(same, np.array([0.0, 0.5, 1.0, 0.5]))
     assert fitted.predict(same) == pytest.approx([0.5] * 4)
-
-
-def test_fitting_needs_no_scikit_learn(made, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    assert len(set(Similarity(made()).fit(POINTS, P).predict(POINTS))) > 1
 
 
 def test_what_was_not_fitted_is_not_written(made, tmp_path):

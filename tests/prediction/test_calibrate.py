@@ -13,7 +13,7 @@ from sklearn import calibration as sklearn_calibration
 from sklearn.isotonic import IsotonicRegression
 
 from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature
-from shroom.learners.curves import log_odds, pool_adjacent_violators, smoothed
+from shroom.learners.curves import log_odds, smoothed
 from shroom.metrics.calibration import log_loss
 from shroom.prediction.calibration.calibrate import How, fitted_on, out_of_fold
 
@@ -118,15 +118,6 @@ def test_isotonic_is_scikit_learns(items):
     found = Isotonic.fitted(p, y)
     np.testing.assert_allclose(found(at), oracle.predict(at), atol=1e-12)
     assert (np.diff(found(at)) >= 0).all()
-
-
-@given(st.lists(st.tuples(st.floats(-5, 5), st.integers(1, 9)), min_size=1, max_size=40))
-def test_pooling_is_scikit_learns_with_weights(items):
-    values, weights = np.array(items).T
-    places = np.arange(len(values))
-    oracle = IsotonicRegression().fit(places, values, weights).predict(places)
-    found = pool_adjacent_violators(values, weights)
-    np.testing.assert_allclose(found, oracle, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", CURVES)
