@@ -7,7 +7,11 @@ import importlib.util
 from shroom.core.problems import ShroomError
 
 #: The modules whose names are not those of their packages.
-_MODULES = {"scikit-learn": "sklearn", "text2num": "text_to_num"}
+_MODULES = {
+    "scikit-learn": "sklearn",
+    "sentence-transformers": "sentence_transformers",
+    "text2num": "text_to_num",
+}
 
 
 def install_hint(extra: str) -> str:

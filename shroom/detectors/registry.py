@@ -30,7 +30,7 @@ REGISTRY = Registry(
         "similarity": Entry(
             "shroom.detectors.similarity:Similarity",
             "1 - cosine of sentence embeddings, calibrated for each task",
-            _TORCH,
+            (*_TORCH, "sentence_transformers"),
             "models",
             "--model: an encoder",
         ),

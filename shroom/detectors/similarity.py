@@ -21,7 +21,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.pairs import Pairs
-from shroom.detectors.sentence_encoder import SentenceEncoder, layout
+from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.detectors.training_items import TrainingItems
 from shroom.detectors.windowed_pairs import Windows
 from shroom.inference import hub
@@ -55,7 +55,7 @@ class Similarity(FittedDetector):
     revision : str, optional
         A commit, tag or branch on the hub.
     reference : str
-        What the hypothesis is held against: a value of :class:`shroom.core.datapoint.Rule`.
+        With what the hypothesis is compared: a value of :class:`shroom.core.datapoint.Rule`.
     multilingual : bool
         Whether the encoder reads the source language of a translation.
     calibration : path, optional
@@ -128,7 +128,7 @@ class Similarity(FittedDetector):
         return self
 
     def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted state as json; ``about`` says where it comes from."""
+        """Write the fitted state as json; ``about`` describes its origin."""
         state = self._now()
         if state.curves is None:
             raise ShroomError("similarity has not been fitted, so there is nothing to write")
@@ -136,7 +136,6 @@ class Similarity(FittedDetector):
             "detector": self.name,
             "model": state.encoder,
             "revision": state.revision,
-            "pooling": layout(state.encoder, state.revision).pooling,
             "reference": state.rule.value,
             "multilingual": state.multilingual,
             **state.curves.to_dict(),
@@ -155,13 +154,13 @@ class Similarity(FittedDetector):
         self._state = replace(self._now(), items=items)
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return what the hypothesis is held against."""
+        """Return the texts with which the hypothesis is compared."""
         state = self._now()
         return premises(datapoint, rule=state.rule, multilingual=state.multilingual)
 
     @property
     def identity(self) -> str:
-        """What tells the weights from others: the encoder's, and a digest of the curves."""
+        """The identity of the encoder, and a digest of the curves."""
         state = self._now()
         encoder = hub.identity(state.encoder, state.revision)
         if state.curves is None:
@@ -195,7 +194,7 @@ class Similarity(FittedDetector):
 
     def _refuse_what_the_file_has(self, state: _State) -> None:
         """Refuse settings beside a fitted file that would be dropped."""
-        # A recipe that says main, and a fit that said nothing, mean the same.
+        # A recipe with main, and a fit without a revision, mean the same.
         if self._revision and self._revision != (state.revision or "main"):
             raise ShroomError(
                 f"{self._model}: was fitted with the revision {state.revision or 'main'}; leave "
@@ -281,7 +280,7 @@ class _Distances:
 
 @lru_cache(maxsize=_LOADED)
 def _encoder(name: str, revision: str | None, device: str | None, same: str) -> SentenceEncoder:
-    """Return an encoder; ``same`` tells a folder from what it was before its files changed."""
+    """Return an encoder; ``same`` changes with the files of a folder."""
     del same
     return SentenceEncoder(name, revision, device)
 
