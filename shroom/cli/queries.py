@@ -210,8 +210,7 @@ def _run(
             if log.known:
                 say([f"{len(log.known)} answers are kept in {log.path}; to go on, add --resume"])
             raise
-    for name in endpoint.concessions:
-        say([f"note: {endpoint.url} does not take {name}: it was asked without"])
+    say([f"note: {note}" for note in endpoint.notes()])
     return found
 
 

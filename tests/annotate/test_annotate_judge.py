@@ -25,7 +25,8 @@ from shroom.annotate.scorers.prompting import Prompts
 from shroom.annotate.scorers.verdicts import RIGHT, WRONG, reply_of, side_of, verdict_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
-from shroom.detectors.judge.answers import Step, share_at
+from shroom.detectors.judge.answers import share_at
+from shroom.detectors.judge.responses import Step
 from shroom.detectors.judge.settings import EndpointSettings
 from shroom.inference.run import Run
 
@@ -456,7 +457,7 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
         6: "HTTP 400: blocked by the content filter",
         8: 'said neither right nor wrong: "I would rather not say."',
         9: 'said neither right nor wrong: "I can\'t judge that."',
-        12: "no answer: ",
+        12: "without an answer: ",
     }
     assert set(reasons) == set(said)
     assert all(part in reasons[number] for number, part in said.items())
@@ -509,7 +510,7 @@ def test_what_a_server_does_not_take_is_left_out(serve, judge):
     notes = []
     found = made_of([question("a", "b")], judge(serve(answer).url), Run(note=notes.append))
     assert [scores["gpt_judgement_score"] for scores in found.values()] == [1, 1]
-    assert any("does not take log-probabilities" in note for note in notes)
+    assert any("does not accept log-probabilities" in note for note in notes)
 
 
 def test_a_paced_judge_waits_for_its_turn(serve, judge, monkeypatch):

@@ -8,8 +8,8 @@ from shroom.core.checksummed_lines import line_of, record_of
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.datasets.queries.generate.call_log import Log as QueryLog
-from shroom.detectors.judge.answers import Reply, Step
 from shroom.detectors.judge.cache import Cache
+from shroom.detectors.judge.responses import Reply, Step
 from shroom.evaluation.matrix.prediction_store import Store
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute

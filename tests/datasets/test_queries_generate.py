@@ -294,7 +294,7 @@ def test_what_a_server_does_not_take_is_left_out(serve, make, out):
     strict.calls = 0
     code, _, stderr = make(serve(strict).url, n=3)
     assert code == 0
-    assert "does not take seed: it was asked without" in stderr
+    assert "does not accept seed; requests are sent without" in stderr
     assert made(out) == [question(number) for number in (1, 2, 3)]
 
 
@@ -303,7 +303,7 @@ def test_what_a_server_does_not_take_is_left_out(serve, make, out):
     [
         ((413, {}, {"error": "too long"}), "lower --examples"),
         ((500, {}, b"oops"), "HTTP 500: oops; tried 2 times"),
-        ((200, {}, {"choices": [{"message": "text"}]}), "something that is no answer"),
+        ((200, {}, {"choices": [{"message": "text"}]}), "a response without an answer"),
     ],
 )
 def test_a_failure_keeps_what_was_answered(serve, make, out, trouble, message):

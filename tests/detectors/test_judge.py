@@ -20,8 +20,8 @@ from shroom.annotate.scorers import verdicts
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge import Judge, answers
-from shroom.detectors.judge.answers import Reply, Step
 from shroom.detectors.judge.prompts import SUPPORT, Template
+from shroom.detectors.judge.responses import Reply, Step, reply_of
 from shroom.detectors.judge.shots import Shots
 from shroom.detectors.recipe import parsed
 from shroom.detectors.registry import detector
@@ -141,16 +141,16 @@ def test_the_share_of_no_among_samples():
     ],
 )
 def test_what_is_no_answer_is_told(response):
-    with pytest.raises(ShroomError, match="no answer"):
-        answers.reply_of(response)
-    with pytest.raises(ShroomError, match="no answer"):
+    with pytest.raises(ShroomError, match="without an answer"):
+        reply_of(response)
+    with pytest.raises(ShroomError, match="without an answer"):
         verdicts.reply_of(response)
 
 
 @pytest.mark.parametrize("count", [math.inf, -1, [], 10**10])
 def test_an_impossible_token_count_is_ignored(count):
     for usage in ({"prompt_tokens": count}, count):
-        assert answers.reply_of({**chat("Yes"), "usage": usage}).tokens is None
+        assert reply_of({**chat("Yes"), "usage": usage}).tokens is None
 
 
 @pytest.mark.parametrize("form", ["content", "lists", "lists without alternatives"])
@@ -160,7 +160,7 @@ def test_both_forms_of_log_probabilities_are_read(form):
         "lists": completion("Yes", ["Yes"], [YES], [{"Yes": YES, "No": NO}]),
         "lists without alternatives": completion("Yes", ["Yes"], [math.log(0.75)]),
     }[form]
-    assert answers.from_reply(answers.reply_of(response)) == pytest.approx(0.25)
+    assert answers.from_reply(reply_of(response)) == pytest.approx(0.25)
 
 
 #: The log-probabilities of a sure yes, and of a token that a thought holds.
@@ -208,7 +208,7 @@ def thought(*tokens, text=None, form="content", message=None):
 )
 def test_a_thought_is_not_the_answer(tokens, p):
     for form in ("content", "lists"):
-        reply = answers.reply_of(thought(*tokens, form=form))
+        reply = reply_of(thought(*tokens, form=form))
         assert answers.from_reply(reply) == (None if p is None else pytest.approx(p))
 
 
@@ -216,21 +216,21 @@ def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_t
     response = thought("<think>", "No", "</think>", "Perhaps", "!")
     steps = response["choices"][0]["logprobs"]["content"]
     steps[0]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in DOUBT]
-    assert answers.from_reply(answers.reply_of(response)) is None
+    assert answers.from_reply(reply_of(response)) is None
     steps[3]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in SURE]
-    assert answers.from_reply(answers.reply_of(response)) == pytest.approx(0.007)
+    assert answers.from_reply(reply_of(response)) == pytest.approx(0.007)
 
 
 def test_a_thought_that_the_server_sends_apart_is_no_answer():
     """Its tokens are listed all the same, and those of an open one without a mark."""
     apart = {"reasoning_content": "No?"}
     done = thought("<think>", "No", "?", "</think>", "Yes", text="Yes", message=apart)
-    assert answers.from_reply(answers.reply_of(done)) == pytest.approx(0.007)
-    assert answers.official(answers.reply_of(done)) == pytest.approx(0.007)
+    assert answers.from_reply(reply_of(done)) == pytest.approx(0.007)
+    assert answers.official(reply_of(done)) == pytest.approx(0.007)
     for text in ("", None):
         response = thought("No", "?", message=apart)
         response["choices"][0]["message"]["content"] = text
-        assert answers.from_reply(answers.reply_of(response)) is None
+        assert answers.from_reply(reply_of(response)) is None
 
 
 def test_unfinished_thoughts_do_not_count_as_a_lack_of_log_probabilities(serve, judge):
@@ -252,7 +252,7 @@ def test_minus_infinity_and_positive_dust_are_endured():
     top = [{"token": "Yes", "logprob": 1e-9}, {"token": "No", "logprob": -math.inf}]
     step = {**top[0], "top_logprobs": top}
     response = {"choices": [{"message": {"content": "Yes"}, "logprobs": {"content": [step]}}]}
-    assert answers.from_reply(answers.reply_of(response)) == 0
+    assert answers.from_reply(reply_of(response)) == 0
 
 
 # The templates
@@ -675,7 +675,7 @@ def test_a_refusal_is_reported_and_not_retried(serve, judge, status, body, messa
         ({"top_logprobs": 5}, ["more than 5 log-probabilities"]),
         (
             {"logprobs": None},
-            ["gives no log-probabilities"],
+            ["does not accept log-probabilities", "gives no log-probabilities"],
         ),
         ({"max_tokens": None}, ["max_tokens"]),
         ({"temperature": None}, ["temperature"]),

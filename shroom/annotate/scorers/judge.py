@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from shroom.annotate.base import Scores, Work
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.detectors.judge.answers import Reply
     from shroom.detectors.judge.prompts import Prompt
+    from shroom.detectors.judge.responses import Reply
     from shroom.inference.run import Run
 
 #: Version of :mod:`verdicts`: replies that were read by another version are requested again.
@@ -158,12 +158,12 @@ class Judge(Configurable):
 
         Generations with the same prompt share one request.
         """
-        wanted = [(each, place, g) for place, each in enumerate(work) for g in each.wanted]
+        wanted = [(item, place, g) for place, item in enumerate(work) for g in item.wanted]
         most = self.prompts.most
-        cut = sum(len(each.question.generation[g].text) > most for each, _, g in wanted)
+        cut = sum(len(item.question.generation[g].text) > most for item, _, g in wanted)
         if cut:
             run.note(f"{cut} generations were cut to {most} characters for the judge")
-        owners = gathered([(self.prompts.of(each, g), place, g) for each, place, g in wanted])
+        owners = gathered([(self.prompts.of(item, g), place, g) for item, place, g in wanted])
         if self._service:
             yield from self._asked(self._service, owners, run)
         else:
@@ -171,10 +171,10 @@ class Judge(Configurable):
 
     def cost(self, work: Sequence[Work]) -> str:
         """Return a sentence on the requests that scoring would send, without sending them."""
-        prompts = [self.prompts.of(each, place) for each in work for place in each.wanted]
+        prompts = [self.prompts.of(item, place) for item in work for place in item.wanted]
         if self._service is None:
             estimate = self._local.estimate(prompts)
-            return f"{estimate.requests} prompts to a model on this machine, which cost time alone"
+            return f"{estimate.requests} prompts to a model on this machine, which only take time"
         requests = [self._service.request(str(prompt)) for prompt in prompts]
         return str(self._service.estimate(requests)).partition("\n")[0]
 
@@ -189,10 +189,10 @@ class Judge(Configurable):
     def _asked(
         self, service: Service, owners: dict[Prompt, list[tuple[int, int]]], run: Run
     ) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the scores of the endpoint's replies, then the failures of what was not sent."""
+        """Yield the scores of the replies, then failures for requests that were not sent."""
         requests = {prompt: service.request(str(prompt)) for prompt in owners}
         left = {requests[prompt].key: places for prompt, places in owners.items()}
-        before, failing, why = len(service.endpoint.concessions), 0, ""
+        failing, why = 0, ""
         try:
             with closing(
                 service.answered(list(requests.values()), run, verdicts.reply_of)
@@ -207,8 +207,6 @@ class Judge(Configurable):
                         break
         except BudgetExhausted as error:
             why = str(error)
-        for refused in service.endpoint.concessions[before:]:
-            run.note(f"{service.endpoint.url} does not take {refused}: it was asked without")
         for places in left.values():
             for place, generation in places:
                 yield place, generation, Failure(why)
@@ -220,11 +218,10 @@ def _read(reply: Reply | ShroomError, *, kept: bool) -> Scores:
         return Failure(str(reply))
     verdict = verdicts.verdict_of(reply.text)
     if verdict is None:
-        said = f"the model said neither right nor wrong: {show(reply.text, 120)}"
         paid = "is paid for and kept" if kept else "is paid for, and again with --resume"
         return Failure(
-            f"{said}; the reply {paid}, so give another template, or a higher max_tokens where it "
-            "was cut"
+            f"the model said neither right nor wrong: {show(reply.text, 120)}; the reply {paid}, "
+            "so give another template, or a higher max_tokens if the reply was cut"
         )
     return _scores(verdict, share_at(reply.verdict, verdicts.side_of))
 

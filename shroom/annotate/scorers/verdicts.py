@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from shroom.detectors.judge.answers import Reply, bare, steps_of, usage_of
+from shroom.detectors.judge.answers import bare
+from shroom.detectors.judge.responses import Reply, steps_of, usage_of
 from shroom.inference.endpoint.answer import text_of, without_thought
 
 if TYPE_CHECKING:
-    from shroom.detectors.judge.answers import Step
+    from shroom.detectors.judge.responses import Step
 
 #: The words of a verdict, in English and Chinese, lower-cased.
 RIGHT = ("yes", "right", "correct", "true", "正确", "对", "对的", "是", "是的")

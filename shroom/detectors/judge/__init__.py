@@ -1,8 +1,8 @@
-"""A language model asked whether the context supports the sentence.
+"""A language model that is asked whether the context supports the sentence.
 
-The question is a template (``prompts``), with labelled examples if they are wanted (``shots``). It
-goes to an API (``inference.endpoint``, ``asking``, ``cache``, ``budget``) or to a causal model on
-this machine (``local``); what comes back becomes p(Hallucination) in ``answers``.
+The question is a template (``prompts``), with labelled examples if requested (``shots``). It is
+sent to an API (``service``, ``asking``, ``cache``, ``budget``) or to a causal model on this machine
+(``local``); ``responses`` reads what comes back, and ``answers`` computes p(Hallucination).
 """
 
 from shroom.detectors.judge.budget import Estimate

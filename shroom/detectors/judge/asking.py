@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Iterator
 
-    from shroom.detectors.judge.answers import Reply
-    from shroom.detectors.judge.budget import Budget, Reservation
+    from shroom.detectors.judge.budget import Reservation
     from shroom.detectors.judge.cache import Cache
-    from shroom.inference.endpoint.client import Endpoint
+    from shroom.detectors.judge.responses import Reply
+    from shroom.detectors.judge.service import Service
     from shroom.inference.run import Run
 
 
@@ -41,8 +41,10 @@ class Sending:
 
     Parameters
     ----------
-    endpoint, cache, budget
-        Where requests are sent, where replies are kept, and what the requests may cost.
+    service : Service
+        Where requests are sent, and what they may cost.
+    cache : Cache
+        Keeps the replies.
     waiting : deque of Request
         The requests that the cache does not answer.
     total : int
@@ -55,27 +57,27 @@ class Sending:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        service: Service,
         cache: Cache,
-        budget: Budget,
         waiting: deque[Request],
         total: int,
         run: Run,
         read: Callable[[Any], Reply],
     ) -> None:
-        self.endpoint, self.cache, self.budget = endpoint, cache, budget
-        self.waiting, self.total, self.run = waiting, total, run
+        self.endpoint, self.budget = service.endpoint, service.budget
+        self.concurrency = service.settings.concurrency
+        self.cache, self.waiting, self.total, self.run = cache, waiting, total, run
         self.read = read
         self.done = total - len(waiting)
         self.sent: dict[futures.Future[Reply], tuple[Request, Reservation]] = {}
 
-    def run_all(self, concurrency: int) -> Iterator[tuple[str, Reply | ShroomError]]:
+    def run_all(self) -> Iterator[tuple[str, Reply | ShroomError]]:
         """Send the waiting requests, ``concurrency`` at a time, and yield their replies."""
         self.endpoint.stopped.clear()
-        with futures.ThreadPoolExecutor(concurrency) as pool:
+        with futures.ThreadPoolExecutor(self.concurrency) as pool:
             try:
                 while self.waiting or self.sent:
-                    self._send(pool, concurrency)
+                    self._send(pool)
                     finished, _ = futures.wait(self.sent, return_when=futures.FIRST_COMPLETED)
                     for future in finished:
                         yield self._taken(future)
@@ -85,9 +87,9 @@ class Sending:
                 self._keep_the_rest()
                 raise
 
-    def _send(self, pool: futures.ThreadPoolExecutor, concurrency: int) -> None:
+    def _send(self, pool: futures.ThreadPoolExecutor) -> None:
         """Send the next requests, as many as threads and budget allow."""
-        while self.waiting and len(self.sent) < concurrency:
+        while self.waiting and len(self.sent) < self.concurrency:
             reserved = self.budget.reserve(*self.waiting[0].tokens)
             if reserved is None:
                 break

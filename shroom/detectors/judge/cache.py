@@ -12,7 +12,7 @@ from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import ResultLog
 from shroom.detectors import settings
-from shroom.detectors.judge.answers import Reply, Step
+from shroom.detectors.judge.responses import Reply, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

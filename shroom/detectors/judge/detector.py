@@ -14,7 +14,7 @@ from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.judge.local import Local
-from shroom.detectors.judge.prompting import Context, Prompter
+from shroom.detectors.judge.prompting import Prompter
 from shroom.detectors.judge.prompts import SUPPORT
 from shroom.detectors.judge.remote import READING, Remote
 from shroom.detectors.judge.service import Service
@@ -69,8 +69,8 @@ class Judge(Configurable, Detector):
 
     References
     ----------
-    The question is that of SelfCheckGPT with prompts (Manakul et al. 2023), from which the
-    organisers' baseline is derived (Mickus et al. 2024).
+    The question is that of SelfCheckGPT with prompts (Manakul et al. 2023), the source of the
+    organisers' baseline (Mickus et al. 2024).
 
     Examples
     --------
@@ -107,11 +107,7 @@ class Judge(Configurable, Detector):
         official = self.scoring.official
         mode = prompt.mode or ("completion" if official else None)
         template = prompt.template or _default_template(mode, official=official)
-        self._prompter = Prompter(
-            SUPPORT.read(template),
-            Context(prompt.reference, prompt.multilingual, official),
-            prompt.context_chars,
-        )
+        self._prompter = Prompter(SUPPORT.read(template), prompt, official)
         self._check_shots(template)
         self._check_together(endpoint)
         self._asked: Local | Remote
@@ -135,7 +131,7 @@ class Judge(Configurable, Detector):
         Raises
         ------
         ShroomError
-            Where the model cannot be had or asked; what is answered until then is kept.
+            If the model cannot be loaded or requested. The answers so far are kept.
         """
         return self.decide(datapoints, run)[0]
 
@@ -144,8 +140,8 @@ class Judge(Configurable, Detector):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return p(Hallucination) and whether the label is Hallucination: two arrays, shape [n].
 
-        The label is that of the threshold, but for ``scoring="official"``: there it is what was
-        answered, whatever p, and what was neither yes nor no gets a label by chance.
+        The label follows from the threshold. With ``scoring="official"``, it is that of the answer
+        whatever p is, and random for an answer that is neither yes nor no.
         """
         if not datapoints:
             return np.empty(0), np.empty(0, bool)
@@ -157,21 +153,21 @@ class Judge(Configurable, Detector):
             run.note(
                 f"{neither} of {len(judgements)} answers are neither yes nor no; p is 0.5 there"
             )
-        each = [0.5 if judgement.p is None else judgement.p for judgement in judgements]
-        p = prompts.pairs.best(np.array(each, np.float64))
+        values = [0.5 if judgement.p is None else judgement.p for judgement in judgements]
+        p = prompts.pairs.best(np.array(values, np.float64))
         if not self.scoring.official:
             return p, self.labels(p, datapoints, run)
-        chance = random.Random(self.scoring.seed)  # noqa: S311 - the organisers' way, and no secret
+        chance = random.Random(self.scoring.seed)  # noqa: S311 - as the organisers do
         words = [judgement.word for judgement in judgements]
         return p, np.array([chance.randint(0, 1) if w is None else w == "no" for w in words], bool)
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return what the hypothesis is held against: one context or two, before they are cut."""
-        return self._prompter.context.of(datapoint)
+        """Return the contexts of a hypothesis, one or two, before they are cut."""
+        return self._prompter.contexts(datapoint)
 
     @property
     def identity(self) -> str:
-        """What tells the weights from others: with an endpoint the model's name, as it is called.
+        """Identity of the weights; with an endpoint, the name of the model.
 
         Examples
         --------
@@ -181,7 +177,7 @@ class Judge(Configurable, Detector):
         return self._asked.identity
 
     def dry_run(self, datapoints: Sequence[Datapoint]) -> Estimate:
-        """Return what a prediction would ask for, without asking."""
+        """Return the requests of a prediction and their cost, without sending them."""
         return self._asked.estimate(self._prompts(datapoints).prompts)
 
     def _prompts(self, datapoints: Sequence[Datapoint]) -> Prompts:
@@ -198,7 +194,7 @@ class Judge(Configurable, Detector):
     def _note(self, prompts: Prompts, run: Run) -> None:
         """Note the contexts that were cut, and prompts with too few examples."""
         if prompts.cut:
-            most = self._prompter.context_chars
+            most = self.prompt.context_chars
             run.note(
                 f"{prompts.cut} contexts are longer than {most} characters and were cut to that"
             )

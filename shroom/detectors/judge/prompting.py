@@ -17,42 +17,8 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.judge.prompts import Template
+    from shroom.detectors.judge.settings import ContextSettings
     from shroom.detectors.judge.shots import Shots
-
-
-@dataclass(frozen=True)
-class Context:
-    """The rule by which the context of a datapoint is chosen.
-
-    Attributes
-    ----------
-    rule : Rule
-        As for every detector.
-    multilingual : bool
-        Whether the source of a translation may be the context.
-    official : bool
-        Whether ``Rule.GIVEN`` is the organisers' rule: the source for PG, else the target.
-    """
-
-    rule: Rule = Rule.GIVEN
-    multilingual: bool = False
-    official: bool = False
-
-    def of(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return one context, or two of which either may support the hypothesis."""
-        rule = self.rule
-        if self.official and rule is Rule.GIVEN:
-            rule = Rule.SRC if datapoint.task is Task.PG else Rule.TGT
-        return premises(datapoint, multilingual=self.multilingual, rule=rule)
-
-    def pairs(self, datapoints: Sequence[Datapoint]) -> Pairs:
-        """Return every hypothesis with each of its contexts."""
-        items, owner = [], []
-        for place, point in enumerate(datapoints):
-            for context in self.of(point):
-                items.append((point.task.value, context, point.hyp))
-                owner.append(place)
-        return Pairs(items, np.array(owner, np.intp), len(datapoints))
 
 
 @dataclass(frozen=True)
@@ -63,46 +29,55 @@ class Prompter:
     ----------
     templates : dict
         The template of each task.
-    context : Context
-        The rule by which contexts are chosen.
-    context_chars : int
-        Maximum number of characters of a context.
+    settings : ContextSettings
+        How contexts are chosen and cut.
+    official : bool
+        Whether ``Rule.GIVEN`` is the organisers' rule: the source for PG, else the target.
     shots : Shots or None
         Source of the examples.
     """
 
     templates: dict[str, Template]
-    context: Context
-    context_chars: int
+    settings: ContextSettings
+    official: bool
     shots: Shots | None = None
+
+    def contexts(self, datapoint: Datapoint) -> tuple[str, ...]:
+        """Return one context, or two of which either may support the hypothesis."""
+        rule = self.settings.reference
+        if self.official and rule is Rule.GIVEN:
+            rule = Rule.SRC if datapoint.task is Task.PG else Rule.TGT
+        return premises(datapoint, multilingual=self.settings.multilingual, rule=rule)
 
     def prompts(self, datapoints: Sequence[Datapoint]) -> Prompts:
         """Return the prompts of datapoints, one for each of their pairs."""
-        pairs = self.context.pairs(datapoints)
-        examples = [self._examples(point) for point in datapoints]
+        most, cut = self.settings.context_chars, 0
+        prompts, items, owners = [], [], []
+        for place, point in enumerate(datapoints):
+            others = (
+                ("sentence", point.hyp),
+                ("task", point.task.value),
+                ("examples", self._examples(point)),
+            )
+            for context in self.contexts(point):
+                template = self.templates[point.task.value]
+                prompts.append(Prompt(template, "context", context[:most], others))
+                items.append((point.task.value, context, point.hyp))
+                owners.append(place)
+                cut += len(context) > most
         few = [
             point.task.value
             for point in datapoints
             if self.shots and len(self.shots.of(point)) < self.shots.count
         ]
-        prompts = [
-            Prompt(
-                self.templates[task],
-                "context",
-                context[: self.context_chars],
-                (("sentence", hyp), ("task", task), ("examples", examples[owner])),
-            )
-            for (task, context, hyp), owner in zip(pairs.items, pairs.owner.tolist())
-        ]
-        cut = sum(len(context) > self.context_chars for _, context, _ in pairs.items)
-        return Prompts(pairs, prompts, cut, few)
+        pairs = Pairs(items, np.array(owners, np.intp), len(datapoints))
+        return Prompts(prompts, pairs, cut, few)
 
     def _examples(self, datapoint: Datapoint) -> str:
         if self.shots is None:
             return ""
-        return block(
-            self.shots.of(datapoint), lambda point: self.context.of(point)[0][: self.context_chars]
-        )
+        most = self.settings.context_chars
+        return block(self.shots.of(datapoint), lambda point: self.contexts(point)[0][:most])
 
 
 @dataclass(frozen=True)
@@ -111,17 +86,17 @@ class Prompts:
 
     Attributes
     ----------
+    prompts : list of Prompt
+        One for each pair of a hypothesis and a context.
     pairs : Pairs
         The datapoint that each prompt belongs to.
-    prompts : list of Prompt
-        One for each pair.
     cut : int
         Number of contexts that were cut.
     few : list of str
         The tasks of the datapoints that have fewer examples than requested.
     """
 
-    pairs: Pairs
     prompts: list[Prompt] = field(repr=False)
+    pairs: Pairs
     cut: int
     few: list[str]

@@ -10,10 +10,10 @@ from shroom.detectors.judge.answers import Judgement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.detectors.judge.answers import Reply
     from shroom.detectors.judge.asking import Request
     from shroom.detectors.judge.budget import Estimate
     from shroom.detectors.judge.prompts import Prompt
+    from shroom.detectors.judge.responses import Reply
     from shroom.detectors.judge.service import Service
     from shroom.detectors.judge.settings import ScoringSettings
     from shroom.inference.run import Run
@@ -43,9 +43,8 @@ class Remote:
 
     def judgements(self, prompts: Sequence[Prompt], run: Run) -> list[Judgement]:
         """Return the judgement on each prompt."""
-        before = len(self.service.endpoint.concessions)
         replies = self.service.replies(self._requests(prompts), run)
-        self._note(replies, before, run)
+        self._note(replies, run)
         if samples := self.scoring.samples:
             starts = range(0, len(replies), samples)
             return [Judgement(answers.from_samples(replies[at : at + samples])) for at in starts]
@@ -57,20 +56,15 @@ class Remote:
         """Return the cost of the prompts, without sending them."""
         return self.service.estimate(self._requests(prompts))
 
-    def _note(self, replies: Sequence[Reply], before: int, run: Run) -> None:
-        """Note what the server does not support."""
-        endpoint = self.service.endpoint
-        for refused in endpoint.concessions[before:]:
-            if "log-probabilities" in endpoint.concessions and "log-prob" in refused:
-                continue  # the note below covers it
-            run.note(f"{endpoint.url} does not take {refused}: it was asked without")
+    def _note(self, replies: Sequence[Reply], run: Run) -> None:
+        """Note that the server gives no log-probabilities."""
         # An unfinished thought has no first token, whether or not the server gives probabilities.
         answered = [reply for reply in replies if answers.first_word(reply.text)]
         bare = answered and all(reply.first is None for reply in answered)
         if bare and not (self.scoring.samples or self.scoring.official):
             run.note(
-                f"{endpoint.url} gives no log-probabilities, so p is 0 or 1, as answered; samples "
-                "= 10 gives finer values for ten times the requests"
+                f"{self.service.endpoint.url} gives no log-probabilities, so p is 0 or 1, as "
+                "answered; samples = 10 gives finer values for ten times the requests"
             )
 
     def _requests(self, prompts: Sequence[Prompt]) -> list[Request]:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.checksummed_lines import computed_anew
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.answers import reply_of
 from shroom.detectors.judge.asking import Request, Sending
 from shroom.detectors.judge.budget import Budget, Estimate
 from shroom.detectors.judge.cache import Cache, key_of
+from shroom.detectors.judge.responses import reply_of
 from shroom.inference.endpoint.client import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from shroom.detectors.judge.answers import Reply
+    from shroom.detectors.judge.responses import Reply
     from shroom.detectors.judge.settings import BudgetSettings, EndpointSettings
     from shroom.inference.run import Run
 
@@ -104,9 +104,12 @@ class Service:
             if waiting:
                 if cache.path and cache.damaged:
                     run.note(computed_anew(cache.path, cache.damaged))
-                total = len(distinct)
-                sending = Sending(self.endpoint, cache, self.budget, waiting, total, run, read)
-                yield from sending.run_all(self.settings.concurrency)
+                sending = Sending(self, cache, waiting, len(distinct), run, read)
+                try:
+                    yield from sending.run_all()
+                finally:
+                    for note in self.endpoint.notes():
+                        run.note(note)
 
     def replies(self, requests: Sequence[Request], run: Run) -> list[Reply]:
         """Return the replies to requests, in their order.
@@ -127,8 +130,8 @@ class Service:
     def estimate(self, requests: Sequence[Request]) -> Estimate:
         """Return the cost of requests, without sending them; cached answers are free."""
         distinct = {request.key: request for request in requests}
-        known = self._cache().read().known
-        waiting = [request for key, request in distinct.items() if key not in known]
+        cached = self._cache().read().known
+        waiting = [request for key, request in distinct.items() if key not in cached]
         into = sum(request.tokens[0] for request in waiting)
         out = sum(request.tokens[1] for request in waiting)
         cost = self.budget.cost((into, out)) if self.budget.settings.priced else None

@@ -41,11 +41,11 @@ class Settings:
     """A group of settings. ``None`` is valid where it is the default."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value is not None or each.default is not None:
-                checked = each.metadata["check"](each.name, value, *each.metadata["bounds"])
-                object.__setattr__(self, each.name, checked)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not None or one.default is not None:
+                value = one.metadata["check"](one.name, value, *one.metadata["bounds"])
+                object.__setattr__(self, one.name, value)
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ class ScoringSettings(Settings):
 
 
 class Configurable:
-    """A class whose constructor takes groups of settings, and that can be made of single ones.
+    """Base of classes whose constructors take groups of settings.
 
     Attributes
     ----------
@@ -253,14 +253,14 @@ class Configurable:
     @classmethod
     def setting_names(cls) -> tuple[str, ...]:
         """Return the names of all settings."""
-        return tuple(each.name for group in cls.groups for each in fields(group))
+        return tuple(one.name for group in cls.groups for one in fields(group))
 
     @classmethod
     def from_settings(cls, **given: Any) -> Self:
         """Return an object from settings by name, as recipes and the command line give them."""
         groups = []
         for group in cls.groups:
-            names = [each.name for each in fields(group) if each.name in given]
+            names = [one.name for one in fields(group) if one.name in given]
             groups.append(group(**{name: given.pop(name) for name in names}))
         if given:
             raise TypeError(f"unknown settings: {', '.join(given)}")

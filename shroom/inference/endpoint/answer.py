@@ -1,4 +1,4 @@
-"""The text of what a language model has answered."""
+"""The text of a language model's answer."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 
 from shroom.core.problems import ShroomError, show
 
-#: How vocabularies write blanks and line ends at the start of a token.
+#: How vocabularies write blanks and line breaks at the start of a token.
 BLANKS = "Ġ▁Ċĉ"
-#: What a reasoning model writes before its answer, with its end; and how it begins.
+#: The thought of a reasoning model, with its end; and the start of a thought.
 THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
 OPEN = re.compile(rf"[\s{BLANKS}]*<think(?:ing)?>")
-#: What reading a response as one of another form may raise.
+#: Errors raised by reading a response of an unexpected form.
 UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 def text_of(response: Any) -> str:
-    """Return the text in what a server has sent, of a chat or of a completion.
+    """Return the text in a response, of a chat or of a completion.
 
-    It is empty where there is none, as in a refusal.
+    It is empty if there is none, as in a refusal.
 
     Raises
     ------
     ShroomError
-        Where it is no answer.
+        If the response has no answer.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def text_of(response: Any) -> str:
 
 
 def no_answer(response: Any) -> ShroomError:
-    """Return what is told of something that is no answer."""
-    return ShroomError(f"the endpoint sent something that is no answer: {show(response)}")
+    """Return the error for a response without an answer."""
+    return ShroomError(f"the endpoint sent a response without an answer: {show(response)}")
 
 
 def without_thought(text: str) -> str:
-    r"""Return the answer itself; nothing where the thought before it has no end.
+    r"""Return the answer after a thought; an empty text if the thought is unfinished.
 
     Examples
     --------

@@ -73,13 +73,21 @@ class Endpoint:
         self.stopped = threading.Event()
         self._pace = Pace(per_minute)
         self._concessions: list[str] = []
+        self._reported = 0
         self._client: openai.OpenAI | None = None
         self._lock = threading.Lock()
 
-    @property
-    def concessions(self) -> tuple[str, ...]:
-        """Names of the request fields that the server refused, and that are no longer sent."""
-        return tuple(self._concessions)
+    def notes(self) -> list[str]:
+        """Return a sentence for each part of requests that the server refused since the last call.
+
+        Such a part is no longer sent.
+        """
+        names, self._reported = self._concessions[self._reported :], len(self._concessions)
+        return [
+            f"{self.url} does not accept {name}; requests are sent without"
+            for name in names
+            if name.replace("more than 5 ", "") not in set(names) - {name}  # which includes it
+        ]
 
     def prompt(self, text: str) -> dict[str, Any]:
         """Return the fields of a request that contain the prompt."""
@@ -189,7 +197,7 @@ class Endpoint:
         return f"{self.url}: HTTP {code}: {message}{hint}"
 
     def _adapted(self, body: dict[str, Any]) -> dict[str, Any]:
-        for name in self.concessions:
+        for name in tuple(self._concessions):
             body = CONCESSIONS[name].apply(body)
         return body
 
