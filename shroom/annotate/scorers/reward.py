@@ -25,9 +25,9 @@ _PLACES = ("question", "generation")
 
 
 class Reward:
-    """Scores every generation, refusals as well, by a reward model; higher is better.
+    """Scores every generation, including refusals, by a reward model; higher is better.
 
-    Adds ``rm_score``, the model's one logit as it is: any number.
+    Adds ``rm_score``, the model's only logit, which may be any number.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ class Reward:
         A sequence classifier with one class: a folder, or a name on the hub with its commit, tag
         or branch.
     template : str, optional
-        How question and generation are put: ``"chat"``, as two turns of the tokenizer's chat
-        template; ``"pair"``, as two texts; or a text of your own with ``{question}`` and
-        ``{generation}``. By default a chat where the tokenizer has a template, else a pair.
+        Form of the input: ``"chat"``, two turns of the tokenizer's chat template; ``"pair"``, two
+        texts; or a text of your own with ``{question}`` and ``{generation}``. The default is a chat
+        if the tokenizer has a template, else a pair.
 
     References
     ----------
     Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449. Their program also
-    tells the model where a refusal is wanted, which this does not.
+    tells the model when a refusal is expected; this one does not.
     """
 
     name = "reward"
@@ -80,9 +80,9 @@ class Reward:
         """Yield the raw score of each generation."""
         owners = gathered(
             [
-                ((plain(each.question.question), plain(each.question.generation[g].text)), place, g)
-                for place, each in enumerate(work)
-                for g in each.wanted
+                ((plain(item.question.question), plain(item.question.generation[g].text)), place, g)
+                for place, item in enumerate(work)
+                for g in item.wanted
             ]
         )
         for place, generation, value in in_slices(
@@ -91,14 +91,14 @@ class Reward:
             yield place, generation, {"rm_score": value}
 
     def _rewards(self, pairs: list[tuple[str, str]], run: Run) -> list[float]:
-        how = (run.device, run.precision)
-        if how not in self._loaded:
-            self._loaded[how] = _Model(self.model, self.revision, self.template, run)
-        return self._loaded[how].rewards(pairs, f"reward {self.template!r}", run)
+        key = (run.device, run.precision)
+        if key not in self._loaded:
+            self._loaded[key] = _Model(self.model, self.revision, self.template, run)
+        return self._loaded[key].rewards(pairs, f"reward {self.template!r}", run)
 
 
 class _Model:
-    """A reward model on a device, with its way to put question and generation."""
+    """A reward model on a device, with the form of its input."""
 
     def __init__(self, name: str, revision: str | None, template: str | None, run: Run) -> None:
         self._model = model = SequenceClassifier("reward", name, revision, run)
@@ -119,13 +119,13 @@ class _Model:
                 f"{self._name} reads"
             )
         shortened = [min(length, self._room) for length in lengths]
-        found = self._model.logits(pairs, shortened, self._reader.batch, scope, run)
-        values: list[float] = found[:, 0].tolist()
+        logits = self._model.logits(pairs, shortened, self._reader.batch, scope, run)
+        values: list[float] = logits[:, 0].tolist()
         return values
 
 
 def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairReader | _TextReader:
-    """Return what makes a model's input of pairs."""
+    """Return the object that makes a model's input from pairs."""
     chat = bool(getattr(tokenizer, "chat_template", None))
     if template == CHAT and not chat:
         raise ShroomError(
@@ -141,18 +141,18 @@ def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairR
 
 
 class _TextReader:
-    """How question and generation become one text, and a model's input; its end is cut.
+    """Makes a model's input from question and generation as one text, whose end is cut.
 
     Parameters
     ----------
     name : str
-        The model's, for messages.
+        Name of the model in messages.
     tokenizer : tokenizer of transformers
-        Whose chat template serves where there is no other.
+        Its chat template is used if ``template`` is not given.
     room : int
-        The most tokens.
+        Maximum number of tokens.
     template : Template or None
-        The user's own, before which the tokenizer's marks of a start stand.
+        The user's template. The tokenizer's start token precedes the text.
     """
 
     def __init__(self, name: str, tokenizer: Any, room: int, template: Template | None) -> None:
@@ -176,7 +176,7 @@ class _TextReader:
             turns = [("user", question), ("assistant", generation)]
             way_out = 'give template: "pair", or a text of your own'
             text = in_chat(self._tokenizer, self._name, turns, asks=False, way_out=way_out)
-        # A chat template writes the mark of the start itself.
+        # A chat template contains the start token.
         marks = self._template is not None
         ids: list[int] = self._tokenizer(text, add_special_tokens=marks, verbose=False)["input_ids"]
         return ids

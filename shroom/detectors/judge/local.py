@@ -1,4 +1,4 @@
-"""A causal model on this machine: what it makes of the first token of its answer."""
+"""A causal model on this machine: p(Hallucination) from the first token of its answer."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from shroom.detectors.judge.prompts import Prompt
     from shroom.inference.run import Run
 
-#: The most tokens of a prompt, whatever the model reads.
+#: Maximum number of tokens of a prompt, even if the model reads more.
 _LONGEST = 8192
-#: What stands for the logarithm of nothing, since journals have finite numbers alone.
+#: Stands for the logarithm of zero, since journals contain only finite numbers.
 _NOTHING = -1e4
-#: Below this share of the first token, yes and no are hardly what a model was going to say.
+#: Below this probability of yes and no together, the model does not follow the template.
 _LOW = 0.01
 
 
@@ -40,11 +40,11 @@ class Local:
         As for :func:`shroom.inference.hub.model`.
     mode : str or None
         ``"chat"`` uses the tokenizer's chat template, ``"completion"`` gives the prompt as it is;
-        by default the former where there is a template.
+        the default is the former if there is a template.
     official : bool
         Whether p is that of the organisers' baseline.
     cut : str
-        What messages call the part of a prompt that is cut where it is too long.
+        Name in messages of the part of a prompt that is cut if it is too long.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Local:
 
     @property
     def identity(self) -> str:
-        """What tells the model from others; see :func:`shroom.inference.hub.identity`."""
+        """Identity of the weights; see :func:`shroom.inference.hub.identity`."""
         return hub.identity(self.name, self.revision)
 
     def judgements(self, prompts: Sequence[Prompt], run: Run) -> list[Judgement]:
@@ -71,9 +71,9 @@ class Local:
         self._load(run.device)
         texts = self._fitted(prompts, run)
         yes, no, words, likeliest = self._values(texts, run).T
-        said = [{1.0: "yes", -1.0: "no"}.get(word) for word in words.tolist()]
+        likely_words = [{1.0: "yes", -1.0: "no"}.get(word) for word in words.tolist()]
         if self.official:
-            steps = zip(said, likeliest.tolist())
+            steps = zip(likely_words, likeliest.tolist())
             return [
                 Judgement(share_of_one(logprob, side=word == "no") if word else None, word)
                 for word, logprob in steps
@@ -85,45 +85,44 @@ class Local:
                 "token's probability; the model may not follow the template"
             )
         p = 1 / (1 + np.exp(np.clip(yes - no, -700, 700)))
-        return [Judgement(*each) for each in zip(p.tolist(), said)]
+        return [Judgement(*pair) for pair in zip(p.tolist(), likely_words)]
 
     def estimate(self, prompts: Sequence[Prompt]) -> Estimate:
-        """Return what the prompts would take: time alone."""
+        """Return the cost of the prompts, which is time only."""
         texts = list(dict.fromkeys(map(str, prompts)))
         into = sum(map(tokens_in, texts))
         return Estimate(len(texts), 0, into, len(texts), 0.0, texts[0] if texts else "")
 
     def _fitted(self, prompts: Sequence[Prompt], run: Run) -> list[str]:
-        """Return the prompts as the model is given them, contexts being cut where they must be."""
-        made = [self._shortened(prompt) for prompt in prompts]
-        cut = sum(shorter for _, shorter in made)
+        """Return the model's inputs, with contexts cut where necessary."""
+        inputs = [self._shortened(prompt) for prompt in prompts]
+        cut = sum(shorter for _, shorter in inputs)
         if cut:
             run.note(
                 f"{cut} {self.cut} were cut, so that the prompt fits into the {self.most} tokens "
                 "that the model reads"
             )
-        return [text for text, _ in made]
+        return [text for text, _ in inputs]
 
     def _shortened(self, prompt: Prompt) -> tuple[str, bool]:
-        """Return a prompt with as much of its context as fits, and whether that is not all."""
+        """Return a prompt with as much of its context as fits, and whether it was cut."""
         length = whole = len(prompt.context)
         while True:
             text = self._framed(prompt.text(length))
             excess = len(self._ids(text)) - self.most
             if excess <= 0 or not length:
                 return text, length < whole
-            # Most tokens have several characters, so this comes near from above, and the context
-            # keeps nearly all that fits.
+            # Most tokens have several characters, so this removes too little rather than too much.
             length -= max(min(length, excess), length // 50)
 
     def _values(self, prompts: Sequence[str], run: Run) -> NDArray[np.float64]:
-        """Return what the model makes of each prompt.
+        """Return the probabilities of the first token of each answer.
 
         Returns
         -------
         array, shape [n, 4]
-            The log-probabilities of all tokens that mean yes, and of all that mean no; then what
-            the likeliest token means (1 yes, -1 no, 0 neither), and its log-probability.
+            The log-probabilities of all tokens that mean yes, and of all that mean no; then the
+            meaning of the likeliest token (1 yes, -1 no, 0 neither), and its log-probability.
         """
         key = CacheKey(f"judge {self.mode} {self.identity}")
         items = [(prompt,) for prompt in prompts]
@@ -137,7 +136,7 @@ class Local:
         return in_chat(self._tokenizer, self.name, [("user", prompt)], asks=True, way_out=way_out)
 
     def _ids(self, prompt: str) -> list[int]:
-        # A chat template writes the mark of the start itself.
+        # A chat template contains the start token.
         marks = self.mode == "completion"
         ids: list[int] = self._tokenizer(prompt, add_special_tokens=marks)["input_ids"]
         return ids
@@ -145,32 +144,32 @@ class Local:
     def _load(self, device: str | None) -> None:
         if self._model is not None:
             return
-        found = padded(hub.tokenizer(self.name, self.revision))
-        template = getattr(found, "chat_template", None)
+        tokenizer = padded(hub.tokenizer(self.name, self.revision))
+        template = getattr(tokenizer, "chat_template", None)
         if self.mode == "chat" and not template:
             raise ShroomError(
                 f'{self.name}: its tokenizer has no chat template; give mode = "completion"'
             )
         self.mode = self.mode or ("chat" if template else "completion")
-        # Batches differ in length; what is padded must not move the end, where the answer begins.
-        found.padding_side = "left"
-        self._yes, self._no = (answer_ids(found, word) for word in ("yes", "no"))
+        # Padding must not move the end of a prompt, where the answer begins.
+        tokenizer.padding_side = "left"
+        self._yes, self._no = (answer_ids(tokenizer, word) for word in ("yes", "no"))
         if set(self._yes) & set(self._no):
             raise ShroomError(
                 f"{self.name}: its tokenizer begins yes and no with the same token, so its first "
-                "token tells nothing; use another model"
+                "token does not distinguish them; use another model"
             )
-        self._tokenizer = found
+        self._tokenizer = tokenizer
         self._model = hub.model("causal", self.name, self.revision, device)
         reads = getattr(self._model.config, "max_position_embeddings", None) or _LONGEST
-        self.most = min(int(found.model_max_length), int(reads), _LONGEST)
-        known = inspect.signature(self._model.forward).parameters
-        self._takes = {"position_ids", "logits_to_keep"} & set(known)
+        self.most = min(int(tokenizer.model_max_length), int(reads), _LONGEST)
+        parameters = inspect.signature(self._model.forward).parameters
+        self._takes = {"position_ids", "logits_to_keep"} & set(parameters)
 
     def _first_tokens(self, prompts: list[tuple[str]]) -> NDArray[np.float64]:
         import torch
 
-        # What is too long even without its context keeps its end, where the question is.
+        # A prompt that is too long even without its context keeps its end, with the question.
         ids = [self._ids(prompt)[-self.most :] for (prompt,) in prompts]
         batch = self._tokenizer.pad({"input_ids": ids}, return_tensors="pt").to(self._model.device)
         more: dict[str, Any] = {}
@@ -192,12 +191,12 @@ class Local:
 
 
 def answer_ids(tokenizer: Any, word: str) -> list[int]:
-    """Return the ids of the tokens that mean a word; of one that has none, its first token's.
+    """Return the ids of the tokens that mean a word, or else the id of its first token.
 
     Parameters
     ----------
     tokenizer : tokenizer of transformers
-        Whose vocabulary is searched.
+        Its vocabulary is searched.
     word : str
         ``"yes"`` or ``"no"``.
     """

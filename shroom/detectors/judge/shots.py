@@ -1,4 +1,4 @@
-"""Few-shot examples: labelled datapoints that stand before the question."""
+"""Few-shot examples: labelled datapoints before the question."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 class Shots:
-    """Draws examples: of the same task, balanced over labels, never the datapoint that is judged.
+    """Draws examples of the same task, balanced over labels, never the datapoint in question.
 
-    Each task has one order, drawn by the seed, so that nearly all prompts of a task begin alike
-    and a server can reuse what it has computed of them.
+    Each task has one order, drawn with the seed, so that nearly all prompts of a task have the same
+    beginning, which a server can cache.
 
     Parameters
     ----------
     datapoints : sequence of Datapoint
-        Those without a label are left out.
+        Those without a label are ignored.
     count : int
-        How many examples a prompt gets.
+        Number of examples in a prompt.
     seed : int
-        What the draw depends on, beside the task.
+        Seed of the draw, together with the task.
     source : str
-        How messages name where the datapoints come from.
+        Name of the file in messages.
 
     Raises
     ------
     ShroomError
-        Where no datapoint has a label.
+        If no datapoint has a label.
     """
 
     def __init__(self, datapoints: Sequence[Datapoint], count: int, seed: int, source: str) -> None:
@@ -46,18 +46,18 @@ class Shots:
         self._order = {task: _order(labelled, task, seed) for task in Task}
 
     def of(self, datapoint: Datapoint) -> list[Datapoint]:
-        """Return the examples for a datapoint; fewer where the source has too few of its task.
+        """Return the examples for a datapoint; fewer if the source has too few of its task.
 
-        A datapoint with the same hypothesis is never an example, whatever else it has.
+        A datapoint with the same hypothesis is never an example.
         """
-        said = datapoint.hyp.strip()
-        others = [point for point in self._order[datapoint.task] if point.hyp.strip() != said]
+        hyp = datapoint.hyp.strip()
+        others = [point for point in self._order[datapoint.task] if point.hyp.strip() != hyp]
         return others[: self.count]
 
 
 def _order(labelled: Sequence[Datapoint], task: Task, seed: int) -> list[Datapoint]:
-    """Return the datapoints of a task, the two labels in turn for as long as both last."""
-    # A text as seed gives the same draw on every version of Python.
+    """Return the datapoints of a task, alternating between the labels while both last."""
+    # A string as seed gives the same draw in every version of Python.
     draw = random.Random(f"{seed} {task.value}")  # noqa: S311 - no secret
     sides = []
     for label in Label:
@@ -71,7 +71,7 @@ def _order(labelled: Sequence[Datapoint], task: Task, seed: int) -> list[Datapoi
 
 
 def block(examples: Sequence[Datapoint], context: Callable[[Datapoint], str]) -> str:
-    r"""Return the examples as they stand in a prompt, a blank line after each.
+    r"""Return the examples as text, with a blank line after each.
 
     Examples
     --------

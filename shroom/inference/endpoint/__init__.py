@@ -1,1 +1,1 @@
-"""An OpenAI-compatible API: requests and their troubles (``client``), and ``answer``, the text."""
+"""An OpenAI-compatible API: requests (``client``) and the text of responses (``answer``)."""

@@ -1,7 +1,7 @@
-"""What servers refuse though others need it, and how a request is put without.
+"""The fields of a request that some servers refuse, and how to send it without them.
 
-APIs that call themselves compatible differ: some give five alternatives of a token at most, or no
-log-probabilities; newer models of OpenAI want ``max_completion_tokens`` and no temperature.
+Compatible APIs differ: some give at most five alternatives of a token, or no log-probabilities;
+newer models of OpenAI need ``max_completion_tokens`` and accept no temperature.
 """
 
 from __future__ import annotations
@@ -10,10 +10,16 @@ from typing import Any, Callable, NamedTuple
 
 
 class Concession(NamedTuple):
-    """Something that servers refuse, though others need it.
+    """A part of a request that some servers refuse.
 
-    ``word`` is in their message, ``applies`` tells whether a request has it, and ``apply`` gives
-    the request without.
+    Attributes
+    ----------
+    word : str
+        A word of their error message.
+    applies : callable
+        Returns whether a request has the part.
+    apply : callable
+        Returns the request without it.
     """
 
     word: str
@@ -22,7 +28,7 @@ class Concession(NamedTuple):
 
 
 def _alternatives(body: dict[str, Any]) -> int:
-    """Return how many alternatives of a token a request asks for."""
+    """Return the number of alternatives of a token in a request."""
     logprobs = body.get("logprobs")
     return int(body.get("top_logprobs", 0) if logprobs is True else logprobs or 0)
 
@@ -42,7 +48,7 @@ def _renamed(body: dict[str, Any]) -> dict[str, Any]:
     return {renamed.get(key, key): value for key, value in body.items()}
 
 
-#: What is tried in turn, by the name that notes give it.
+#: The concessions in the order in which they are tried, by their names in notes.
 CONCESSIONS = {
     "more than 5 log-probabilities": Concession("logprob", lambda b: _alternatives(b) > 5, _fewer),
     "log-probabilities": Concession(

@@ -1,4 +1,4 @@
-"""How often requests go out at most."""
+"""A limit on the rate of requests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Pace:
-    """Gives out turns at even distances. Many threads may use it at once.
+    """Assigns turns at regular intervals. Many threads may use it at once.
 
     Parameters
     ----------
     per_minute : float or None
-        The most turns in a minute; without it, each is at once.
+        Maximum number of turns per minute; without it, every turn is immediate.
     clock : callable
-        Gives seconds.
+        Returns the time in seconds.
 
     Examples
     --------
@@ -30,15 +30,15 @@ class Pace:
     def __init__(
         self, per_minute: float | None = None, clock: Callable[[], float] = monotonic
     ) -> None:
-        self._distance = 60 / per_minute if per_minute else 0.0
+        self._interval = 60 / per_minute if per_minute else 0.0
         self._clock = clock
         self._next = 0.0
         self._lock = threading.Lock()
 
     def wait(self) -> float:
-        """Return after how many seconds the next turn is, and take it."""
+        """Take the next turn, and return the seconds until it."""
         with self._lock:
             now = self._clock()
-            at = max(now, self._next)
-            self._next = at + self._distance
-            return at - now
+            turn = max(now, self._next)
+            self._next = turn + self._interval
+            return turn - now

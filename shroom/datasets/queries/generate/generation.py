@@ -1,4 +1,4 @@
-"""New debate queries: asking for them, call by call, until there are enough or no more come."""
+"""New debate queries: one call after another, until there are enough or no more come."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that answers and verdicts depend on, beside the seeds.
+    """All that answers and screening depend on, except the seeds.
 
     Attributes
     ----------
     model : str or None
-        The name that the endpoint knows; without one, the server chooses.
+        Name of the model at the endpoint; by default the server's own.
     examples : int
-        How many a prompt has.
+        Number of examples in a prompt.
     seed : int
-        Of the draws of examples, and of the server's own.
+        Seed of the examples, and of the server's sampling.
     threshold : float
         The ROUGE-L F from which a question is a near-duplicate, in (0, 1].
     temperature : float
-        At which the model samples.
+        Sampling temperature of the model.
     max_tokens : int
-        The longest answer.
+        Maximum length of an answer.
     """
 
     model: str | None = None
@@ -52,18 +52,18 @@ class Settings:
 
 @dataclass(frozen=True)
 class Generation:
-    """What a run has come to.
+    """The result of a run.
 
     Attributes
     ----------
     queries : tuple of str
-        The new ones, in the order in which they came.
+        The new queries, in their order.
     calls : int
-        How many answers there were, those of earlier runs included.
+        Number of answers, including those of earlier runs.
     dropped : dict of int
-        How many answers were dropped, by reason.
+        Number of dropped answers, by reason.
     complete : bool
-        Whether there are as many as were wanted.
+        Whether there are as many queries as requested.
     """
 
     queries: tuple[str, ...]
@@ -82,47 +82,47 @@ def generate(
     patience: int,
     report: Callable[[int, int], object] = lambda *_: None,
 ) -> Generation:
-    """Return n new queries, or fewer where ``patience`` calls in a row have given none.
+    """Return n new queries, or fewer if ``patience`` calls in a row give none.
 
-    What is made of a call depends on its answer and on the calls before it alone, so answers out
-    of the log and from the endpoint give the same queries.
+    The result of a call depends only on its answer and on the calls before it, so answers from the
+    log and from the endpoint give the same queries.
 
     Parameters
     ----------
     n : int
-        How many are wanted.
+        Number of queries.
     prompts, settings, endpoint
-        What is asked, how, and of whom.
+        The prompts, the settings of the run, and where requests are sent.
     log : Log
-        Open; calls that it knows are not asked again.
+        An open log, whose answers are not requested again.
     patience : int
-        How many calls in a row may give nothing new.
+        Number of calls in a row that may give nothing new.
     report : callable
-        Gets the number of queries and of calls, after each call.
+        Receives the numbers of queries and of calls after each call.
 
     Raises
     ------
     ShroomError
-        Where the endpoint refuses or is not there; what it has answered is in the log.
+        If a request fails. The answers so far are in the log.
     """
     screen = Screen(prompts.seeds, threshold=settings.threshold)
     queries: list[str] = []
     dropped = Counter(dict.fromkeys(REASONS, 0))
     call = barren = 0
     while len(queries) < n and barren < patience:
-        known = call in log.known
+        logged = call in log.known
         prompt = prompts.of(call)
-        answer = log.known[call] if known else _ask(call, prompt, settings, endpoint, log)
-        verdict = screen.judge(answer)
-        if not known:
-            decided = "dropped" if verdict.why else "kept"
-            about = {"call": call, "prompt": prompt, "answer": answer, "verdict": decided}
-            log.add({**about, **asdict(verdict)})
-        if verdict.why:
-            dropped[verdict.why] += 1
+        answer = log.known[call] if logged else _ask(call, prompt, settings, endpoint, log)
+        screened = screen.judge(answer)
+        if not logged:
+            verdict = "dropped" if screened.why else "kept"
+            line = {"call": call, "prompt": prompt, "answer": answer, "verdict": verdict}
+            log.add({**line, **asdict(screened)})
+        if screened.why:
+            dropped[screened.why] += 1
             barren += 1
         else:
-            queries.append(verdict.query)
+            queries.append(screened.query)
             barren = 0
         call += 1
         report(len(queries), call)
@@ -130,7 +130,7 @@ def generate(
 
 
 def _ask(call: int, prompt: str, settings: Settings, endpoint: Endpoint, log: Log) -> str:
-    """Return what the endpoint answers, having logged what went wrong if it does not."""
+    """Return the endpoint's answer; log the error if there is none."""
     body = {
         **({} if settings.model is None else {"model": settings.model}),
         **endpoint.prompt(prompt),

@@ -1,4 +1,4 @@
-"""The prompts that ask for one more debate question, each with its own sample of examples."""
+"""Prompts for one more debate question, each with its own sample of examples."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Prompts:
     Parameters
     ----------
     seeds : iterable of str
-        The texts that examples are drawn from; those that were there before do not count.
+        The texts that examples are drawn from, without repetitions.
     examples : int
-        How many each prompt has.
+        Number of examples in a prompt.
     seed : int
-        What the draws depend on, beside the number of the call.
+        Seed of the draws, together with the number of the call.
 
     Raises
     ------
     ShroomError
-        Where there are fewer distinct seeds than examples.
+        If there are fewer distinct seeds than examples.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Prompts:
     """
 
     def __init__(self, seeds: Iterable[str], *, examples: int, seed: int) -> None:
-        # A line break within a seed would make two examples of it.
+        # A line break in a seed would split it into two examples.
         self.seeds = list(dict.fromkeys(" ".join(text.split()) for text in seeds))
         self.examples, self.seed = examples, seed
         if len(self.seeds) < examples:
@@ -58,12 +58,12 @@ class Prompts:
 
     @property
     def digest(self) -> str:
-        """What tells these prompts from those of other seeds or another template."""
-        told = json.dumps([TEMPLATE, self.seeds])
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        """Digest of the template and the seeds."""
+        content = json.dumps([TEMPLATE, self.seeds])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def of(self, call: int) -> str:
-        """Return the prompt of a call, whatever was asked before."""
-        # A text as seed gives the same draw on every version of Python.
+        """Return the prompt of a call, which does not depend on other calls."""
+        # A string as seed gives the same draw in every version of Python.
         draw = random.Random(f"{self.seed} {call}")  # noqa: S311 - no secret
         return TEMPLATE.format(examples="\n".join(draw.sample(self.seeds, self.examples)))

@@ -1,4 +1,4 @@
-"""How much a set of queries repeats itself, and the seeds that it was made from."""
+"""Near-duplicates within a set of queries, and of the seeds that it was made from."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Likeness:
-    """How many queries are near-duplicates: ROUGE-L F of at least ``threshold``.
+    """Numbers of near-duplicate queries: those with ROUGE-L F of at least ``threshold``.
 
     Attributes
     ----------
     queries : int
-        How many there are.
+        Number of queries.
     debate : int
-        How many are debate questions, as the original generator has it.
+        Number of debate questions, by the original generator's rule.
     doubled : int
-        How many were there before, whatever their case and blanks.
+        Number of repeated queries, ignoring case and blanks.
     threshold : float
         The ROUGE-L F from which a query is a near-duplicate.
     near_other : int
-        How many are near-duplicates of any other.
+        Number of near-duplicates of any other query.
     near_earlier : int
-        How many are near-duplicates of one before them.
+        Number of near-duplicates of an earlier query.
     near_seed : int or None
-        How many are near-duplicates of a seed; ``None`` without seeds.
+        Number of near-duplicates of a seed; ``None`` without seeds.
     left : int
-        How many the generator would have kept: going through them, each is dropped that is a
-        near-duplicate of a seed or of one that is left.
+        Number of queries that the generator would keep: in order, each is dropped that is a
+        near-duplicate of a seed or of a kept query.
     """
 
     queries: int
@@ -54,22 +54,22 @@ class Likeness:
 
 
 def describe(queries: Sequence[str], seeds: Sequence[str] | None, threshold: float) -> Likeness:
-    """Return how much queries repeat each other, and the seeds.
+    """Return the numbers of near-duplicates among queries, and of seeds.
 
     Examples
     --------
     >>> queries = ["Should zoos be closed?", "Should all zoos be closed?", "Should art be free?"]
-    >>> found = describe(queries, ["Should all art be free?"], 0.7)
-    >>> found.near_other, found.near_earlier, found.near_seed
+    >>> likeness = describe(queries, ["Should all art be free?"], 0.7)
+    >>> likeness.near_other, likeness.near_earlier, likeness.near_seed
     (2, 1, 1)
-    >>> found.left
+    >>> likeness.left
     1
     """
-    said = [words(text) for text in queries]
-    among, models = References(said), References(map(words, seeds or ()))
+    texts = [words(query) for query in queries]
+    references, models = References(texts), References(map(words, seeds or ()))
     other, earlier, seed, left = np.zeros((4, len(queries)), dtype=bool)
-    for place, text in enumerate(said):
-        near = among.rouge_l(text) >= threshold
+    for place, text in enumerate(texts):
+        near = references.rouge_l(text) >= threshold
         earlier[place] = near[:place].any()
         other[place] = earlier[place] or near[place + 1 :].any()
         seed[place] = (models.rouge_l(text) >= threshold).any()

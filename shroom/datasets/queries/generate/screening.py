@@ -1,4 +1,4 @@
-"""Which answers are new debate questions."""
+"""The screening of answers for new debate questions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from shroom.inference.endpoint.answer import without_thought
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: What chats put around a line: marks of lists, names of what follows, quotes, stars.
+#: Decoration of a line in chats: list markers, labels, quotes, asterisks.
 _MARK = re.compile(r"(?:[-•–]\s+|\d+[.)]\s+|(?:debate )?(?:question|query):)[*\s]*", re.IGNORECASE)
 _AROUND = " *_`\"'“”‘’"
 
 EMPTY, NO_QUESTION, NEAR = "empty", "no debate question", "near-duplicate"
-#: Why answers are dropped.
+#: Reasons for dropping an answer.
 REASONS = (NEAR, NO_QUESTION, EMPTY)
 
 
 def first_line(answer: str) -> str:
-    r"""Return the first line of an answer that is not blank, without what chats put around it.
+    r"""Return the first line of an answer that is not blank, without decoration.
 
     Examples
     --------
@@ -36,19 +36,19 @@ def first_line(answer: str) -> str:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What is made of an answer.
+class Screening:
+    """The result of screening an answer.
 
     Attributes
     ----------
     query : str
         Its first line.
     why : str or None
-        Why it is dropped, one of ``REASONS``; ``None`` where it is kept.
+        The reason for dropping it, one of ``REASONS``; ``None`` if it is kept.
     nearest : str or None
-        The seed or kept query that is most like it, where it is a question at all.
+        The most similar seed or kept query, if it is a debate question.
     rouge_l : float or None
-        How much, in [0, 1].
+        Their similarity, in [0, 1].
     """
 
     query: str
@@ -58,15 +58,15 @@ class Verdict:
 
 
 class Screen:
-    """Keeps questions that are new, and knows all that it has kept.
+    """Keeps questions that are new.
 
     Parameters
     ----------
     seeds : iterable of str
-        What is not new to begin with.
+        The questions that are not new at the start.
     threshold : float
-        A question is a near-duplicate where ROUGE-L F is at least this with a seed or with a
-        question that was kept; with 1, where it has the same words in the same order.
+        A question is a near-duplicate if its ROUGE-L F with a seed or a kept question is at least
+        this; at 1, if it has the same words in the same order.
 
     Examples
     --------
@@ -74,29 +74,29 @@ class Screen:
     >>> screen.judge("Should all zoos be closed?").why, screen.judge("Close the zoos!").why
     ('near-duplicate', 'no debate question')
     >>> screen.judge("Should circuses have animals?")
-    Verdict(query='Should circuses ...?', why=None, nearest='Should zoos ...', rouge_l=0.25)
+    Screening(query='Should circuses ...?', why=None, nearest='Should zoos ...', rouge_l=0.25)
     """
 
     def __init__(self, seeds: Iterable[str], *, threshold: float) -> None:
         self.threshold = threshold
-        self._known: list[str] = []
+        self._questions: list[str] = []
         self._references = References()
         for seed in seeds:
             self._add(seed)
 
-    def judge(self, answer: str) -> Verdict:
-        """Return the verdict on an answer; a question that is kept is known from then on."""
+    def judge(self, answer: str) -> Screening:
+        """Return the screening of an answer; a kept question is no longer new afterwards."""
         query = first_line(answer)
         if not is_debate_question(query):
-            return Verdict(query, NO_QUESTION if query else EMPTY)
-        likeness = self._references.rouge_l(words(query))
-        place = int(likeness.argmax())
-        nearest, rouge_l = self._known[place], float(likeness[place])
+            return Screening(query, NO_QUESTION if query else EMPTY)
+        similarity = self._references.rouge_l(words(query))
+        place = int(similarity.argmax())
+        nearest, rouge_l = self._questions[place], float(similarity[place])
         if rouge_l >= self.threshold:
-            return Verdict(query, NEAR, nearest, rouge_l)
+            return Screening(query, NEAR, nearest, rouge_l)
         self._add(query)
-        return Verdict(query, None, nearest, rouge_l)
+        return Screening(query, None, nearest, rouge_l)
 
     def _add(self, query: str) -> None:
-        self._known.append(query)
+        self._questions.append(query)
         self._references.add(words(query))
