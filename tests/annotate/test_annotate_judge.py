@@ -1,4 +1,4 @@
-"""The judge as a scorer: what is asked, what is made of replies, and what goes wrong on the way."""
+"""The judge as a scorer: its requests, the verdicts in replies, and errors."""
 
 import json
 import math
@@ -81,7 +81,7 @@ def made_of(asked, judge, run=None):
     return dict(found)
 
 
-# What a reply says
+# The verdict in a reply
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_the_reason_is_kept():
 
 
 @given(st.text())
-def test_any_text_is_endured(text):
+def test_any_text_can_be_read(text):
     assert verdict_of(text) is None or verdict_of(text).word
 
 
@@ -188,7 +188,7 @@ def test_p_is_the_mass_of_right_by_hand(masses):
         assert found == (by_hand if by_hand is None else pytest.approx(by_hand, abs=1e-12))
 
 
-# What is asked
+# Requests
 
 
 @pytest.mark.parametrize("template", ["reason", "word"])
@@ -232,7 +232,7 @@ def test_ones_own_templates(tmp_path, serve, judge):
         ({"endpiont": "m"}, "did you mean 'endpoint'"),
     ],
 )
-def test_a_wrong_setting_is_told(wrong, said):
+def test_a_wrong_setting_is_reported(wrong, said):
     with pytest.raises(ShroomError, match=said):
         SCORERS.make("judge", **{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
 
@@ -274,7 +274,7 @@ def test_the_request(serve, judge):
     assert server.paths[2].endswith("/v1/completions")
 
 
-def test_long_generations_are_cut_and_told(serve, judge):
+def test_long_generations_are_cut_and_reported(serve, judge):
     server, notes = serve(lambda *_: chat("yes")), []
     asked = [question("x" * 10, "y" * 11)]
     made_of(asked, judge(server.url, generation_chars=10), Run(note=notes.append))
@@ -282,7 +282,7 @@ def test_long_generations_are_cut_and_told(serve, judge):
     assert not any("y" * 11 in prompt_of(body) for body in server.bodies)
 
 
-# Never twice
+# Each request once
 
 
 def test_what_is_the_same_is_asked_once(serve, judge):
@@ -404,7 +404,7 @@ def test_what_the_log_has_not_seen_is_in_the_cache(serve, judge, tmp_path):
     assert (again.made["judge"], len(server.bodies)) == (10, 10)
 
 
-def test_who_stops_listening_loses_nothing(serve, judge):
+def test_a_caller_that_stops_early_loses_nothing(serve, judge):
     server = serve(lambda *_: chat(verdict()))
     asked = questions(2)
     found = judge(server.url, concurrency=2).score([Work(q, (0, 1, 2, 3, 4)) for q in asked], Run())
@@ -416,7 +416,7 @@ def test_who_stops_listening_loses_nothing(serve, judge):
     assert len(server.bodies) == 10
 
 
-# What goes wrong
+# Errors
 
 
 def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
@@ -501,7 +501,7 @@ def test_a_cost_is_not_exceeded(serve, judge):
     assert len(server.bodies) == 10
 
 
-def test_what_a_server_does_not_take_is_left_out(serve, judge):
+def test_fields_that_a_server_refuses_are_left_out(serve, judge):
     def answer(body, _):
         if "logprobs" in body:
             return 400, {}, {"error": {"message": "logprobs are not supported"}}
@@ -521,7 +521,7 @@ def test_a_paced_judge_waits_for_its_turn(serve, judge, monkeypatch):
     assert [round(wait) for wait in waits] == [0, 1, 2]
 
 
-# What it costs
+# Costs
 
 
 def test_a_dry_run_asks_and_touches_nothing(serve, judge, tmp_path):
@@ -594,7 +594,7 @@ def test_a_local_model_by_hand(folder, monkeypatch):
     assert str(folder.name) in made.identity
 
 
-def test_a_long_generation_for_a_local_model_is_cut_and_told(folder):
+def test_a_long_generation_for_a_local_model_is_cut_and_reported(folder):
     notes = []
     found = made_of([question("word " * 700)], judging(model=str(folder)), Run(note=notes.append))
     assert found[0, 0]["gpt_judgement_score"] in (0, 1)
@@ -626,6 +626,6 @@ def test_hope_is_long():
 @pytest.mark.parametrize(
     ("more", "said"), [({}, "paid for and kept"), ({"cache": False}, "again with --resume")]
 )
-def test_it_is_said_whether_a_reply_without_a_verdict_is_kept(serve, judge, more, said):
+def test_a_failure_reports_whether_the_reply_is_kept(serve, judge, more, said):
     made = made_of([question("It is.")], judge(serve(lambda *_: chat("Perhaps.")).url, **more))
     assert said in made[0, 0].reason

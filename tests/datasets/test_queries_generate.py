@@ -1,4 +1,4 @@
-"""New debate queries: what is asked, what is kept, and what survives a kill."""
+"""New debate queries: the calls, the screening of answers, and resuming."""
 
 import json
 import os
@@ -151,7 +151,7 @@ def test_references_may_come_later():
     assert grown.rouge_l(["b"]).tolist() == [2 / 3, 0, 2 / 71]
 
 
-# What is kept
+# Screening
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_a_call_is_retried(serve, make, out):
     assert len(server.bodies) == 14
 
 
-def test_what_a_server_does_not_take_is_left_out(serve, make, out):
+def test_fields_that_a_server_refuses_are_left_out(serve, make, out):
     def strict(body, _):
         if "seed" in body:
             return 400, {}, {"error": {"message": "Unsupported parameter: seed"}}
@@ -343,7 +343,7 @@ def test_refusals_are_empty_answers(serve, make, out):
     assert [line["why"] for line in logged(out)[1:]] == [EMPTY, EMPTY, EMPTY, None]
 
 
-# The end of new questions
+# No more new questions
 
 
 def test_it_stops_where_nothing_new_comes(serve, make, out):
@@ -570,7 +570,7 @@ def test_seeds_are_never_touched(serve, make, seeds):
     assert seeds.read_bytes() == content
 
 
-def test_places_that_cannot_be_written_are_told_before_anything_is_asked(serve, make, tmp_path):
+def test_places_that_cannot_be_written_are_reported_before_anything_is_asked(serve, make, tmp_path):
     server = serve(model)
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.jsonl").mkdir()
@@ -589,7 +589,7 @@ def test_help_imports_no_network():
     assert done.stdout.endswith("set()\n"), done.stderr
 
 
-# What a set is like
+# The description of a set
 
 
 def test_describe(shroom, seeds, tmp_path):

@@ -1,4 +1,4 @@
-"""The judge: what is asked, what follows from the answers, and what goes wrong on the way."""
+"""The judge: its requests, p from its answers, and errors."""
 
 import json
 import math
@@ -62,8 +62,8 @@ def judge(tmp_path, monkeypatch):
     return make
 
 
-class Told:
-    """A run that keeps what it is told."""
+class Recorder:
+    """A run that records its notes and its progress."""
 
     def __init__(self, **more):
         self.notes, self.steps = [], []
@@ -140,7 +140,7 @@ def test_the_share_of_no_among_samples():
         *(chat("Yes", [("Yes", YES), (token, NO)]) for token in (7, None, [], {}, True)),
     ],
 )
-def test_what_is_no_answer_is_told(response):
+def test_a_response_without_an_answer_is_reported(response):
     with pytest.raises(ShroomError, match="without an answer"):
         reply_of(response)
     with pytest.raises(ShroomError, match="without an answer"):
@@ -221,7 +221,7 @@ def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_t
     assert answers.from_reply(reply_of(response)) == pytest.approx(0.007)
 
 
-def test_a_thought_that_the_server_sends_apart_is_no_answer():
+def test_a_thought_that_the_server_separates_is_not_an_answer():
     """Its tokens are listed all the same, and those of an open one without a mark."""
     apart = {"reasoning_content": "No?"}
     done = thought("<think>", "No", "?", "</think>", "Yes", text="Yes", message=apart)
@@ -235,12 +235,12 @@ def test_a_thought_that_the_server_sends_apart_is_no_answer():
 
 def test_unfinished_thoughts_do_not_count_as_a_lack_of_log_probabilities(serve, judge):
     server = serve(lambda *_: thought("<think>", "No", "?"))
-    told = Told()
-    assert judge(server.url).predict(points(2), told.run).tolist() == [0.5, 0.5]
-    assert told.notes == ["2 of 2 answers are neither yes nor no; p is 0.5 there"]
+    recorder = Recorder()
+    assert judge(server.url).predict(points(2), recorder.run).tolist() == [0.5, 0.5]
+    assert recorder.notes == ["2 of 2 answers are neither yes nor no; p is 0.5 there"]
 
 
-def test_answers_that_were_read_by_other_rules_are_asked_for_again(serve, judge, monkeypatch):
+def test_answers_read_by_another_version_are_requested_again(serve, judge, monkeypatch):
     server = serve(lambda *_: chat("no"))
     judge(server.url).predict([point()])
     monkeypatch.setattr("shroom.detectors.judge.detector.READING", 1)
@@ -248,7 +248,7 @@ def test_answers_that_were_read_by_other_rules_are_asked_for_again(serve, judge,
     assert len(server.bodies) == 2
 
 
-def test_minus_infinity_and_positive_dust_are_endured():
+def test_extreme_log_probabilities_are_read():
     top = [{"token": "Yes", "logprob": 1e-9}, {"token": "No", "logprob": -math.inf}]
     step = {**top[0], "top_logprobs": top}
     response = {"choices": [{"message": {"content": "Yes"}, "logprobs": {"content": [step]}}]}
@@ -269,7 +269,7 @@ def test_the_built_in_templates_contain_context_and_sentence(name):
         assert "{" not in text
 
 
-def test_what_is_filled_in_is_no_template():
+def test_texts_that_are_filled_in_are_not_templates():
     template = Template.parse("{context}|{sentence}", "t", SUPPORT.places, SUPPORT.needed)
     filled = template.fill(context="{sentence} {0} {{", sentence="\ud800}")
     assert filled == "{sentence} {0} {{|?}"
@@ -285,12 +285,12 @@ def test_what_is_filled_in_is_no_template():
         ("{context}", r"has no \{sentence\}"),
     ],
 )
-def test_a_template_that_cannot_be_filled_is_told(tmp_path, text, message):
+def test_a_template_that_cannot_be_filled_is_reported(tmp_path, text, message):
     path = tmp_path / "mine.txt"
     path.write_text(text)
-    with pytest.raises(ShroomError, match=message) as told:
+    with pytest.raises(ShroomError, match=message) as error:
         judging(model="m", template=str(path))
-    assert "mine.txt" in str(told.value)
+    assert "mine.txt" in str(error.value)
 
 
 def test_ones_own_templates(tmp_path):
@@ -347,10 +347,10 @@ def test_ones_own_templates(tmp_path):
     ],
 )
 def test_a_wrong_setting_is_reported(wrong, message):
-    with pytest.raises(ShroomError) as told:
+    with pytest.raises(ShroomError) as error:
         judging(**{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
-    assert message in str(told.value)
-    assert "secret" not in str(told.value)
+    assert message in str(error.value)
+    assert "secret" not in str(error.value)
 
 
 def test_settings_may_come_as_texts(serve, judge):
@@ -376,14 +376,14 @@ def test_the_registry_makes_it_and_importing_is_light():
 
 def test_p_from_the_first_tokens_log_probabilities(serve, judge):
     server = serve(lambda *_: chat("Yes", [("Yes", YES), (" no", NO)]))
-    told = Told()
+    recorder = Recorder()
     made = judge(server.url)
-    p = made.predict([point(), point(hyp="other"), point()], told.run)
+    p = made.predict([point(), point(hyp="other"), point()], recorder.run)
     np.testing.assert_allclose(p, 0.25)
     assert p.dtype == np.float64
     assert len(server.bodies) == 2  # the same question is asked once
-    assert told.notes == []
-    assert told.steps[-1] == (2, 2)
+    assert recorder.notes == []
+    assert recorder.steps[-1] == (2, 2)
     body = server.bodies[0]
     assert (body["logprobs"], body["top_logprobs"], body["temperature"]) == (True, 20, 0.0)
     assert (body["model"], body["max_tokens"]) == ("m", 8)
@@ -405,13 +405,15 @@ def test_completions_and_any_form_of_the_url(serve, judge, ending):
 def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path):
     said = {"one": "Yes.", "two": "No", "three": "Who knows?", "four": None}
     server = serve(lambda body, _: chat(said[body["messages"][0]["content"].split()[-1]]))
-    told = Told()
+    recorder = Recorder()
     path = tmp_path / "t.txt"
     path.write_text("{context} {sentence}")
-    p = judge(server.url, template=str(path)).predict([point(hyp=hyp) for hyp in said], told.run)
+    p = judge(server.url, template=str(path)).predict(
+        [point(hyp=hyp) for hyp in said], recorder.run
+    )
     assert p.tolist() == [0, 1, 0.5, 0.5]
-    assert any("gives no log-probabilities" in note for note in told.notes)
-    assert any("2 of 4 answers are neither yes nor no" in note for note in told.notes)
+    assert any("gives no log-probabilities" in note for note in recorder.notes)
+    assert any("2 of 4 answers are neither yes nor no" in note for note in recorder.notes)
 
 
 def test_samples_are_shares_of_no(serve, judge):
@@ -444,19 +446,19 @@ def test_any_hypothesis_can_be_asked_about(serve, judge):
         assert f"Sentence: {hyp}\n".replace("\ud800", "?") in asked
 
 
-def test_a_long_context_is_cut_and_told(serve, judge):
+def test_a_long_context_is_cut_and_reported(serve, judge):
     server = serve(lambda *_: chat("no"))
-    told = Told()
+    recorder = Recorder()
     long = point(tgt="y" * 50_000, hyp="z" * 300)
-    judge(server.url, context_chars=1000).predict([long, point()], told.run)
+    judge(server.url, context_chars=1000).predict([long, point()], recorder.run)
     asked = max((body["messages"][0]["content"] for body in server.bodies), key=len)
     assert asked.count("z" * 300) == 1
     assert "y" * 1000 in asked
     assert "y" * 1001 not in asked
-    assert "1 contexts are longer than 1000 characters and were cut to that" in told.notes
+    assert "1 contexts are longer than 1000 characters and were cut to that" in recorder.notes
 
 
-def test_nothing_to_hold_against_is_told(judge):
+def test_a_datapoint_without_a_context_is_reported(judge):
     with pytest.raises(ShroomError, match="src and tgt are both empty"):
         judge("http://127.0.0.1:9/v1").predict([point(src="", tgt=" ")])
 
@@ -528,7 +530,7 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
     assert tuple(prompt.context for prompt in made._prompts([datapoint]).prompts) == contexts
 
 
-def test_what_tells_the_weights(tmp_path):
+def test_the_identity_of_the_weights(tmp_path):
     url = "http://localhost:1/v1"
     assert judging(model="m", endpoint=url).identity == "m"
     assert judging(model="m", endpoint=url, revision="v2").identity == "m@v2"
@@ -546,12 +548,12 @@ def test_the_official_labels_by_chance_are_drawn_in_order(serve, judge):
 
     random_labels = random.Random(442)  # noqa: S311
     server = serve(lambda *_: official_answer("Maybe", -0.1))
-    told = Told()
+    recorder = Recorder()
     made = judge(server.url, scoring="official", seed=442)
-    p, labels = made.decide(points(20), told.run)
+    p, labels = made.decide(points(20), recorder.run)
     assert p.tolist() == [0.5] * 20
     assert labels.tolist() == [random_labels.randint(0, 1) == 1 for _ in range(20)]
-    assert any("20 of 20 answers are neither" in note for note in told.notes)
+    assert any("20 of 20 answers are neither" in note for note in recorder.notes)
 
 
 def test_the_official_baseline_in_a_chat_has_no_marks_of_mistral(serve, judge):
@@ -568,7 +570,7 @@ def test_the_official_baseline_needs_log_probabilities(serve, judge):
         judge(server.url, scoring="official").predict([point()])
 
 
-# What may pass, and what does not
+# Temporary failures and refusals
 
 
 @pytest.mark.parametrize(
@@ -644,9 +646,9 @@ def test_a_server_that_is_not_running_is_reported(judge):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses
         made = judge(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
-        with pytest.raises(ShroomError, match="is the server running") as told:
+        with pytest.raises(ShroomError, match="is the server running") as error:
             made.predict(points(20))
-    assert "/v1/chat/completions: cannot be reached" in str(told.value)
+    assert "/v1/chat/completions: cannot be reached" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -663,9 +665,9 @@ def test_a_server_that_is_not_running_is_reported(judge):
 )
 def test_a_refusal_is_reported_and_not_retried(serve, judge, status, body, message):
     server = serve(lambda *_: (status, {}, body))
-    with pytest.raises(ShroomError) as told:
+    with pytest.raises(ShroomError) as error:
         judge(server.url, concurrency=1).predict(points(3))
-    assert message in str(told.value)
+    assert message in str(error.value)
     assert len(server.bodies) == 1
 
 
@@ -681,7 +683,7 @@ def test_a_refusal_is_reported_and_not_retried(serve, judge, status, body, messa
         ({"temperature": None}, ["temperature"]),
     ],
 )
-def test_what_a_server_does_not_know_is_left_out(serve, judge, refused, notes):
+def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes):
     def answer(body, _):
         for key, most in refused.items():
             if key in body and (most is None or body[key] > most):
@@ -691,13 +693,13 @@ def test_what_a_server_does_not_know_is_left_out(serve, judge, refused, notes):
         return chat("No", [("No", YES), ("Yes", NO)] if known else None)
 
     server = serve(answer)
-    told = Told()
+    recorder = Recorder()
     made = judge(server.url)
-    p = made.predict(points(20), told.run)
+    p = made.predict(points(20), recorder.run)
     assert p == pytest.approx([1 if "logprobs" in refused else 0.75] * 20)
-    assert [next(n for n in notes if n in note) for note in told.notes] == notes
+    assert [next(n for n in notes if n in note) for note in recorder.notes] == notes
     before = len(server.bodies)
-    again = Told()
+    again = Recorder()
     made.predict([point()], again.run)
     assert len(server.bodies) == before + 1  # it is known now
     if "max_tokens" in refused:
@@ -707,7 +709,7 @@ def test_what_a_server_does_not_know_is_left_out(serve, judge, refused, notes):
 # The key
 
 
-def test_the_key_is_sent_and_never_told(serve, judge, monkeypatch, tmp_path):
+def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path):
     monkeypatch.setenv("MY_KEY", " sk-verysecret\n")
 
     def answer(body, number):
@@ -717,9 +719,9 @@ def test_the_key_is_sent_and_never_told(serve, judge, monkeypatch, tmp_path):
     made = judge(server.url, api_key_env="MY_KEY")
     made.predict([point()])
     assert server.headers[0]["Authorization"] == "Bearer sk-verysecret"
-    with pytest.raises(ShroomError) as told:
+    with pytest.raises(ShroomError) as error:
         made.predict([point(hyp="other")])
-    assert "bad key ***!; put the key into the environment variable MY_KEY" in str(told.value)
+    assert "bad key ***!; put the key into the environment variable MY_KEY" in str(error.value)
     kept = "".join(path.read_text() for path in tmp_path.rglob("*.jsonl"))
     assert "verysecret" not in kept
 
@@ -730,12 +732,12 @@ def test_without_a_key_none_is_sent(serve, judge):
     assert "Authorization" not in server.headers[0]
 
 
-def test_a_key_that_no_header_takes_is_not_shown(serve, judge, monkeypatch):
+def test_a_key_that_is_invalid_in_a_header_is_not_shown(serve, judge, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very\nsecret")
     server = serve(lambda *_: chat("no"))
-    with pytest.raises(ShroomError, match="OPENAI_API_KEY does not contain a key") as told:
+    with pytest.raises(ShroomError, match="OPENAI_API_KEY does not contain a key") as error:
         judge(server.url).predict([point()])
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
     assert server.bodies == []
 
 
@@ -748,7 +750,7 @@ def test_a_redirect_is_not_followed(serve, judge, monkeypatch):
     assert thief.bodies == []
 
 
-# Many at once, the cache, the budget
+# Concurrency, cache and budget
 
 
 def test_concurrent_replies_belong_to_their_questions(serve, judge):
@@ -788,7 +790,7 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     assert len(server.bodies) == 10
 
 
-def test_an_interrupted_run_is_taken_up_again(serve, judge):
+def test_an_interrupted_run_is_resumed(serve, judge):
     server = serve(lambda *_: chat("no"))
 
     def interrupt(done, total):
@@ -799,10 +801,10 @@ def test_an_interrupted_run_is_taken_up_again(serve, judge):
         judge(server.url, concurrency=2).predict(points(10), Run(report=interrupt))
     before = len(server.bodies)
     assert 3 <= before <= 5
-    told = Told()
-    assert judge(server.url, concurrency=2).predict(points(10), told.run).tolist() == [1] * 10
+    recorder = Recorder()
+    assert judge(server.url, concurrency=2).predict(points(10), recorder.run).tolist() == [1] * 10
     assert len(server.bodies) == 10  # none twice: what was under way was kept as well
-    assert told.steps[0] == (before + 1, 10)
+    assert recorder.steps[0] == (before + 1, 10)
 
 
 def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
@@ -866,7 +868,9 @@ def test_the_folder_of_the_cache(serve, monkeypatch, tmp_path, xdg, cache, folde
     assert [path.parent for path in files] == ([tmp_path / folder] if folder else [])
 
 
-def test_a_cache_that_cannot_be_written_is_told_before_anything_is_asked(serve, judge, tmp_path):
+def test_a_cache_that_cannot_be_written_is_reported_before_anything_is_asked(
+    serve, judge, tmp_path
+):
     (tmp_path / "file").write_text("")
     server = serve(lambda *_: chat("no"))
     with pytest.raises(ShroomError, match="answers cannot be kept there"):
@@ -882,13 +886,13 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
     server = serve(lambda *_: chat("no", usage=tokens(100, 1)))
     prices = {"price_in": 1000.0, "price_out": 0.0}  # a request costs 0.1
     made = judge(server.url, max_cost=0.55, **prices)
-    with pytest.raises(ShroomError) as told:
+    with pytest.raises(ShroomError) as error:
         made.predict(points(20))
     asked = len(server.bodies)
     assert 1 <= asked <= 5
     assert made._asked.service.budget.spent == pytest.approx(0.1 * asked)
-    assert f"max_cost 0.55: the next request might exceed it; {asked} of 20" in str(told.value)
-    assert "kept in " in str(told.value)
+    assert f"max_cost 0.55: the next request might exceed it; {asked} of 20" in str(error.value)
+    assert "kept in " in str(error.value)
     made = judge(server.url, max_cost=10, **prices)
     made.predict(points(20))
     assert len(server.bodies) == 20
@@ -904,7 +908,7 @@ def test_without_usage_the_estimate_counts(serve, judge):
     )
 
 
-def test_a_server_that_counts_more_than_was_estimated_makes_the_next_dearer(serve, judge):
+def test_a_server_that_counts_more_than_estimated_raises_later_estimates(serve, judge):
     server = serve(lambda *_: chat("no", usage=tokens(10_000)))
     made = judge(server.url, price_in=100, price_out=0, max_cost=3.5, concurrency=1)
     with pytest.raises(ShroomError):
@@ -977,7 +981,7 @@ def test_a_datapoint_is_never_its_own_example():
     assert hyp not in [example.hyp for example in found]
 
 
-def test_examples_run_out_politely():
+def test_examples_run_out_without_an_error():
     assert len(drawn(shots=50)) == 12
     assert drawn(task=Task.TS) == []
 
@@ -985,19 +989,19 @@ def test_examples_run_out_politely():
 def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
     file = write_json(tmp_path / "val.json", labelled())
     server = serve(lambda *_: chat("no"))
-    told = Told()
+    recorder = Recorder()
     made = judge(server.url, shots=4, examples=str(file))
-    made.predict([point(), point(task=Task.TS)], told.run)
+    made.predict([point(), point(task=Task.TS)], recorder.run)
     dm = next(b for b in server.bodies if "Context: tgt" in b["messages"][0]["content"])
     asked = dm["messages"][0]["content"]
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
-    assert told.notes[0].endswith("give 4 examples to each (TS: 1); those get fewer")
+    assert recorder.notes[0].endswith("give 4 examples to each (TS: 1); those get fewer")
     other = judge(server.url, shots=4, examples=str(file), seed=1).dry_run([point()])
     assert other.prompt != asked
 
 
-def test_examples_that_cannot_be_had_are_told(judge, tmp_path):
+def test_missing_examples_are_reported(judge, tmp_path):
     unlabelled = write_json(tmp_path / "test.json", [{"hyp": "a", "src": "b", "task": "MT"}])
     with pytest.raises(ShroomError, match="has no labelled datapoints"):
         judge("http://localhost:1/v1", shots=2, examples=str(unlabelled)).predict([point()])
@@ -1073,7 +1077,7 @@ def test_a_local_model_without_a_chat_template(plain):
 @pytest.mark.parametrize(
     "template", ["{{ raise_exception('no\nway') }}", "{% if %}", "{{ 1 / 0 }}"]
 )
-def test_a_chat_template_that_fails_is_told(folder, tmp_path, template):
+def test_a_chat_template_that_fails_is_reported(folder, tmp_path, template):
     broken = shutil.copytree(folder, tmp_path / "broken")
     (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
     with pytest.raises(ShroomError, match=r"its chat template fails \(.+\); give mode = "):
@@ -1106,21 +1110,23 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
 
 def test_the_official_baseline_with_a_local_model(plain):
     made = judging(model=str(plain), scoring="official")
-    told = Told()
-    p, labels = made.decide(points(3), told.run)
+    recorder = Recorder()
+    p, labels = made.decide(points(3), recorder.run)
     assert p.tolist() == [0.5] * 3  # random weights say neither
     assert labels.dtype == bool
-    assert any("neither yes nor no" in note for note in told.notes)
+    assert any("neither yes nor no" in note for note in recorder.notes)
     assert made.dry_run(points(1)).prompt.startswith("<s>[INST] Context: target 0\n")
 
 
 def test_a_long_context_is_cut_to_what_the_model_reads(folder):
-    told = Told()
+    recorder = Recorder()
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
     made = judging(model=str(folder), context_chars=60_000)
-    (p,) = made.predict([long], told.run)
+    (p,) = made.predict([long], recorder.run)
     assert 0 <= p <= 1
-    assert "1 contexts were cut, so that the prompt fits into the 512 tokens" in "".join(told.notes)
+    assert "1 contexts were cut, so that the prompt fits into the 512 tokens" in "".join(
+        recorder.notes
+    )
     local = made._asked
     (prompt,) = made._prompts([long]).prompts
     text, shorter = local._shortened(prompt)
@@ -1135,14 +1141,14 @@ def test_a_local_model_reads_any_hypothesis(folder):
     assert ((p >= 0) & (p <= 1)).all()
 
 
-def test_a_local_run_is_taken_up_again(folder, tmp_path):
+def test_a_local_run_is_resumed(folder, tmp_path):
     path = tmp_path / "journal"
     made = judging(model=str(folder))
     p = made.predict(points(3), Run(journal=Journal(path)))
-    told = Told(journal=Journal(path, resume=True).read())
-    again = judging(model=str(folder)).predict(points(3), told.run)
+    recorder = Recorder(journal=Journal(path, resume=True).read())
+    again = judging(model=str(folder)).predict(points(3), recorder.run)
     assert again.tolist() == p.tolist()
-    assert told.steps == []
+    assert recorder.steps == []
 
 
 def test_nothing_is_loaded_before_it_is_needed():
@@ -1153,7 +1159,7 @@ def test_nothing_is_loaded_before_it_is_needed():
 
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "nobody/nothing"])
-def test_a_model_that_cannot_be_had_is_told(name, monkeypatch):
+def test_a_missing_model_is_reported(name, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ShroomError, match=r"there is no such folder|cannot be had"):
         judging(model=name).predict([point()])
@@ -1163,7 +1169,7 @@ def test_a_model_that_cannot_be_had_is_told(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["official-mistral-7b", "judge-llama", "judge-openai"])
-def test_a_recipe_is_of_settings_that_there_are(name):
+def test_a_recipe_has_valid_settings(name):
     recipe = parsed((ROOT / "baselines" / f"{name}.toml").read_text())
     assert recipe.pop("detector") == "judge"
     assert recipe.pop("data") in (["val", "test"], ["test"])
