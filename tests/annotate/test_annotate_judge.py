@@ -26,6 +26,7 @@ from shroom.annotate.scorers.verdicts import RIGHT, WRONG, reply_of, side_of, ve
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors.judge.answers import share_at
+from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.responses import Step
 from shroom.detectors.judge.settings import EndpointSettings
 from shroom.inference.run import Run
@@ -479,12 +480,13 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     assert count - before == {4: 1, 5: 1, 6: 1, 12: 1}
 
 
-def test_what_is_hopeless_is_given_up(serve, judge):
+def test_a_run_without_hope_is_given_up(serve, judge):
+    assert 2 * EndpointSettings().concurrency < _HOPELESS
     server = serve(lambda *_: (404, {}, b"no"))
-    found = made_of(questions(40), judge(server.url, retries=0, concurrency=4))
+    found = made_of(questions(14), judge(server.url, concurrency=4))
     assert all(isinstance(scores, Failure) for scores in found.values())
     given_up = [s for s in found.values() if "not asked, since 50 requests in a row" in s.reason]
-    assert len(given_up) == 150
+    assert len(given_up) == 20
     assert 50 <= len(server.bodies) <= 54
 
 
@@ -549,41 +551,16 @@ def folder(tmp_path_factory):
     return tiny_models.causal_model(tmp_path_factory.mktemp("causal"))
 
 
-def test_a_local_model_by_hand(folder, monkeypatch):
-    import torch
-    import transformers
-
+def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
     monkeypatch.setattr("shroom.annotate.scorers.slices.SIZE", 2)
     asked = [question("the cat", "a dog of the old town", "the cat"), question("x", asked="谁？")]
     made, steps = judging(model=str(folder)), []
     found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
     assert steps[-1] == (3, 3)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
-    prompts = Prompts("word", 4000)
-    vocabulary = tokenizer.get_vocab()
-    for (place, g), scores in found.items():
-        text = str(prompts.of(Work(asked[place], ()), g))
-        framed = tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
-        )
-        ids = tokenizer(framed, add_special_tokens=False, return_tensors="pt")["input_ids"]
-        with torch.inference_mode():
-            shares = model(ids).logits[0, -1].double().softmax(-1)
-        mass = {
-            word: sum(
-                float(shares[i])
-                for token, i in vocabulary.items()
-                if token.strip("Ġ▁ ").lower() == word
-            )
-            for word in ("yes", "no")
-        }
-        if not all(mass.values()):  # a vocabulary without the word: its first token counts
-            mass = {
-                word: float(shares[tokenizer(word, add_special_tokens=False)["input_ids"][0]])
-                for word in mass
-            }
-        p = mass["yes"] / (mass["yes"] + mass["no"])
+    prompts = [Prompts("word", 4000).of(Work(asked[place], ()), g) for place, g in found]
+    judgements = Local(str(folder), None, "chat").judgements(prompts, Run())
+    for scores, judgement in zip(found.values(), judgements):
+        p = 1 - judgement.p
         assert scores["gpt_judgement_p_right"] == pytest.approx(p, abs=1e-5)
         assert scores["gpt_judgement"] == ("yes" if p > 0.5 else "no")
         assert scores["gpt_judgement_score"] == int(p > 0.5)
@@ -617,10 +594,6 @@ def test_no_work_asks_nothing(folder):
         list(judging(model="m", endpoint="http://127.0.0.1:9/v1", cache=False).score([], Run()))
         == []
     )
-
-
-def test_hope_is_long():
-    assert 2 * EndpointSettings().concurrency < _HOPELESS
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,9 @@ class Endpoint:
             try:
                 content = self._send(sent, key)
             except openai.APIStatusError as error:
-                message = self._clean(_message(error.response.content) or error.message)
+                message = self._clean(
+                    _message(error.response.content) or error.response.reason_phrase
+                )
                 if not self._concede(sent, error.status_code, message):
                     raise ShroomError(self._refusal(error, message)) from error
             except openai.APIConnectionError as error:
