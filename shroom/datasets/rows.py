@@ -228,6 +228,19 @@ def collect(
     return Collection(name, tuple(names), records, dropped, problems, tuple(sizes))
 
 
+def report_unknown_keys(
+    items: Iterable[Any], known: set[str], expected: str, file: str, problems: Problems
+) -> None:
+    """Report each unknown key of the objects in a file once, with the number of objects."""
+    places: dict[str, list[int]] = {}
+    for index, item in enumerate(items):
+        for key in item.keys() - known if isinstance(item, dict) else ():
+            places.setdefault(key, []).append(index)
+    for key, indices in sorted(places.items()):
+        rest = f" here and in {len(indices) - 1} more" if len(indices) > 1 else ""
+        problems.add("key-unknown", file, expected, show(key) + rest, index=indices[0])
+
+
 def is_text(value: Any) -> TypeGuard[str]:
     """Return whether a value is a text."""
     return isinstance(value, str)

@@ -15,6 +15,7 @@ import numpy as np
 from shroom.core import json_reading
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.felm.rows import Response
+from shroom.datasets.rows import report_unknown_keys
 from shroom.scoring.documents import documents
 from shroom.scoring.table import TOLERANCE
 
@@ -149,18 +150,13 @@ class _Reader:
         columns = [key for key in _COLUMNS if any(key in row for row in rows)]
         for file, items in files.items():
             self.file = file
-            unknown: dict[str, list[int]] = {}
             for place, item in enumerate(items):
                 if isinstance(item, dict):
                     self._read_row(place, item, columns)
-                    for key in item.keys() - _KNOWN:
-                        unknown.setdefault(key, []).append(place)
                 elif item is not json_reading.BROKEN:
                     self.problems.add("item-object", file, "an object", show(item), index=place)
-            for key, places in sorted(unknown.items()):
-                rest = f" here and in {len(places) - 1} more" if len(places) > 1 else ""
-                expected, found = '"index", "labels" and "p"', show(key) + rest
-                self.problems.add("key-unknown", file, expected, found, index=places[0])
+            expected = '"index", "labels" and "p"'
+            report_unknown_keys(items, _KNOWN, expected, file, self.problems)
 
     def _read_row(self, place: int, item: dict[str, Any], columns: list[str]) -> None:
         index = item.get("index")

@@ -29,21 +29,9 @@ if TYPE_CHECKING:
 def score(
     predictions: Source, gold: Source, how: Intervals = USUAL, limit: int | None = 20
 ) -> NativeScore:
-    """Return the scores of FELM's segments and responses; responses are resampled.
+    """Return the scores of FELM's segments and responses; see ``score_native.score``.
 
-    Parameters
-    ----------
-    predictions, gold : path
-        Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
-    how : Intervals
-        How to make intervals.
-    limit : int or None
-        How many problems of each code to keep.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors.
+    Intervals resample responses.
     """
     problems = Problems(limit)
     records = read_gold(lambda found: felm.read(gold, problems=found), problems)

@@ -14,6 +14,7 @@ from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.mushroom2025.fields import Fields
 from shroom.datasets.mushroom2025.records import KEYS, HardSpan, Record, SoftSpan, hard_of, soft_of
+from shroom.datasets.rows import report_unknown_keys
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import Marks
 
@@ -148,20 +149,15 @@ def read(*paths: Source, problems: Problems) -> list[Prediction]:
     seen: dict[str, str] = {}
     for document, items in items_of(paths, problems):
         file = document.file
-        unknown: dict[str, list[int]] = {}
         for index, item in enumerate(items):
             if isinstance(item, dict):
                 fields = Fields.of(item, index, file, problems, strict=True)
                 prediction = _prediction(fields, seen)
                 if prediction is not None:
                     found.append(prediction)
-                for key in item.keys() - set(KEYS):
-                    unknown.setdefault(key, []).append(index)
             elif item is not json_reading.BROKEN:
                 problems.add("item-object", file, "an object", show(item), index=index)
-        for key, rows in sorted(unknown.items()):
-            rest = f" here and in {len(rows) - 1} more" if len(rows) > 1 else ""
-            problems.add("key-unknown", file, "the known keys", show(key) + rest, index=rows[0])
+        report_unknown_keys(items, set(KEYS), "the known keys", file, problems)
     return found
 
 

@@ -23,21 +23,9 @@ _SCORED = ("model_output_text", "soft_labels", "hard_labels")
 def score(
     predictions: Source, gold: Source, how: Intervals = USUAL, limit: int | None = 20
 ) -> NativeScore:
-    """Return the scores of marked spans, for each gold file that there are predictions for.
+    """Return the scores of marked spans for each gold file with predictions.
 
-    Parameters
-    ----------
-    predictions, gold : path
-        Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
-    how : Intervals
-        How to make intervals; answers are resampled.
-    limit : int or None
-        How many problems of each code to keep.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors.
+    See ``score_native.score``; intervals resample answers.
     """
     problems = Problems(limit)
     golds = read_gold(
