@@ -144,7 +144,7 @@ def _fit(submission: str, gold: str, output: str, how: How, form: str) -> None:
 
     refuse_overwriting([output], [submission, gold])
     checked = _checked(submission, gold)
-    _, figures = fit(checked.tracks, how)
+    _, figures = fit(checked.aligned, how)
     deliver(text_of(figures), output)
     _show(figures, form, output)
     say(checked.problems)
@@ -185,15 +185,15 @@ def _apply(
     checked = _checked(submission, gold)
     inputs = [calibrator, submission, gold]
     made: dict[str, str] = {}
-    results = []
     for track in checked.tracks:
         chosen = fitted_for(fitted, track)
-        if gold is not None:
-            results.append(apply(chosen, track, in_sample=in_sample))
         predictions = track.predictions
         label, p = chosen(predictions.p)
         name = name_for(track.name, output, predictions.file)
         made[name] = text_of(label, p, predictions.ids)
+    results = [
+        apply(fitted_for(fitted, track), track, in_sample=in_sample) for track in checked.aligned
+    ]
     prepare(output, list(made), inputs)
     check_made(made)
     write_files(output, made, inputs)

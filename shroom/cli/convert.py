@@ -18,7 +18,7 @@ from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.detectors.nli import FORMULAS, p_from
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.prediction.submission_rows import check_made, name_for, text_of
-from shroom.scoring.align import Track, align
+from shroom.scoring.align import AlignedTrack, align
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.documents import TABLES, documents, documents_among_others
@@ -143,7 +143,7 @@ def _write_tables(source: str, output: str) -> None:
 class _Converted:
     """One CSV file as predictions, and what goes into the submission beside them."""
 
-    track: Track
+    track: AlignedTrack
     recorded: Recorded
 
     def text(self) -> str:
@@ -152,8 +152,7 @@ class _Converted:
         if self.recorded.entailment is not None:  # p alone does not tell both
             more[CONTRADICTION] = self.recorded.contradiction[rows]
             more[ENTAILMENT] = self.recorded.entailment[rows]
-        ids = None if gold is None else gold.ids
-        return text_of(predictions.label[rows], predictions.p[rows], ids, more)
+        return text_of(predictions.label[rows], predictions.p[rows], gold.ids, more)
 
 
 def _converted(
@@ -171,11 +170,11 @@ def _converted(
     ids = None if data.ids is None else recorded.ids
     predictions = Table(recorded.file, len(p), (p > DEFAULT_THRESHOLD).astype(np.int8), p, ids=ids)
     name = Name.guess(source.name) or Name.guess(document.base) or Name("", "model-agnostic")
-    track = Track(name, predictions, data)
-    if not problems.count("id-integer", recorded.file):
-        check_doubled(predictions, problems)
-        align(track, problems)
-    return _Converted(track, recorded)
+    if problems.count("id-integer", recorded.file):
+        return None
+    check_doubled(predictions, problems)
+    track = align(name, predictions, data, problems)
+    return _Converted(track, recorded) if isinstance(track, AlignedTrack) else None
 
 
 def _data_of(source: Path, found: list[Document], problems: Problems) -> Document | None:

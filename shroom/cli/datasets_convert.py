@@ -25,13 +25,13 @@ from shroom.datasets.conversion.to_shroom import as_json
 from shroom.datasets.conversion.to_shroom import convert as converted
 from shroom.datasets.local_files import read_here
 from shroom.datasets.registry import data_set, refuse_another
-from shroom.scoring.align import Track, align
-from shroom.scoring.check import read_table
+from shroom.scoring.align import AlignedTrack, align
+from shroom.scoring.check import Checked, read_table
 from shroom.scoring.column_checks import check_columns
 from shroom.scoring.documents import CSV, JSON, documents
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.file_names import Name
-from shroom.scoring.in_sample import mark
+from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.table import Role
 
 if TYPE_CHECKING:
@@ -162,12 +162,12 @@ def _predictions_for(
     table = read_table(documented[0], Role.PREDICTIONS, problems) if documented else None
     if table is None:
         raise InvalidInput(problems)
-    track = Track(Name("", "model-agnostic"), table, tabulate(rows, Role.DATA, file, problems))
+    data = tabulate(rows, Role.DATA, file, problems)
     check_columns(table, problems)
-    align(track, problems)
-    if problems.errors or track.rows is None:
+    track = align(Name("", "model-agnostic"), table, data, problems)
+    if problems.errors or not isinstance(track, AlignedTrack):
         raise InvalidInput(problems)
-    mark([track], submission, documented, problems)
+    with_in_sample(Checked(problems, [track]), submission, documented)
     say(problems)
     return table.label[track.rows], table.p[track.rows]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Intervals
-    from shroom.scoring.align import Track
+    from shroom.scoring.align import AlignedTrack
     from shroom.scoring.check import Checked
     from shroom.scoring.table import Table
 
@@ -45,13 +45,13 @@ class Contest:
         The split and track.
     gold : Table
         The gold.
-    tracks : dict of Track
+    tracks : dict of AlignedTrack
         Each system's predictions by its name, aligned with the gold.
     """
 
     name: Name
     gold: Table
-    tracks: dict[str, Track] = field(default_factory=dict)
+    tracks: dict[str, AlignedTrack] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -66,14 +66,14 @@ class Contest:
     @property
     def signature(self) -> str:
         """What was measured, with every way of aligning that occurs."""
-        aligned = dict.fromkeys(track.align for track in self.tracks.values())
+        aligned = dict.fromkeys(track.alignment for track in self.tracks.values())
         return joined(signature(self.name.track, self.gold, align) for align in aligned)
 
     def statistics(self, metric: Metric) -> list[NDArray[Any]]:
         """Return each system's statistics of the items: arrays of shape [n, k]."""
         return [metric.statistics(*track.columns) for track in self.tracks.values()]
 
-    def add(self, system: str, track: Track) -> None:
+    def add(self, system: str, track: AlignedTrack) -> None:
         """Add a system's predictions.
 
         Raises
@@ -81,7 +81,6 @@ class Contest:
         ShroomError
             Where they are compared with another gold, or the system has been added before.
         """
-        assert track.gold is not None  # noqa: S101 - for mypy; checked against gold
         if system in self.tracks:
             before = self.tracks[system].predictions.file
             raise ShroomError(
@@ -145,22 +144,17 @@ def contests(checked: Mapping[str, Checked]) -> list[Contest]:
     checked : mapping
         By the systems' names; each without errors, and checked against gold.
     """
-    entered = [(system, track) for system, verdict in checked.items() for track in verdict.tracks]
+    entered = [(system, track) for system, verdict in checked.items() for track in verdict.aligned]
     # A file whose name has no split is of the split of the others that have its gold.
-    named = {_gold_file(track): track.name for _, track in reversed(entered) if track.name.split}
+    named = {track.gold.file: track.name for _, track in reversed(entered) if track.name.split}
     found: dict[tuple[str, str], Contest] = {}
     for system, track in entered:
-        assert track.gold is not None  # noqa: S101 - for mypy
-        name = track.name if track.name.split else named.get(_gold_file(track), track.name)
+        name = track.name if track.name.split else named.get(track.gold.file, track.name)
         contest = found.setdefault((name.split, name.track), Contest(name, track.gold))
         contest.add(system, track)
     return sorted(
         found.values(), key=lambda each: (_SPLITS.index(each.name.split), each.name.track)
     )
-
-
-def _gold_file(track: Track) -> str:
-    return track.gold.file if track.gold else ""
 
 
 def read(

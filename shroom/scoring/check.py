@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from shroom.core import archives
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
-from shroom.scoring.align import Track, align, check_direction
+from shroom.scoring.align import AlignedTrack, Track, align, check_direction
 from shroom.scoring.column_checks import check_columns, check_has_ids, check_votes
 from shroom.scoring.documents import Document, documents, documents_among_others
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.file_choice import latest, named
 from shroom.scoring.file_names import Name
-from shroom.scoring.in_sample import mark
+from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.known_formats import refuse_another
 from shroom.scoring.table import P, Role, Table
 
@@ -43,6 +43,11 @@ class Checked:
     def ok(self) -> bool:
         """Whether there are no errors."""
         return not self.problems.errors
+
+    @property
+    def aligned(self) -> list[AlignedTrack]:
+        """The tracks that are aligned with gold: with gold and without errors, all of them."""
+        return [track for track in self.tracks if isinstance(track, AlignedTrack)]
 
     def raise_for_errors(self) -> None:
         """Raise :class:`InvalidInput` if there are errors."""
@@ -90,7 +95,7 @@ def check(
     problems = Problems(limit)
     found = documents(submission, problems, submission=True)
     checked = check_documents(found, gold, data=data, splits=splits, texts=texts, problems=problems)
-    mark(checked.tracks, submission, found, problems)
+    checked = with_in_sample(checked, submission, found)
     for track in checked.tracks:
         if track.gold is not None:
             check_votes(track.gold, problems)
@@ -146,7 +151,7 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
     if golds is None:
         if name is not None and name.split == "test":
             check_has_ids(predictions, problems)
-        return Track(name or Name("", track_of(predictions)), predictions)
+        return Track(name or Name("", track_of(predictions)), predictions, None, in_sample=0)
     gold_document = golds.find(document, name)
     if gold_document is None:
         return None
@@ -154,8 +159,7 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
     if gold is None:
         return None
     guessed = name or Name.guess(gold_document.base) or Name("", track_of(gold))
-    track = Track(guessed, predictions, gold)
-    align(track, problems)
+    track = align(guessed, predictions, gold, problems)
     check_direction(track, problems)
     return track
 

@@ -25,6 +25,7 @@ from shroom.scoring.table import TEXTS
 if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.scoring.align import Track
+    from shroom.scoring.table import Table
 
 
 #: Items of one file, which are held in memory all at once.
@@ -219,9 +220,9 @@ def _reorder(
         return
     for place, (document, rows) in enumerate(mended):
         track = _track_for(document, rows, held_against, labelled=labelled)
-        if track is None or not all(isinstance(row, dict) for row in rows):
+        if not track or not track.gold or not all(isinstance(row, dict) for row in rows):
             continue
-        keys, wanted, order = _keys(rows, track)
+        keys, wanted, order = _keys(rows, track.gold, numbered=track.predictions.numbered)
         if keys == wanted or Counter(keys) != Counter(wanted):
             continue
         queues: dict[Any, list[Any]] = {}
@@ -245,10 +246,11 @@ def _track_for(
     return checked.tracks[0] if checked.tracks else None
 
 
-def _keys(rows: list[dict[str, Any]], track: Track) -> tuple[list[Any], list[Any], str]:
+def _keys(
+    rows: list[dict[str, Any]], table: Table, *, numbered: bool
+) -> tuple[list[Any], list[Any], str]:
     """Return what tells the rows apart, as they are and as they should be, and what tells that."""
-    ids, table = [id_in(row.get("id")) for row in rows], track.gold
-    assert table is not None  # noqa: S101 - for mypy; it was held against one
+    ids = [id_in(row.get("id")) for row in rows]
     if table.ids is not None:
         return ids, list(table.ids.tolist()), table.file
     texts = [dict(zip(TEXTS, text)) for text in table.texts or ()]
@@ -260,7 +262,7 @@ def _keys(rows: list[dict[str, Any]], track: Track) -> tuple[list[Any], list[Any
     if keys:
         said = [tuple(row[key] for key in keys) for row in rows]
         return said, [tuple(text[key] for key in keys) for text in texts], table.file
-    return ids, sorted(ids) if track.predictions.numbered else ids, "their ids"
+    return ids, sorted(ids) if numbered else ids, "their ids"
 
 
 def _files(mended: list[Document], checked: Checked) -> dict[str, str]:

@@ -7,6 +7,7 @@ items that the detector was fitted on look better than those of others, so figur
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.core.problems import Problems
     from shroom.scoring.align import Track
+    from shroom.scoring.check import Checked
     from shroom.scoring.documents import Document
 
 #: A record of more bytes is not read.
@@ -29,29 +31,29 @@ MAX_BYTES = 1 << 20
 KEY = "in_sample"
 
 
-def mark(
-    tracks: Iterable[Track], submission: Source, found: Iterable[Document], problems: Problems
-) -> None:
-    """Set the number of in-sample items of each track, with a warning where it is not 0.
+def with_in_sample(checked: Checked, submission: Source, documents: Iterable[Document]) -> Checked:
+    """Return a verdict with the number of in-sample items of each track.
 
     Parameters
     ----------
-    tracks : iterable of Track
-        What was read of the submission.
+    checked : Checked
+        The verdict. Its problems get ``in-sample`` where there are such items, and ``run-record``
+        where a record cannot be read.
     submission : path or "-"
-        What the user named.
-    found : iterable of Document
-        Its documents.
-    problems : Problems
-        Gets ``in-sample``, and ``run-record`` where a record cannot be read.
+        The source that the user named.
+    documents : iterable of Document
+        The documents in it.
     """
-    by_file = in_sample_items(submission, found, problems)
-    for track in tracks:
+    problems, tracks = checked.problems, []
+    by_file = in_sample_items(submission, documents, problems)
+    for track in checked.tracks:
         file, n = track.predictions.file, track.predictions.n
-        track.in_sample = min(n, by_file.get(file, 0))
-        if track.in_sample:
+        count = min(n, by_file.get(file, 0))
+        tracks.append(replace(track, in_sample=count))
+        if count:
             expected = "items that the detector was not fitted on"
-            problems.add("in-sample", file, expected, f"{track.in_sample} of {n} that it was")
+            problems.add("in-sample", file, expected, f"{count} of {n} that it was")
+    return replace(checked, tracks=tracks)
 
 
 def refuse(tracks: Iterable[Track], what: str, way_out: str = "") -> None:
@@ -86,7 +88,7 @@ def in_sample_items(
     Parameters
     ----------
     submission, found, problems
-        As of :func:`mark`.
+        As of :func:`with_in_sample`; ``problems`` gets ``run-record``.
 
     Examples
     --------

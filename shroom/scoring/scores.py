@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Interval, Intervals, Scored
-    from shroom.scoring.align import Track
+    from shroom.scoring.align import AlignedTrack
     from shroom.scoring.check import Checked
     from shroom.scoring.table import Group, Table
 
@@ -250,27 +250,21 @@ def score_checked(
     checked.raise_for_errors()
     problems = checked.problems
     wanted = and_usual(metrics)
-    results = [_score_track(track, by, wanted, intervals, problems) for track in checked.tracks]
+    results = [_score_track(track, by, wanted, intervals, problems) for track in checked.aligned]
     warnings = [problem for problem in problems if problem.severity == "warning"]
     asked = () if tuple(by) == SLICES else by
-    unsliced = [
-        sentence
-        for track in checked.tracks
-        if track.gold is not None
-        for sentence in missing(track.gold, asked)
-    ]
+    unsliced = [sentence for track in checked.aligned for sentence in missing(track.gold, asked)]
     return Score(results, warnings, intervals, unsliced)
 
 
 def _score_track(
-    track: Track,
+    track: AlignedTrack,
     by: Sequence[str],
     metrics: Sequence[Metric],
     how: Intervals,
     problems: Problems,
 ) -> TrackScore:
     gold, predictions = track.gold, track.predictions
-    assert gold is not None  # noqa: S101 - for mypy; checked tracks have gold
     columns = track.columns
     scored = [(metric, metric.statistics(*columns)) for metric in metrics]
     scores, intervals = estimates(scored, how)
@@ -286,7 +280,7 @@ def _score_track(
         intervals=intervals,
         slices={key: _slices(group, scored, how, made) for key, group in groups.items() if group},
         floors=floors(gold),
-        signature=signature(track.name.track, gold, track.align),
+        signature=signature(track.name.track, gold, track.alignment),
         in_sample=track.in_sample,
     )
 

@@ -17,7 +17,7 @@ from shroom.evaluation.gold_texts import datapoints
 from shroom.evaluation.item_difficulty import differing, difficulty, hardest, unsolved, wrong
 from shroom.evaluation.systems import Contest
 from shroom.report.items import LONGEST
-from shroom.scoring.align import Track
+from shroom.scoring.align import AlignedTrack
 from shroom.scoring.datapoint_files import read
 from shroom.scoring.file_names import Name
 from shroom.scoring.table import Table
@@ -41,7 +41,7 @@ def contest(gold_p, ids=None, **systems):
     made = Contest(NAME, truth)
     for name, said in systems.items():
         own = columns(*said[::-1]) if isinstance(said, tuple) else columns(said)
-        made.add(name, Track(NAME, own, truth, "order", np.arange(truth.n)))
+        made.add(name, AlignedTrack(NAME, own, truth, 0, np.arange(truth.n)))
     return made
 
 

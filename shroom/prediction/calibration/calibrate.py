@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.learners.calibrators import Calibrator
-    from shroom.scoring.align import Track
+    from shroom.scoring.align import AlignedTrack
 
     Floats = NDArray[np.float64]
 
@@ -59,13 +59,13 @@ class How:
     in_sample: bool = False
 
 
-def fit(tracks: Sequence[Track], how: How = How()) -> tuple[dict[str, Fitted], Calibration]:
+def fit(tracks: Sequence[AlignedTrack], how: How = How()) -> tuple[dict[str, Fitted], Calibration]:
     """Return what calibrates each track, and how well what is fitted so does on unseen items.
 
     Parameters
     ----------
-    tracks : sequence of Track
-        Checked and aligned with their gold; one of each kind.
+    tracks : sequence of AlignedTrack
+        Checked without errors; one of each kind.
     how : How
         How to fit.
 
@@ -85,7 +85,7 @@ def fit(tracks: Sequence[Track], how: How = How()) -> tuple[dict[str, Fitted], C
     Examples
     --------
     >>> from shroom.scoring.check import check
-    >>> fitted, figures = fit(check("shroom/sample", "shroom/sample").tracks)
+    >>> fitted, figures = fit(check("shroom/sample", "shroom/sample").aligned)
     >>> sorted(fitted)
     ['model-agnostic', 'model-aware']
     >>> figures.results[0].fit
@@ -104,15 +104,15 @@ def fit(tracks: Sequence[Track], how: How = How()) -> tuple[dict[str, Fitted], C
     return {result.track: result.fitted for result in results}, Calibration(results)
 
 
-def apply(fitted: Fitted, track: Track, *, in_sample: bool = False) -> TrackQuality:
+def apply(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> TrackQuality:
     """Return how good a track is before and after calibration.
 
     Parameters
     ----------
     fitted : Fitted
         What calibrates it.
-    track : Track
-        Checked and aligned with its gold.
+    track : AlignedTrack
+        Checked without errors.
     in_sample : bool
         Whether to score on the gold that it was fitted on, too.
 
@@ -121,7 +121,6 @@ def apply(fitted: Fitted, track: Track, *, in_sample: bool = False) -> TrackQual
     ShroomError
         Where it was fitted on this gold, and ``in_sample`` is not said.
     """
-    assert track.gold is not None  # noqa: S101 - for mypy; aligned tracks have gold
     known = fitted.was_fitted_on(track.gold)
     if known and not in_sample:
         raise ShroomError(
@@ -184,9 +183,8 @@ def out_of_fold(
     return label, calibrated
 
 
-def _fit_track(track: Track, how: How) -> TrackQuality:
+def _fit_track(track: AlignedTrack, how: How) -> TrackQuality:
     gold = track.gold
-    assert gold is not None  # noqa: S101 - for mypy; aligned tracks have gold
     label, p, gold_label, y = track.columns
     file = track.predictions.file
     calibrator, threshold = fitted_on(p, y, gold_label, how)
@@ -220,11 +218,10 @@ def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
 
 
 def _quality(
-    track: Track, fitted: Fitted, before: Quality, after: Quality, kind: str
+    track: AlignedTrack, fitted: Fitted, before: Quality, after: Quality, kind: str
 ) -> TrackQuality:
     gold = track.gold
-    assert gold is not None  # noqa: S101 - for mypy
     parts = f"calibration:{fitted.calibrator.method}", f"fit:{kind}"
-    told = signature(track.name.track, gold, track.align, *parts)
+    told = signature(track.name.track, gold, track.alignment, *parts)
     name, seen = track.name, track.in_sample
     return TrackQuality(name.track, name.split, gold.n, fitted, before, after, told, seen)

@@ -12,7 +12,7 @@ from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.scoring.check import check_documents
 from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.documents import documents
-from shroom.scoring.in_sample import mark, refuse
+from shroom.scoring.in_sample import refuse, with_in_sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
-    from shroom.scoring.align import Track
+    from shroom.scoring.align import AlignedTrack
     from shroom.scoring.documents import Document
     from shroom.scoring.file_names import Name
     from shroom.scoring.table import Table
@@ -121,8 +121,8 @@ def read(
     tracks = []
     for source, listed in zip(sources, found):
         checked = check_documents(listed, gold, data=against, problems=problems)
-        mark(checked.tracks, source, listed, problems)
-        tracks.append({track.gold.file: track for track in checked.tracks if track.gold})
+        checked = with_in_sample(checked, source, listed)
+        tracks.append({track.gold.file: track for track in checked.aligned})
     if gold is None and data is None:
         _refuse_more_tracks(sources[0], problems)
     if problems.errors:
@@ -146,7 +146,6 @@ def read(
             texts.get(file),
         )
         for file, track in tracks[0].items()
-        if track.gold is not None
     ]
 
 
@@ -160,7 +159,7 @@ def _refuse_more_tracks(first: Source, problems: Problems) -> None:
         )
 
 
-def _listed(tracks: dict[str, Track]) -> str:
+def _listed(tracks: dict[str, AlignedTrack]) -> str:
     return ", ".join(str(track.name) for track in tracks.values()) or "no track"
 
 
@@ -184,7 +183,7 @@ def _named(listed: list[Document], file: str) -> list[Document]:
     return [document for document in listed if document.file == file]
 
 
-def _member(track: Track, listed: list[Document]) -> Member:
+def _member(track: AlignedTrack, listed: list[Document]) -> Member:
     predictions, rows = track.predictions, track.rows
     nli = _nli(_named(listed, predictions.file)[0])
     label = np.asarray(predictions.label[rows] == 1)
