@@ -9,10 +9,7 @@ Examples
 1.0
 """
 
-from shroom.core.interrupts import end_when_interrupted, is_command
-
-if is_command():
-    end_when_interrupted()  # before anything else is imported, since that takes long
+from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from shroom.core.interrupts import EXIT_CODE, INTERRUPTED, raise_when_interrupted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, nearest, printable
 from shroom.core.registry import Entry, Registry
 from shroom.core.version import __version__
@@ -171,7 +170,6 @@ class _Closed(io.TextIOBase):
 
 def main(command: click.Command = shroom, name: str = "shroom") -> None:
     """Run a command, and turn users' mistakes into sentences and exit codes."""
-    raise_when_interrupted()
     if sys.stdout is None:
         sys.stdout = _Closed()
     for stream in (sys.stdout, sys.stderr):
@@ -195,8 +193,8 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo(INTERRUPTED, err=True)
-        return EXIT_CODE
+        click.echo("shroom: interrupted; no result was written", err=True)
+        return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 1

@@ -81,22 +81,6 @@ class Group:
         place = {value: number[said] for value, said in word.items()}
         return cls(words, np.fromiter(map(place.__getitem__, values), np.intp, len(values)))
 
-    def joined(self, other: Group) -> Group:
-        """Return this column and then the other.
-
-        Examples
-        --------
-        >>> Group.of(["b"]).joined(Group.of(["a", "b"]))
-        Group(words=['a', 'b'], place=array([1, 0, 1]))
-        """
-        words = sorted({*self.words, *other.words})
-        number = {word: place for place, word in enumerate(words)}
-        parts = [
-            np.array([number[word] for word in group.words], np.intp)[group.place]
-            for group in (self, other)
-        ]
-        return Group(words, np.concatenate(parts))
-
 
 @dataclass(eq=False)
 class Table:
@@ -147,28 +131,6 @@ class Table:
         if self.ids is None or self.has_id is not None:
             return False
         return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
-
-    def joined(self, other: Table) -> Table | None:
-        """Return these rows and then the other's; ``None`` where only one of them has ids."""
-        if (self.ids is None) != (other.ids is None):
-            return None
-        both = self.ids is not None and other.ids is not None
-        votes = None
-        if self.votes is not None or other.votes is not None:
-            parts = (
-                np.zeros((t.n, 2), np.intp) if t.votes is None else t.votes for t in (self, other)
-            )
-            votes = np.concatenate([*parts])
-        return Table(
-            self.file,
-            self.n + other.n,
-            np.concatenate((self.label, other.label)),
-            np.concatenate((self.p, other.p)),
-            ids=np.concatenate((self.ids, other.ids)) if both else None,  # type: ignore[arg-type]
-            texts=None if self.texts is None or other.texts is None else self.texts + other.texts,
-            groups={key: group.joined(other.groups[key]) for key, group in self.groups.items()},
-            votes=votes,
-        )
 
     def id_at(self, row: int) -> int | None:
         """Return the id of a row, where it has one."""

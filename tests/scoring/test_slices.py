@@ -15,7 +15,7 @@ from shroom.core.problems import Problems
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import Intervals
-from shroom.scoring import fast_reader, parallel_decoding
+from shroom.scoring import fast_reader
 from shroom.scoring.check import check
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.scores import score
@@ -224,19 +224,6 @@ def test_both_paths_slice_alike(rows):
         assert (a is None) == (b is None), key
         assert a is None or words_of(a) == words_of(b), key
         assert a is None or a.words == b.words, key
-
-
-def test_two_halves_slice_as_the_whole(monkeypatch):
-    rows = with_texts(
-        [f"{'x' * (i % 13)}" for i in range(40)],
-        ["Слово" if i % 3 else "word" for i in range(40)],
-        lang=["de" if i < 30 else None for i in range(40)],
-    )
-    whole = table(rows)
-    monkeypatch.setattr(parallel_decoding, "WORTH_IT", 100)
-    halves = table(rows)
-    for key in MORE_SLICES:
-        assert words_of(group_of(halves, key)) == words_of(group_of(whole, key))
 
 
 # Scores
