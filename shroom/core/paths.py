@@ -7,6 +7,8 @@ import sys
 from pathlib import Path, PurePosixPath
 from typing import Union
 
+from shroom.core.problems import ShroomError
+
 Source = Union[str, "os.PathLike[str]"]
 
 #: The environment variable that names another cache folder.
@@ -17,8 +19,25 @@ _JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pyca
 
 
 def data_folder() -> Path:
-    """Return the folder of real data: what ``SHROOM_DATA`` names, else the one beside the kit."""
-    return Path(os.environ.get("SHROOM_DATA") or "../shared/data")
+    """Return the folder of real data, which the environment variable ``SHROOM_DATA`` names.
+
+    Raises
+    ------
+    ShroomError
+        Where it names none.
+    """
+    if not os.environ.get("SHROOM_DATA"):
+        raise ShroomError(
+            "the folder of real data is not known: set the environment variable SHROOM_DATA to it, "
+            "such as with export SHROOM_DATA=data"
+        )
+    return Path(os.environ["SHROOM_DATA"])
+
+
+def in_data_folder(name: str) -> Path | None:
+    """Return a file or folder of the folder of real data, or ``None`` where there is none."""
+    folder = os.environ.get("SHROOM_DATA")
+    return Path(folder, name) if folder and Path(folder, name).exists() else None
 
 
 def cache_folder(name: str = "") -> Path:

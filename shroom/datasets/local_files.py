@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.paths import shown_path
+from shroom.core.paths import in_data_folder, shown_path
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import data_set
 
@@ -23,12 +23,12 @@ def place_of(name: str) -> Path | None:
     It is the data set's folder in the folder of real data, which the environment variable
     ``SHROOM_DATA`` names; else what was fetched before.
     """
-    from shroom.core.paths import data_folder
     from shroom.datasets.download.local_cache import cached
 
     for folder in (name, _FOLDERS.get(name, name)):
-        if (data_folder() / folder).is_dir():
-            return Path(shown_path(data_folder() / folder))
+        place = in_data_folder(folder)
+        if place is not None and place.is_dir():
+            return Path(shown_path(place))
     return cached(name)
 
 

@@ -103,7 +103,9 @@ def _filled(value: Any) -> Any:
         return {key: _filled(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_filled(item) for item in value]
-    return value.replace("{data}", str(data_folder())) if isinstance(value, str) else value
+    if isinstance(value, str) and "{data}" in value:
+        return value.replace("{data}", str(data_folder()))
+    return value
 
 
 def parsed(text: str) -> dict[str, Any]:

@@ -244,7 +244,9 @@ def test_the_folder_of_real_data_has_a_place(tmp_path, monkeypatch):
         "seed": 3,
     }
     monkeypatch.setenv("SHROOM_DATA", "")
-    assert Recipe.of(str(recipe(tmp_path, text))).settings["model"] == "../shared/data/m"
+    with pytest.raises(ShroomError, match="set the environment variable SHROOM_DATA"):
+        Recipe.of(str(recipe(tmp_path, text)))
+    Recipe.of(str(recipe(tmp_path, 'detector = "lexical"\n')))
 
 
 # --- settings

@@ -69,7 +69,8 @@ class Fitting:
     stop : int or None
         The epochs of the last stage that are run, where they are fewer than its schedule has.
     data, work : path
-        Where the corpora are, and where what has been computed is kept.
+        Where the corpora are, by default in the folder ``SHROOM_DATA``, and where what has been
+        computed is kept.
     report : callable
         Called with the name of a stage and a ``Progress``.
     """
@@ -81,7 +82,7 @@ class Fitting:
     rule: Rule = Rule.GIVEN
     device: str | None = None
     stop: int | None = None
-    data: Path = field(default_factory=data_folder)
+    data: Path | None = None
     work: Path = field(default_factory=lambda: cache_folder("training"))
     report: Callable[[str, Progress], None] | None = None
 
@@ -102,6 +103,10 @@ class Fitting:
         room = longest(tokenizer, hub.config(self.encoder, self.revision))
         self.encoding = Encoding(self.tokenizer, self.padding, min(MAX_TOKENS, room))
 
+    @property
+    def _data(self) -> Path:
+        return self.data or data_folder()
+
     def model(self) -> PairModel:
         """Return the model after all stages that need no labelled datapoint, made or found."""
         import safetensors.torch
@@ -121,7 +126,7 @@ class Fitting:
             done = 0
         for place in range(done, general):
             stage = self.plan[place]
-            examples = general_examples(stage, self.data, self.seed, self.rule)
+            examples = general_examples(stage, self._data, self.seed, self.rule)
             self._train(model, stage, examples, self._key(place + 1))
             kept = self.work / f"{self._key(place + 1)}.safetensors"
             fresh = kept.with_suffix(".new")
@@ -242,7 +247,7 @@ class Fitting:
     def _inputs(self, stage: Stage) -> list[Any]:
         """Return what tells the files of a stage, and its teacher, from others of their names."""
         names = [table["file"] for table in stage.corpora] + list(stage.unlabelled)
-        there = [self.data / name for name in names if (self.data / name).is_file()]
+        there = [self._data / name for name in names if (self._data / name).is_file()]
         told = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in there]
         teacher = detector_from(stage.teacher).identity if stage.teacher else ""
         return [told, teacher]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from shroom.core.paths import data_folder, shown_path
+from shroom.core.paths import in_data_folder, shown_path
 from shroom.core.problems import ShroomError, nearest, printable
 from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.scoring.documents import is_pipe
@@ -102,12 +102,10 @@ def _found(name: str) -> Path:
         fetched = None
     else:
         fetched = cached(name)
-    there = data_folder() / name
-    if fetched is not None:
-        return fetched
-    if there.exists():
-        return there
+    place = fetched or in_data_folder(name)
+    if place is not None:
+        return place
     raise ShroomError(
-        f"{name}: was not fetched, and is not in {data_folder()}; fetch it (shroom datasets fetch "
-        f"{name}), or name its files: {name}=PATH"
+        f"{name}: was not fetched, and is not in the folder SHROOM_DATA; fetch it (shroom datasets "
+        f"fetch {name}), or name its files: {name}=PATH"
     )
