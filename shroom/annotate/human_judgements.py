@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import items_of
-from shroom.scoring.explaining_reader import number_in
+from shroom.scoring.item_values import number_in
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:

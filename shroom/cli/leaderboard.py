@@ -22,6 +22,7 @@ from shroom.cli.options import (
 )
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.problems import ShroomError, printable
+from shroom.scoring.file_names import SPLITS
 
 if TYPE_CHECKING:
     from shroom.evaluation.leaderboard import Leaderboard
@@ -51,7 +52,7 @@ Examples:
 )
 @click.option(
     "--split",
-    type=click.Choice(["trial", "train", "val", "test"]),
+    type=click.Choice(SPLITS),
     help="Split to rank, where the gold has several.",
 )
 @click.option(

@@ -17,8 +17,8 @@ import numpy as np
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.scoring.documents import CSV, Document
-from shroom.scoring.explaining_reader import id_in, number_in
 from shroom.scoring.file_names import Name
+from shroom.scoring.item_values import id_in, number_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core import json_reading
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.scoring.documents import documents
-from shroom.scoring.explaining_reader import id_in
+from shroom.scoring.item_values import id_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

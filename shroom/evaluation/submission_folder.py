@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shroom.core.paths import is_junk
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.evaluation.systems import refuse_piped_gold, system_name
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from shroom.scoring.check import Checked
 
 _SUFFIXES = (*JSON, ".zip")
-#: What a system that packs folders leaves beside them.
-_JUNK = "__MACOSX"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def submissions_in(
     found: dict[str, list[Path]] = {}
     others = []
     for path in sorted(root.iterdir()):
-        if path.name.startswith(".") or path.name == _JUNK:
+        if is_junk(path.name):
             continue
         if os.path.realpath(path) == own:
             others.append(path)

@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from shroom.scoring.table import Table
 
 
-#: The splits in the order in which they are shown.
-_SPLITS = ("", "trial", "train", "val", "test")
-
-
 @dataclass(eq=False)
 class Contest:
     """The predictions of several systems on one track.
@@ -152,9 +148,7 @@ def contests(checked: Mapping[str, Checked]) -> list[Contest]:
         name = track.name if track.name.split else named.get(track.gold.file, track.name)
         contest = found.setdefault((name.split, name.track), Contest(name, track.gold))
         contest.add(system, track)
-    return sorted(
-        found.values(), key=lambda each: (_SPLITS.index(each.name.split), each.name.track)
-    )
+    return sorted(found.values(), key=lambda contest: contest.name.order)
 
 
 def read(

@@ -131,15 +131,11 @@ def check_documents(
     for document, wanted in golds.unmatched if golds else []:
         code = "gold-skipped" if scored else "no-gold"
         problems.add(code, document.file, f"gold for {wanted}", f"none in {held_against}")
-    return Checked(problems, sorted(scored, key=lambda track: _order(track.name)))
+    return Checked(problems, sorted(scored, key=lambda track: track.name.order))
 
 
 def _labelled(track: Track) -> bool:
     return track.gold is None or track.gold.labelled
-
-
-def _order(name: Name) -> tuple[int, str]:
-    return ("", "trial", "train", "val", "test").index(name.split), name.track
 
 
 def _check_file(document: Document, golds: _Golds | None, problems: Problems) -> Track | None:

@@ -15,9 +15,9 @@ from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.json_writing import json_line
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.documents import documents_among_others
-from shroom.scoring.explaining_reader import id_in, number_in
+from shroom.scoring.item_values import id_in, p_in, problem_of_p
 from shroom.scoring.known_formats import refuse_another
-from shroom.scoring.table import TOLERANCE, P
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -185,13 +185,10 @@ class _Item:
     def _p(self) -> float | None:
         if P not in self.item:
             return None
-        value = self.item[P]
-        number = None if isinstance(value, str) else number_in(value)
-        if number is None:
-            self._report("p-number", P, "a number")
-        elif not -TOLERANCE <= number <= 1 + TOLERANCE:
-            self._report("p-range", P, "a number in [0, 1]")
-        return number
+        problem = problem_of_p(self.item[P])
+        if problem is not None:
+            self._report(problem[0], P, problem[1])
+        return p_in(self.item[P])
 
     def _report(self, code: str, key: str, expected: str) -> None:
         found, place = show(self.item[key]), {"index": self.index, "id": self.id, "key": key}

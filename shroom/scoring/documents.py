@@ -62,20 +62,25 @@ class Document:
     member: bool = False
     most: int = archives.MAX_DATA
 
+    @property
+    def ending(self) -> str:
+        """The ending of its name, in lower case; empty where it is not one that is read."""
+        endings = (end for end in (*JSON, *TABLES, ".gz") if self.base.lower().endswith(end))
+        return max(endings, key=len, default="")
+
     def is_lines(self, data: bytes | memoryview) -> bool:
         """Return whether it is JSON Lines: by its name or, if that does not tell, its first line.
 
         That is a whole object then; an object over several lines is no JSON Lines.
         """
-        if self.base.lower().endswith(JSON):
-            return self.base.lower().endswith((".jsonl", ".jsonl.gz"))
+        if self.ending in JSON:
+            return self.ending.startswith(".jsonl")
         return _begins_with_an_object(data)
 
     def is_table(self, data: bytes | memoryview) -> bool:
         """Return whether it is CSV or TSV: by its name or, if that does not tell, its header."""
-        base = self.base.lower()
-        if base.endswith((*JSON, *TABLES)):
-            return base.endswith(TABLES)
+        if self.ending in (*JSON, *TABLES):
+            return self.ending in TABLES
         head = next(heads(data))
         if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
             return False

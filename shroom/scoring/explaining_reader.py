@@ -13,7 +13,8 @@ import numpy as np
 from shroom.core.datapoint import Label
 from shroom.core.json_reading import BROKEN, Doubled, again
 from shroom.core.problems import show
-from shroom.scoring.table import GROUPS, KEYS, LANGS, TOLERANCE, Group, P, Role, Table
+from shroom.scoring.item_values import EXPECTED_LABEL, id_in, label_in, p_in, problem_of_p
+from shroom.scoring.table import GROUPS, KEYS, LANGS, Group, P, Role, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 _CHECKED = ("id", "label", P)
 _KEYS = frozenset(KEYS)
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
-_EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
-_INT64 = 1 << 63
 #: How many unknown keys are told apart; what others a file has is not looked at.
 _MAX_UNKNOWN = 1000
 
@@ -55,43 +54,6 @@ def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) ->
             problems.add("item-object", file, "an object", partial(show, item), index=index)
     rows.finish()
     return rows.table()
-
-
-def number_in(value: object) -> float | None:
-    """Return the number that a value stands for, also in a string; ``None`` where there is none."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf if value > 0 else -math.inf
-    if isinstance(value, str) and len(value) < 100 and "_" not in value:
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return None
-
-
-def label_in(value: object) -> Label | None:
-    """Return the label that a value stands for, whatever its case and the blanks around it.
-
-    Examples
-    --------
-    >>> label_in(" not hallucination").value
-    'Not Hallucination'
-    """
-    folded = " ".join(value.split()).lower() if isinstance(value, str) else None
-    return next((label for label in Label if label.value.lower() == folded), None)
-
-
-def id_in(value: object) -> int | None:
-    """Return the integer that a value is, or that stands in a string; else ``None``."""
-    if isinstance(value, str) and value.isascii() and len(value) < 40:
-        digits = value.strip()
-        value = int(digits) if digits.removeprefix("-").isdigit() else None
-    if isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64:
-        return value
-    return None
 
 
 class _Rows:
@@ -200,21 +162,18 @@ class _Rows:
             self._report("id-string", index, str(value), given, key="id")
 
     def _add_label(self, index: int, value: object) -> None:
-        self._report("label-value", index, _EXPECTED_LABEL, value, key="label")
+        self._report("label-value", index, EXPECTED_LABEL, value, key="label")
         label = label_in(value)
         if label is not None:
             self.label[index] = label is Label.HALLUCINATION
 
     def _add_p(self, index: int, value: object) -> None:
-        number = number_in(value)
-        if number is None or isinstance(value, str):
-            self._report("p-number", index, "a number", value, key=P)
-        elif isinstance(value, float) and not math.isfinite(value):
-            self._report("p-finite", index, "a finite number", value, key=P)
-        elif not -TOLERANCE <= number <= 1 + TOLERANCE:
-            self._report("p-range", index, "a number in [0, 1]", value, key=P)
-        if number is not None and -TOLERANCE <= number <= 1 + TOLERANCE:
-            self.p[index] = number
+        problem = problem_of_p(value)
+        if problem is not None:
+            self._report(problem[0], index, problem[1], value, key=P)
+        p = p_in(value)
+        if p is not None:
+            self.p[index] = p
 
     def _report(
         self,

@@ -18,7 +18,8 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from shroom.scoring.table import GROUPS, TOLERANCE, Group, P, Role, Table
+from shroom.scoring.item_values import TOLERANCE
+from shroom.scoring.table import GROUPS, Group, P, Role, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 
 #: The tracks, as file names have them.
 TRACKS = ("model-agnostic", "model-aware")
+#: The splits, in the order in which they are shown.
+SPLITS = ("trial", "train", "val", "test")
 
-_NAME = re.compile(
-    r"(?P<split>train|trial|val|test)\.model-(?P<track>aware|agnostic)(?:\.v(?P<version>\d+))?"
-    r"\.(?:jsonl?|csv|tsv)(?:\.gz)?"
-)
+_BEGINNING = rf"(?P<split>{'|'.join(SPLITS)})\.model-(?P<track>aware|agnostic)"
+_NAME = re.compile(_BEGINNING + r"(?:\.v(?P<version>\d+))?\.(?:jsonl?|csv|tsv)(?:\.gz)?")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Name:
 
     def __str__(self) -> str:
         return f"{self.split} {self.track}".strip()
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """The place of a file among others: by its split, then by its track."""
+        return ("", *SPLITS).index(self.split), self.track
 
     @property
     def base(self) -> str:
@@ -51,10 +56,7 @@ class Name:
     def guess(cls, name: str) -> Name | None:
         """Return what a name tells that may have other words around, such as a team's."""
         return cls._from(_NAME.search(PurePosixPath(name).name)) or cls._from(
-            re.search(
-                r"(?P<split>train|trial|val|test)\.model-(?P<track>aware|agnostic)(?P<version>)",
-                PurePosixPath(name).name,
-            )
+            re.search(_BEGINNING + "(?P<version>)", PurePosixPath(name).name)
         )
 
     @classmethod
@@ -67,7 +69,7 @@ class Name:
         (Name(split='test', track='model-agnostic', version=1), None)
         """
         words = re.findall(r"[a-z]+", PurePosixPath(name).name.lower())
-        splits = {word for word in words if word in ("train", "trial", "val", "test")}
+        splits = {word for word in words if word in SPLITS}
         tracks = {
             track for track in TRACKS for word in words if word.removeprefix("model") == track[6:]
         }

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.problems import Problems, ShroomError, Stopped
 from shroom.scoring.check import Checked, check_documents
-from shroom.scoring.documents import JSON, TABLES, Document, documents, documents_among_others
-from shroom.scoring.explaining_reader import id_in
+from shroom.scoring.documents import TABLES, Document, documents, documents_among_others
 from shroom.scoring.file_choice import named
 from shroom.scoring.file_names import Name
 from shroom.scoring.item_fixes import Log, fixed
+from shroom.scoring.item_values import id_in
 from shroom.scoring.known_formats import refuse_another
 from shroom.scoring.table import TEXTS
 
@@ -174,8 +174,7 @@ def _renamed(every: list[Document], held_against: Source | None, log: Log) -> li
         if name is None or counts[name.base] > 1 or name == _told(document):
             new.append(document)
             continue
-        ending = next(end for end in (*JSON, *TABLES, "") if document.base.lower().endswith(end))
-        base = name.base.removesuffix(".json") + ending
+        base = name.base.removesuffix(".json") + document.ending
         log.add("file-name", document.file, f"read as {name.base}")
         new.append(replace(document, base=base))
     return new
@@ -281,10 +280,6 @@ def _files(mended: list[Document], checked: Checked) -> dict[str, str]:
 
 def _again(document: Document, rows: list[Any]) -> Document:
     """Return a file of the submission with new rows, as a JSON list."""
-    low = document.base.lower()
-    longest = max(
-        (end for end in (*JSON, *TABLES, ".gz") if low.endswith(end)), key=len, default=""
-    )
+    stem = document.base[: len(document.base) - len(document.ending)].strip("<>")
     text = "[\n" + ",\n".join(map(json.JSONEncoder().encode, rows)) + "\n]\n"
-    name = f"{document.base[: len(low) - len(longest)].strip('<>')}.json"
-    return Document(document.file, name, text.encode(), member=document.member)
+    return Document(document.file, f"{stem}.json", text.encode(), member=document.member)

@@ -12,8 +12,8 @@ from typing import Any
 from shroom.core.datapoint import Label
 from shroom.core.json_reading import Doubled, named_doubled
 from shroom.core.problems import printable, show
-from shroom.scoring.explaining_reader import id_in, number_in
-from shroom.scoring.table import KEYS, TOLERANCE, P, key_meant
+from shroom.scoring.item_values import id_in, p_in, problem_of_p
+from shroom.scoring.table import KEYS, P, key_meant
 
 _WORDS = {
     **dict.fromkeys(("hallucination", "hallucinated"), Label.HALLUCINATION.value),
@@ -170,7 +170,7 @@ class _Fixes:
         """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
         rows = [row for row in self.rows if "label" in row]
         flags = [_BINARY.get(str(row["label"]).strip().lower()) for row in rows]
-        known = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r.get(P)) and r[P] != 0.5]
+        known = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
         if not known or None in flags:
             return
         agreeing = sum(flag == (p > 0.5) for flag, p in known)
@@ -185,13 +185,17 @@ class _Fixes:
         """Leave out what no reader knows, where an item has all that it needs."""
         left_out: Counter[str] = Counter()
         for row in self.rows:
-            if not _is_p(row.get(P)) or row.get("label") not in _WORDS.values():
+            if not _is_p(row) or row.get("label") not in _WORDS.values():
                 continue  # the key may be what is missing
             for key in [key for key in row if key not in KEYS and key_meant(key) is None]:
                 del row[key]
                 left_out[key] += 1
         for key, count in left_out.items():
             self._add("key-unknown", f"left out {show(key)}", count)
+
+
+def _is_p(row: dict[str, Any]) -> bool:
+    return problem_of_p(row.get(P)) is None
 
 
 def _word(value: object) -> str | None:
@@ -208,11 +212,6 @@ def _decimal(value: object) -> Decimal | None:
     if isinstance(value, str) and len(value) < 100 and _POINT.fullmatch(value.strip()):
         return Decimal(value.strip())
     return None
-
-
-def _is_p(value: object) -> bool:
-    number = None if isinstance(value, str) else number_in(value)
-    return number is not None and -TOLERANCE <= number <= 1 + TOLERANCE
 
 
 def _value(key: str, value: Any) -> Any:
@@ -235,5 +234,5 @@ def _p(text: str) -> float | str:
     if bare.endswith("%"):
         percent = _decimal(bare.removesuffix("%"))
         return text if percent is None or percent > 100 else float(percent / 100)
-    p = number_in(bare)
-    return p if p is not None and _is_p(p) else text
+    p = p_in(bare)
+    return text if p is None else p

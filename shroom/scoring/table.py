@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 P = "p(Hallucination)"
-#: How far p may leave [0, 1] by rounding.
-TOLERANCE = 1e-9
 #: What an NLI model said: p(contradiction) and p(entailment), which ensembles make use of.
 EVIDENCE = ("p(Contr)", "p(Entl)")
 #: Keys that a submission may have; most repeat the data.

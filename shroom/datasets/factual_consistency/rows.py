@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.problems import show
 from shroom.datasets.factual_consistency.mojibake import is_mojibake, repaired
 from shroom.datasets.factual_consistency.records import Response
-from shroom.scoring.explaining_reader import id_in, number_in
+from shroom.scoring.item_values import id_in, number_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.felm.rows import Response
 from shroom.datasets.rows import report_unknown_keys
 from shroom.scoring.documents import documents
-from shroom.scoring.table import TOLERANCE
+from shroom.scoring.item_values import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

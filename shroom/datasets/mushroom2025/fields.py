@@ -10,7 +10,7 @@ from shroom.core.problems import show
 from shroom.datasets.mushroom2025.records import HardSpan, SoftSpan
 from shroom.datasets.rows import Row
 from shroom.metrics.span_arrays import MAX_END
-from shroom.scoring.table import TOLERANCE
+from shroom.scoring.item_values import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from shroom.core.problems import Problems, show
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.delimited_files import columns_of
-from shroom.scoring.explaining_reader import number_in
-from shroom.scoring.table import TOLERANCE, P
+from shroom.scoring.item_values import TOLERANCE, number_in
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from shroom.core.paths import Source
