@@ -17,7 +17,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.documents import documents
-from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import latest
 from shroom.scoring.table import Role
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ IMPORTS_ALONE = {
 
 
 def table_of_codes() -> str:
-    lines = ["| code | | to mend it |", "|---|---|---|"]
-    lines += [f"| `{code}` | {severity} | {mend} |" for code, (severity, mend) in CODES.items()]
+    lines = ["| code | | how to fix it |", "|---|---|---|"]
+    lines += [f"| `{code}` | {severity} | {fix} |" for code, (severity, fix) in CODES.items()]
     return "\n".join(lines)
 
 

@@ -12,10 +12,10 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import datapoints
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.cluster_bootstrap import clustered
+from shroom.metrics.confusion import COHEN_KAPPA
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import USUAL, Intervals, estimates
-from shroom.metrics.kappa import COHEN_KAPPA
 from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:

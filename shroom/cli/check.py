@@ -29,7 +29,7 @@ EXAMPLES = """\b
 Examples:
   shroom check val.model-agnostic.json
   shroom check submission.zip --data test_folder
-  shroom check submission/ --gold gold/ --fix mended.zip
+  shroom check submission/ --gold gold/ --fix fixed.zip
   shroom check predictions.csv --columns p=score,label=pred --fix predictions.json
   shroom check submission.zip --official
 """
@@ -141,19 +141,19 @@ def _official(submission: str, gold: str | None, limit: int | None) -> Problems:
 def _fix(
     submission: str, gold: str | None, data: str | None, out: str, limit: int | None, form: str
 ) -> int:
-    from shroom.scoring.fix import mend, write
+    from shroom.scoring.fix import fix_submission, write
 
     if submission == "-" or "-" in (gold, data):
         raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")
-    mended = mend(submission, gold, data=data, limit=limit)
-    say(mended.done)
+    fixed = fix_submission(submission, gold, data=data, limit=limit)
+    say(fixed.changes)
     try:
-        write(mended, out, submission, gold, data)
+        write(fixed, out, submission, gold, data)
     except ShroomError:
-        if mended.checked.ok:  # what is not written is not called valid
-            say(mended.checked.problems)
+        if fixed.checked.ok:  # what is not written is not called valid
+            say(fixed.checked.problems)
         else:
-            _tell(mended.checked.problems, form, "")
+            _tell(fixed.checked.problems, form, "")
         raise
-    found = f"{_found(mended.checked)}, written to {out}"
-    return _tell(mended.checked.problems, form, found, aside=out == "-")
+    found = f"{_found(fixed.checked)}, written to {out}"
+    return _tell(fixed.checked.problems, form, found, aside=out == "-")

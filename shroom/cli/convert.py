@@ -22,8 +22,7 @@ from shroom.scoring.align import AlignedTrack, align
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.documents import TABLES, documents, documents_among_others
-from shroom.scoring.file_choice import latest
-from shroom.scoring.file_names import Name
+from shroom.scoring.file_names import Name, latest
 from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:

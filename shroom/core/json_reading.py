@@ -38,15 +38,15 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 def items(data: bytes, file: str, problems: Problems, *, lines: bool = False) -> list[Any] | None:
     """Return the items of a document, or ``None`` where it cannot be read.
 
-    The parameters are those of :func:`each`.
+    The parameters are those of :func:`iter_items`.
     """
     try:
-        return list(each(data, file, problems, lines=lines))
+        return list(iter_items(data, file, problems, lines=lines))
     except Stopped:
         return None
 
 
-def each(
+def iter_items(
     data: bytes | memoryview, file: str, problems: Problems, *, lines: bool = False
 ) -> Iterator[Any]:
     """Yield the items of a document one by one.

@@ -9,10 +9,10 @@ WARNING = "warning"
 
 
 class Code(NamedTuple):
-    """What a code stands for: how grave it is, and how to mend it."""
+    """What a code stands for: how grave it is, and how to fix it."""
 
     severity: str
-    mend: str
+    fix: str
 
 
 #: Every code that the kit can give, in the order in which the documentation lists them.
@@ -56,11 +56,11 @@ CODES: dict[str, Code] = {
         WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"
     ),
     "label-value": Code(
-        ERROR, "write the label exactly so (in SHROOM's form, check --fix mends its case)"
+        ERROR, "write the label exactly so (in SHROOM's form, check --fix corrects its case)"
     ),
     "span-value": Code(ERROR, "write each span in whole characters of the text"),
     "p-number": Code(
-        ERROR, "write p as a JSON number (in SHROOM's form, check --fix mends strings)"
+        ERROR, "write p as a JSON number (in SHROOM's form, check --fix converts strings)"
     ),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
     "p-range": Code(
@@ -92,7 +92,7 @@ CODES: dict[str, Code] = {
     "in-sample": Code(WARNING, "score it on other items, or with predictions out of fold"),
     "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),
     # the native forms of other data sets
-    "row-dropped": Code(WARNING, "leave the row out, or mend it in the source"),
+    "row-dropped": Code(WARNING, "leave the row out, or correct it in the source"),
     "row-odd": Code(WARNING, "look at the row; it is used all the same"),
     "row-doubled": Code(WARNING, "keep one of the rows; both are used"),
     # the gold

@@ -62,13 +62,13 @@ class Problem:
         return _kind(self.code, self.expected)
 
     @property
-    def mend(self) -> str:
-        """How to mend it."""
-        return CODES[self.code].mend
+    def fix(self) -> str:
+        """How to fix it."""
+        return CODES[self.code].fix
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for json."""
-        return {**asdict(self), "severity": self.severity, "mend": self.mend}
+        return {**asdict(self), "severity": self.severity, "mend": self.fix}
 
     @property
     def sentence(self) -> str:
@@ -130,7 +130,7 @@ class Problems:
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
     a.json: and 2 more [p-number]
-      to mend [p-number]: write p as a JSON number (in SHROOM's form, check --fix mends strings)
+      to fix [p-number]: write p as a JSON number (in SHROOM's form, check --fix converts strings)
     """
 
     limit: int | None = 20
@@ -282,7 +282,7 @@ class Problems:
                 where = printable(*files) if len(files) == 1 else f"{len(files)} files"
                 warning = "warning: " if CODES[code].severity == WARNING else ""
                 yield f"{warning}{where}: and {rest} more [{code}]"
-            yield f"  to mend [{code}]: {CODES[code].mend}"
+            yield f"  to fix [{code}]: {CODES[code].fix}"
 
     def _shown(self, code: str) -> list[tuple[Problem, list[int]]]:
         """Return the problems of a code that are printed, with how many there are in each file."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.datapoint_files import read_files
-from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import latest
 
 if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint

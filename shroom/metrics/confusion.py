@@ -1,4 +1,4 @@
-"""Metrics that are ratios of how many items are true and false positives and negatives."""
+"""Metrics that are computed from the numbers of true and false positives and negatives."""
 
 from __future__ import annotations
 
@@ -47,6 +47,13 @@ def counts(flagged: NDArray[Any], wrong: NDArray[Any]) -> NDArray[np.int64]:
     return np.column_stack(cells).astype(np.int64)
 
 
+def _statistics(
+    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
+) -> NDArray[np.int64]:
+    del p, gold_p
+    return counts(label, gold_label)
+
+
 def of_counts(name: str, *ratios: Ratio, **about: Any) -> Metric:
     """Return the metric that is the mean of ratios of sums of TP, FP, FN and TN.
 
@@ -57,12 +64,6 @@ def of_counts(name: str, *ratios: Ratio, **about: Any) -> Metric:
     0.5
     """
     above, below = (np.array(side, np.float64).T for side in zip(*ratios))
-
-    def statistics(
-        label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
-    ) -> NDArray[np.int64]:
-        del p, gold_p
-        return counts(label, gold_label)
 
     def of_sums(sums: Floats, n: int) -> Floats:
         del n
@@ -80,4 +81,24 @@ def of_counts(name: str, *ratios: Ratio, **about: Any) -> Metric:
         return np.asarray(deviation.mean(axis=1))
 
     exchange = Exchange(lambda rows: np.asarray(rows, np.float64), of_sums)
-    return Metric(name, statistics, score, (0.0, 1.0), influence, exchange, **about)
+    return Metric(name, _statistics, score, (0.0, 1.0), influence, exchange, **about)
+
+
+def _kappa(rows: NDArray[Any], weights: Floats) -> Floats:
+    tp, fp, fn, tn = (weights @ rows).T.astype(np.float64)
+    expected = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(2 * (tp * tn - fn * fp) / expected)
+
+
+#: Agreement of two labellings, corrected for chance; undefined where both are one and the same
+#: label throughout.
+COHEN_KAPPA = Metric(
+    "cohen_kappa",
+    _statistics,
+    _kappa,
+    (-1.0, 1.0),
+    about="how far two labellings agree, corrected for chance",
+    formula="(pₒ - pₑ) / (1 - pₑ): the share of equal labels, over what chance would give",
+    reference="J. Cohen (1960), A coefficient of agreement for nominal scales",
+)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.metrics.confusion import counts
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -60,9 +62,8 @@ def confusion(label: NDArray[Any], gold_label: NDArray[Any]) -> Confusion:
     >>> confusion(np.array([1, 0, 1]), np.array([1, 1, 0]))
     Confusion(both=1, only_gold=1, only_system=1, neither=0)
     """
-    said, meant = label == 1, gold_label == 1
-    counts = (said & meant, ~said & meant, said & ~meant, ~said & ~meant)
-    return Confusion(*(int(np.count_nonzero(part)) for part in counts))
+    tp, fp, fn, tn = counts(label, gold_label).sum(axis=0).tolist()
+    return Confusion(both=tp, only_gold=fn, only_system=fp, neither=tn)
 
 
 def spread(p: NDArray[Any], gold_p: NDArray[Any]) -> Spread:

@@ -13,7 +13,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.training_items import DECIMALS
 from shroom.scoring.check import check_documents
 from shroom.scoring.documents import Document
-from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import latest
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def name_for(name: Name | None, out: Source, told: str) -> str:
 
     Examples
     --------
-    >>> from shroom.scoring.file_names import Name
+    >>> from shroom.scoring.file_names import Name, latest
     >>> name_for(Name("val", "model-aware", 2), "out.zip", "val.model-aware.v2.json")
     'val.model-aware.json'
     """

@@ -14,8 +14,7 @@ from shroom.scoring.align import AlignedTrack, Track, align, check_direction
 from shroom.scoring.column_checks import check_columns, check_has_ids, check_votes
 from shroom.scoring.documents import Document, documents, documents_among_others
 from shroom.scoring.explaining_reader import tabulate
-from shroom.scoring.file_choice import latest, named
-from shroom.scoring.file_names import Name
+from shroom.scoring.file_names import Name, latest, well_named
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.known_formats import refuse_another
 from shroom.scoring.table import P, Role, Table
@@ -93,9 +92,11 @@ def check(
     (True, 60)
     """
     problems = Problems(limit)
-    found = documents(submission, problems, submission=True)
-    checked = check_documents(found, gold, data=data, splits=splits, texts=texts, problems=problems)
-    checked = with_in_sample(checked, submission, found)
+    listed = documents(submission, problems, submission=True)
+    checked = check_documents(
+        listed, gold, data=data, splits=splits, texts=texts, problems=problems
+    )
+    checked = with_in_sample(checked, submission, listed)
     for track in checked.tracks:
         if track.gold is not None:
             check_votes(track.gold, problems)
@@ -103,7 +104,7 @@ def check(
 
 
 def check_documents(
-    found: list[Document],
+    documents: list[Document],
     gold: Source | None = None,
     *,
     data: Source | None = None,
@@ -111,18 +112,17 @@ def check_documents(
     texts: bool = False,
     problems: Problems,
 ) -> Checked:
-    """Return the verdict on documents that have been found already; see :func:`check`.
+    """Return the verdict on the documents of a submission; see :func:`check`.
 
     No record of a run is looked for beside them, and the gold's votes are not compared with it.
     """
-    found = named(found, problems, splits)
-    held_against = gold if gold is not None else data
-    role = Role.GOLD if gold is not None else Role.DATA
+    chosen = well_named(documents, problems, splits)
+    reference, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
     golds = None
-    if held_against is not None:
-        golds = _Golds(held_against, role, problems, single=len(found) == 1, texts=texts)
-    checked = [_check_file(document, golds, problems) for document in found]
-    tracks = [track for track in checked if track is not None]
+    if reference is not None:
+        golds = _Golds(reference, role, problems, single=len(chosen) == 1, texts=texts)
+    read = [_check_file(document, golds, problems) for document in chosen]
+    tracks = [track for track in read if track is not None]
     scored = [track for track in tracks if role is not Role.GOLD or _labelled(track)]
     for track in tracks:
         if track not in scored and track.gold:
@@ -130,7 +130,7 @@ def check_documents(
             problems.add(code, track.gold.file, f'"label" and "{P}"', "rows without them")
     for document, wanted in golds.unmatched if golds else []:
         code = "gold-skipped" if scored else "no-gold"
-        problems.add(code, document.file, f"gold for {wanted}", f"none in {held_against}")
+        problems.add(code, document.file, f"gold for {wanted}", f"none in {reference}")
     return Checked(problems, sorted(scored, key=lambda track: track.name.order))
 
 
@@ -161,7 +161,7 @@ def _check_file(document: Document, golds: _Golds | None, problems: Problems) ->
 
 
 class _Golds:
-    """The files that a submission is held against, each read when it is needed."""
+    """The files that a submission is compared with, each read when it is needed."""
 
     def __init__(
         self, source: Source, role: Role, problems: Problems, *, single: bool, texts: bool
@@ -174,7 +174,7 @@ class _Golds:
 
     def _is_another(self) -> bool:
         """Report gold of another data set, no file of which has a name to be chosen by."""
-        if not self.documents or any(Name.guess(each.base) for each in self.documents):
+        if not self.documents or any(Name.guess(gold.base) for gold in self.documents):
             return False
         data = self.documents[0].read(Problems())
         return data is not None and refuse_another(self.documents[0], data, self.problems)
@@ -183,30 +183,26 @@ class _Golds:
         """Return the gold for a file of predictions: of its split and track, the latest version.
 
         One gold file for one file of predictions serves whatever they are called, unless both
-        names tell split and track, and tell different ones.
+        names have a split and a track, and these differ.
         """
         if self.refused:
             return None
         alone = self.documents[0] if len(self.documents) == 1 else None
-        told = Name.guess(alone.base) if alone else None
-        if alone and (name is None or told is None) and self.single:
+        alone_name = Name.guess(alone.base) if alone else None
+        if alone and (name is None or alone_name is None) and self.single:
             return alone
         if name is None:
             if self.documents:
-                expected = "a name that tells split and track, to choose the gold by"
+                expected = "a name with split and track, to choose the gold by"
                 self.problems.add("file-name", document.file, expected, show(document.base))
             return None
-        key = name.split, name.track
-        if alone and told and (told.split, told.track) == key:
+        if alone and alone_name and alone_name.key == name.key:
             return alone
-        fitting = [
-            gold
-            for gold in self.documents
-            if (named := Name.parse(gold.base)) and (named.split, named.track) == key
-        ]
+        parsed = ((gold, Name.parse(gold.base)) for gold in self.documents)
+        fitting = [gold for gold, gold_name in parsed if gold_name and gold_name.key == name.key]
         if not fitting:
             self.unmatched.append((document, f"{name.split}.{name.track}"))
-        return latest(fitting, self.problems).get(key)
+        return latest(fitting, self.problems).get(name.key)
 
     def read(self, document: Document, *, texts: bool) -> Table | None:
         return read_table(document, self.role, self.problems, texts=texts or self.texts)
@@ -244,7 +240,7 @@ def read_table(
         archives.report_too_large(document.file, problems, archives.MAX_BYTES)
         return None
     try:
-        return tabulate(document.each(data, problems), role, document.file, problems)
+        return tabulate(document.iter_items(data, problems), role, document.file, problems)
     except Stopped:
         return None
 
@@ -261,7 +257,7 @@ def _read_fast(
         return table
     own = Problems(problems.limit)
     try:
-        table = fast.from_items(document.each(data, own), role, document.file, texts=texts)
+        table = fast.from_items(document.iter_items(data, own), role, document.file, texts=texts)
     except Stopped:
         return None
     if table is not None:
@@ -270,6 +266,6 @@ def _read_fast(
 
 
 def track_of(table: Table) -> str:
-    """Return the track that the rows themselves tell: aware where all of them name a model."""
+    """Return the track that the rows are of: model-aware where all of them name a model."""
     models = table.groups.get("model")
     return "model-aware" if models and all(models.words) else "model-agnostic"

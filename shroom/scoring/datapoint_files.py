@@ -96,7 +96,7 @@ def from_document(document: Document, problems: Problems) -> DataFile | None:
     if data is None or refuse_another(document, data, problems):
         return None
     try:
-        datapoints = from_items(document.each(data, problems), document.file, problems)
+        datapoints = from_items(document.iter_items(data, problems), document.file, problems)
     except Stopped:
         return None
     return DataFile(document.base, datapoints, document.file)

@@ -54,7 +54,7 @@ def naming(columns: Mapping[str, str]) -> Iterator[None]:
     --------
     >>> from shroom.core.problems import Problems
     >>> with naming({"score": "p(Hallucination)"}):
-    ...     list(each(b"label;score\nHallucination;.75\n", "a.csv", Problems()))
+    ...     list(iter_items(b"label;score\nHallucination;.75\n", "a.csv", Problems()))
     [{'label': 'Hallucination', 'p(Hallucination)': 0.75}]
     """
     token = _NAMED.set(columns)
@@ -64,7 +64,7 @@ def naming(columns: Mapping[str, str]) -> Iterator[None]:
         _NAMED.reset(token)
 
 
-def each(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
+def iter_items(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
     r"""Yield a table's rows as items, one by one.
 
     A cell of ``id``, ``p(Hallucination)`` or ``labels`` becomes the number or list that it holds,
@@ -90,7 +90,7 @@ def each(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
     --------
     >>> from shroom.core.problems import Problems
     >>> problems = Problems()
-    >>> list(each(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems))
+    >>> list(iter_items(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems))
     [{'id': 7, 'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
     """
     text = _text(data, file, problems)

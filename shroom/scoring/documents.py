@@ -88,17 +88,17 @@ class Document:
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
     def items(self, data: bytes | memoryview, problems: Problems) -> list[Any] | None:
-        """Return what :meth:`each` yields, or ``None`` where it cannot be read."""
+        """Return what :meth:`iter_items` yields, or ``None`` where it cannot be read."""
         try:
-            return list(self.each(data, problems))
+            return list(self.iter_items(data, problems))
         except Stopped:
             return None
 
-    def each(self, data: bytes | memoryview, problems: Problems) -> Iterator[Any]:
+    def iter_items(self, data: bytes | memoryview, problems: Problems) -> Iterator[Any]:
         """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table."""
         if self.is_table(data):
-            return delimited_files.each(bytes(data), self.file, problems)
-        return json_reading.each(data, self.file, problems, lines=self.is_lines(data))
+            return delimited_files.iter_items(bytes(data), self.file, problems)
+        return json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
 
     def read(self, problems: Problems) -> bytes | memoryview | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""

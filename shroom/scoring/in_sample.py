@@ -1,4 +1,4 @@
-"""How many items of a submission its detector was fitted on, as the record of the run says.
+"""The number of items of a submission that its detector was fitted on, by the record of the run.
 
 `shroom predict` leaves the record, ``run.json``, beside the files of a submission. Predictions of
 items that the detector was fitted on look better than those of others, so figures are marked.
@@ -62,11 +62,11 @@ def refuse(tracks: Iterable[Track], what: str, way_out: str = "") -> None:
     Parameters
     ----------
     tracks : iterable of Track
-        What it would be fitted on.
+        The tracks that it would be fitted on.
     what : str
-        What would be fitted, such as ``a calibrator``.
+        The thing that would be fitted, such as ``a calibrator``.
     way_out : str
-        What else the user can do.
+        Another way out for the user.
     """
     for track in tracks:
         if track.in_sample:
@@ -78,7 +78,7 @@ def refuse(tracks: Iterable[Track], what: str, way_out: str = "") -> None:
 
 
 def in_sample_items(
-    submission: Source, found: Iterable[Document], problems: Problems
+    submission: Source, listed: Iterable[Document], problems: Problems
 ) -> dict[str, int]:
     """Return the number of in-sample items by file, for files that have any.
 
@@ -87,8 +87,8 @@ def in_sample_items(
 
     Parameters
     ----------
-    submission, found, problems
-        As of :func:`with_in_sample`; ``problems`` gets ``run-record``.
+    submission, listed, problems
+        As for :func:`with_in_sample`; ``problems`` gets ``run-record``.
 
     Examples
     --------
@@ -103,10 +103,10 @@ def in_sample_items(
     >>> list(items.values())
     [501]
     """
-    named = [(document, name) for document in found if (name := Name.parse(document.base))]
-    files = {(_folder(document), name.split, name.track): document.file for document, name in named}
+    named = [(document, name) for document in listed if (name := Name.parse(document.base))]
+    files = {(_folder(document), name.key): document.file for document, name in named}
     counts = {
-        (folder, *key): count
+        (folder, key): count
         for folder, place, data in _records(submission, [document for document, _ in named])
         for key, count in _counts(data, place, problems).items()
     }
@@ -120,9 +120,9 @@ def _folder(document: Document) -> str:
     return str(PurePosixPath(document.file).parent)
 
 
-def _records(submission: Source, found: Iterable[Document]) -> Iterator[tuple[str, str, bytes]]:
+def _records(submission: Source, documents: Iterable[Document]) -> Iterator[tuple[str, str, bytes]]:
     """Yield each record: its folder, how messages name it, and at most a byte beyond the limit."""
-    folders = {_folder(each): isinstance(each.content, Path) for each in found}
+    folders = {_folder(document): isinstance(document.content, Path) for document in documents}
     for folder in sorted(folder for folder, on_disk in folders.items() if on_disk):
         path = Path(folder, RUN_RECORD)
         try:
@@ -147,35 +147,35 @@ def _records(submission: Source, found: Iterable[Document]) -> Iterator[tuple[st
 
 
 def _counts(data: bytes, place: str, problems: Problems) -> dict[tuple[str, str], int]:
-    """Return what a record says by split and track; nothing, with a warning, if it is malformed."""
+    """Return a record's counts by split and track; none, with a warning, if it is malformed."""
     try:
         record, why = json.loads(data), ""
     except (ValueError, RecursionError) as error:
-        record, why = None, f"no JSON: {error}"
+        record, why = None, f"not JSON: {error}"
     if len(data) > MAX_BYTES:
         why = f"more than {MAX_BYTES >> 20} MiB"
     if why:
         problems.add("run-record", place, "the record of a run", why)
-    found: dict[tuple[str, str], int] = {}
-    said = record.get(KEY, {}) if isinstance(record, dict) else {}
-    for file, count in _entries(record, said):
+    counts: dict[tuple[str, str], int] = {}
+    given = record.get(KEY, {}) if isinstance(record, dict) else {}
+    for file, count in _entries(record, given):
         if not isinstance(file, str) or type(count) is not int or count < 0:
             expected = "the number of items for each file"
-            problems.add("run-record", place, expected, show(said), key=KEY)
+            problems.add("run-record", place, expected, show(given), key=KEY)
             return {}
         if name := Name.parse(file):
-            found[name.split, name.track] = count
-    return found
+            counts[name.key] = count
+    return counts
 
 
-def _entries(record: Any, said: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each file's name and count, of a record of today or of an older one."""
-    if isinstance(said, dict):
-        yield from said.items()
-    elif isinstance(said, list):  # the names of files, all of whose items are meant
+def _entries(record: Any, given: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each file's name and count, of a current record or of an older one."""
+    if isinstance(given, dict):
+        yield from given.items()
+    elif isinstance(given, list):  # the names of files, all of whose items are meant
         sizes = record.get("datapoints")
-        for file in said:
+        for file in given:
             known = isinstance(sizes, dict) and isinstance(file, str)
             yield file, sizes.get(file) if known else None
     else:
-        yield said, None
+        yield given, None

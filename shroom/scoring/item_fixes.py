@@ -42,19 +42,19 @@ class Log:
         """Record one change, or several that are counted in the text."""
         self.counts[file, kind] += 1
         if self.limit is None or self.counts[file, kind] <= self.limit:
-            self.lines.append(f"mended: {printable(file)}: {text} [{kind}]")
+            self.lines.append(f"fixed: {printable(file)}: {text} [{kind}]")
 
     def all(self) -> list[str]:
         """Return the lines, and how many more there are of each kind."""
         rest = [
-            f"mended: {printable(file)}: and {count - self.limit} more [{kind}]"
+            f"fixed: {printable(file)}: and {count - self.limit} more [{kind}]"
             for (file, kind), count in self.counts.items()
             if self.limit is not None and count > self.limit
         ]
         return self.lines + rest
 
 
-def fixed(items: list[Any], file: str, log: Log) -> list[Any]:
+def fix_items(items: list[Any], file: str, log: Log) -> list[Any]:
     """Return the items of one file with what has only one reading put right.
 
     Parameters
@@ -69,10 +69,10 @@ def fixed(items: list[Any], file: str, log: Log) -> list[Any]:
     Examples
     --------
     >>> log = Log(20)
-    >>> fixed([{"Label": "not_hallucination", "prob": "24.7%"}], "a.json", log)
+    >>> fix_items([{"Label": "not_hallucination", "prob": "24.7%"}], "a.json", log)
     [{'label': 'Not Hallucination', 'p(Hallucination)': 0.247}]
     >>> log.lines[0]
-    'mended: a.json: "Label" renamed to "label" in 1 item [key-unknown]'
+    'fixed: a.json: "Label" renamed to "label" in 1 item [key-unknown]'
     """
     new = [dict(item) if isinstance(item, dict) else item for item in items]
     fixes = _Fixes([row for row in new if isinstance(row, dict)], file, log)

@@ -20,8 +20,7 @@ from shroom.core.problems import InvalidInput, Problems, show
 from shroom.metrics.correlation import rho
 from shroom.scoring.check import read_table
 from shroom.scoring.documents import Document, documents
-from shroom.scoring.file_choice import latest
-from shroom.scoring.file_names import Name
+from shroom.scoring.file_names import Name, latest
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.scores import Score, TrackScore
 from shroom.scoring.signature import signature
@@ -164,11 +163,11 @@ def _gold_for(document: Document, golds: list[Document], problems: Problems) -> 
     name = _name(document)
     fitting = [gold for gold in golds if gold.base.startswith(f"{name.split}.{name.track}.")]
     alone = golds[0] if len(golds) == 1 and not golds[0].member else None
-    told = Name.guess(alone.base) if alone else None
-    if alone and (told is None or (told.split, told.track) == (name.split, name.track)):
+    alone_name = Name.guess(alone.base) if alone else None
+    if alone and (alone_name is None or alone_name.key == name.key):
         gold: Document | None = alone
     else:
-        gold = latest(fitting, problems).get((name.split, name.track))
+        gold = latest(fitting, problems).get(name.key)
     if gold is None:
         problems.add("no-gold", document.file, f"gold named {document.base}", "none")
         return None

@@ -15,8 +15,7 @@ from shroom.scoring.check import track_of
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.documents import Document, documents_among_others
 from shroom.scoring.explaining_reader import tabulate
-from shroom.scoring.file_choice import latest
-from shroom.scoring.file_names import Name
+from shroom.scoring.file_names import Name, latest
 from shroom.scoring.known_formats import refuse_another
 from shroom.scoring.table import P, Role, Table
 

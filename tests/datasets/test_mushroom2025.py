@@ -395,8 +395,8 @@ def test_all_problems_are_told_at_once(files):
     expected = {"item-object", "not-json", "key-missing", "id-missing", "span-value"}
     assert caught.value.problems.codes == expected | {"ids-missing", "id-unknown"}
     for problem in caught.value.problems:
-        assert "label" not in problem.mend  # SHROOM's two words
-        assert "--fix" not in problem.mend
+        assert "label" not in problem.fix  # SHROOM's two words
+        assert "--fix" not in problem.fix
 
 
 @pytest.mark.parametrize(

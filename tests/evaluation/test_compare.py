@@ -71,7 +71,7 @@ def test_warnings_are_counted_and_have_their_mends(systems, shroom):
         row["label"] = "Hallucination" if row["p(Hallucination)"] < 0.5 else "Not Hallucination"
     write_json(path, rows)
     _, _, err = shroom("compare", *systems[0], systems[1], *FEW)
-    assert "  to mend [key-unknown]: " in err
+    assert "  to fix [key-unknown]: " in err
     _, _, alone = shroom("score", path, systems[1], "--no-ci")
     assert [line for line in err.splitlines() if "good" in line] == [
         line for line in alone.splitlines() if "good" in line

@@ -41,7 +41,7 @@ def write_table(path, rows, separator=",", encoding="utf-8", **names):
 def items(data, problems=None):
     try:
         return list(
-            delimited_files.each(data, "a.csv", Problems() if problems is None else problems)
+            delimited_files.iter_items(data, "a.csv", Problems() if problems is None else problems)
         )
     except Stopped:
         return None

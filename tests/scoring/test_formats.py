@@ -20,13 +20,14 @@ from shroom.core.problems import InvalidInput, Problems
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.check import Checked, check
 from shroom.scoring.documents import documents
-from shroom.scoring.fix import mend, write
+from shroom.scoring.fix import fix_submission as mend
+from shroom.scoring.fix import write
 from shroom.scoring.scores import score
 
 FORMATS = Path(__file__).resolve().parent / "formats"
 LINE = re.compile(r"(warning: )?.+: expected .+, got .+ \[[a-z0-9-]+\]")
 REST = re.compile(r"(warning: )?.+: and \d+ more \[[a-z0-9-]+\]")
-HINT = re.compile(r"  to mend \[[a-z0-9-]+\]: .+")
+HINT = re.compile(r"  to fix \[[a-z0-9-]+\]: .+")
 #: What no small file here can cause: sizes and paths (tested below), the gold, other commands.
 ELSEWHERE = {
     *("absurd-ratio", "file-unreadable", "not-a-file", "too-large", "too-many", "zip-members"),

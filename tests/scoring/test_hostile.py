@@ -21,7 +21,7 @@ from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import delimited_files, fast_reader
 from shroom.scoring import explaining_reader as rows
 from shroom.scoring.check import check
-from shroom.scoring.fix import mend
+from shroom.scoring.fix import fix_submission
 from shroom.scoring.table import P, Role
 
 check_module = importlib.import_module("shroom.scoring.check")
@@ -82,10 +82,10 @@ def test_the_check_ends_with_too_many_errors(tmp_path, monkeypatch):
 def test_no_more_items_are_fixed_than_memory_has_room_for(tmp_path, monkeypatch):
     path = write_json(tmp_path / "p.json", predictions(12))
     monkeypatch.setattr("shroom.scoring.fix.MAX_ITEMS", 11)
-    mended = mend(path)
-    assert (mended.files, mended.checked.problems.codes) == ({}, {"too-large"})
+    result = fix_submission(path)
+    assert (result.files, result.checked.problems.codes) == ({}, {"too-large"})
     monkeypatch.setattr("shroom.scoring.fix.MAX_ITEMS", 12)
-    assert mend(path).checked.ok
+    assert fix_submission(path).checked.ok
 
 
 def test_warnings_do_not_stop_the_check(tmp_path, monkeypatch):
@@ -101,7 +101,7 @@ def test_items_are_decoded_one_by_one(lines, monkeypatch):
     data = b"{}\n" * 20_000 if lines else b"[" + b"{}," * 20_000 + b"{}]"
     tracemalloc.start()
     try:
-        count = sum(1 for _ in json_reading.each(data, "f", Problems(), lines=lines))
+        count = sum(1 for _ in json_reading.iter_items(data, "f", Problems(), lines=lines))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -16,7 +16,7 @@ from shroom.scoring.check import check
 from shroom.scoring.scores import score
 
 
-def mended_rows():
+def rows_to_fix():
     rows = predictions(12)
     rows[0]["label"] = rows[0]["label"].upper()
     return rows
@@ -24,7 +24,7 @@ def mended_rows():
 
 @pytest.fixture
 def folder(tmp_path):
-    write_json(tmp_path / "sub" / "val.model-aware.json", mended_rows())
+    write_json(tmp_path / "sub" / "val.model-aware.json", rows_to_fix())
     return tmp_path / "sub"
 
 
@@ -253,7 +253,7 @@ def test_what_is_no_number_is_told_for_what_it_stands_in(tmp_path, shroom):
 
 
 def test_fix_drops_what_is_no_number_from_texts(tmp_path, shroom):
-    rows = mended_rows()
+    rows = rows_to_fix()
     rows[1]["src"] = float("nan")
     p = write_json(tmp_path / "p.json", rows)
     code, _, err = shroom("check", p, "--fix", tmp_path / "out.json")
@@ -387,7 +387,7 @@ def test_several_files_do_not_go_into_one(tmp_path, shroom):
 
 def test_a_pipe_as_output(tmp_path, shroom, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = write_json(tmp_path / "val.model-aware.json", mended_rows())
+    rows = write_json(tmp_path / "val.model-aware.json", rows_to_fix())
     code, out, _ = shroom("check", rows, "--fix", "-")
     assert code == 0
     assert json.loads(out) == predictions(12)
@@ -429,7 +429,7 @@ def test_fix_counts_what_it_does_not_show_and_tells_what_it_leaves_out(tmp_path,
     assert "and 30 more [not-json]" in err
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("val.model-aware.json", json.dumps(mended_rows()))
+        archive.writestr("val.model-aware.json", json.dumps(rows_to_fix()))
         archive.writestr("notes.txt", b"hello")
     assert "notes.txt" in shroom("check", path, "--fix", tmp_path / "y.zip")[2]
 

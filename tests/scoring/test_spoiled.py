@@ -194,12 +194,12 @@ def test_spoiled(case, tmp_path, data, shroom):
     assert {p: p.read_bytes() for p in before} == before
     if case.fixed:
         assert (code, json.loads(out.read_text())) == (0, ROWS), err
-        assert "mended: " in err
+        assert "fixed: " in err
         assert check(out, data=data / NAME).problems.codes == set()
     else:
         assert (code, out.exists()) == (1, False)
         assert "not valid: " in stdout
         assert "out.json: not written, since" in err
-        errors = [line for line in err.splitlines() if line.endswith("]") and "mended" not in line]
+        errors = [line for line in err.splitlines() if line.endswith("]") and "fixed" not in line]
         assert errors
         assert "left out" not in err

@@ -55,7 +55,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
     >>> read("no/such/file.jsonl")
     Traceback (most recent call last):
     shroom.core.problems.InvalidInput: no/such/file.jsonl: expected a file, got No such ... [...]
-      to mend [file-unreadable]: check the path and its permissions
+      to fix [file-unreadable]: check the path and its permissions
     """
     problems = Problems() if problems is None else problems
     odd = Problems(limit=None)

@@ -106,10 +106,10 @@ def _row(
 
 def _problem_table(problems: Iterable[Problem], caption: str) -> str:
     rows = "".join(
-        f"<tr><td class=said>{escape(problem.sentence)}</td><td>{escape(problem.mend)}</td></tr>"
+        f"<tr><td class=said>{escape(problem.sentence)}</td><td>{escape(problem.fix)}</td></tr>"
         for problem in problems
     )
-    heads = ("<th scope=col>problem</th>", "<th scope=col>how to mend it</th>")
+    heads = ("<th scope=col>problem</th>", "<th scope=col>how to fix it</th>")
     return _table(caption, heads, f"<tbody>{rows}</tbody>")
 
 

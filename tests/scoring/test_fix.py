@@ -1,4 +1,4 @@
-"""--fix: what is mechanical is mended and said; nothing else changes."""
+"""--fix: what is mechanical is fixed and logged; nothing else changes."""
 
 import json
 import zipfile
@@ -7,7 +7,7 @@ import pytest
 from conftest import gold, predictions, write_json
 
 from shroom.scoring.check import check
-from shroom.scoring.fix import mend
+from shroom.scoring.fix import fix_submission
 
 
 def fixed(shroom, path, out, *more):
@@ -29,12 +29,12 @@ def test_all_mechanical_things_at_once(tmp_path, shroom):
     code, _, err = fixed(shroom, path, out, "--gold", g)
     assert code == 0
     assert path.read_bytes() == before
-    mended = json.loads(out.read_text())
-    assert [row["id"] for row in mended] == [row["id"] for row in truth]
-    assert mended[0]["p(Hallucination)"] == 0.25
-    assert mended[1]["label"] == "Not Hallucination"
-    assert all(set(row) == {"id", "label", "p(Hallucination)"} for row in mended)
-    lines = [line for line in err.splitlines() if line.startswith("mended: ")]
+    result = json.loads(out.read_text())
+    assert [row["id"] for row in result] == [row["id"] for row in truth]
+    assert result[0]["p(Hallucination)"] == 0.25
+    assert result[1]["label"] == "Not Hallucination"
+    assert all(set(row) == {"id", "label", "p(Hallucination)"} for row in result)
+    lines = [line for line in err.splitlines() if line.startswith("fixed: ")]
     for code_name in ("p-number", "label-value", "id-string", "key-unknown", "order"):
         assert sum(line.endswith(f"[{code_name}]") for line in lines) == 1
     assert 'p(Hallucination): "0.25" became 0.25' in err
@@ -58,7 +58,7 @@ def test_a_file_of_another_name_gets_one_verdict_with_fix_and_without(tmp_path, 
     write_json(tmp_path / "sub" / "more.json", predictions(6))
     _, _, without = shroom("check", tmp_path / "sub")
     out = tmp_path / "out"
-    code, stdout, err = fixed(shroom, tmp_path / "sub", out / "mended.zip")
+    code, stdout, err = fixed(shroom, tmp_path / "sub", out / "fixed.zip")
     assert (code, err.splitlines()[: len(without.splitlines())]) == (1, without.splitlines())
     assert without.count("[file-name]\n") == 2
     assert "[not-a-list]" not in err
@@ -160,11 +160,11 @@ def test_a_zip_becomes_a_zip_or_a_folder(tmp_path, shroom):
     assert check(tmp_path / "out").ok
 
 
-def test_mending_a_valid_submission_changes_no_prediction(tmp_path):
+def test_fixing_a_valid_submission_changes_no_prediction(tmp_path):
     rows = predictions(12)
     path = write_json(tmp_path / "val.model-aware.json", rows)
-    result = mend(path)
-    assert result.done == []
+    result = fix_submission(path)
+    assert result.changes == []
     assert json.loads(next(iter(result.files.values()))) == rows
 
 
@@ -174,7 +174,7 @@ def test_each_renaming_is_told_once_with_its_count(tmp_path, shroom):
     code, _, err = fixed(shroom, path, out)
     assert code == 0
     assert err == (
-        f'mended: {path}: "p" renamed to "p(Hallucination)" in 1500 items [key-unknown]\n'
+        f'fixed: {path}: "p" renamed to "p(Hallucination)" in 1500 items [key-unknown]\n'
     )
     assert json.loads(out.read_text()) == predictions(1500)
 
