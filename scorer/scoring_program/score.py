@@ -38,13 +38,13 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="score.py", usage=__doc__)
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--is_val", action="store_true")
-    given = parser.parse_args(arguments)
-    if len(given.paths) == 2 and not given.is_val:
-        source, output = given.paths
+    options = parser.parse_args(arguments)
+    if len(options.paths) == 2 and not options.is_val:
+        source, output = options.paths
         return run(source / "res", source / "ref", folder=output)
-    if len(given.paths) == 3:
-        submission, gold, output = given.paths
-        return run(submission, gold, file=output, splits=("val",) if given.is_val else ("test",))
+    if len(options.paths) == 3:
+        submission, gold, output = options.paths
+        return run(submission, gold, file=output, splits=("val",) if options.is_val else ("test",))
     return parser.error("expected INPUT OUTPUT, or three paths and [--is_val]")
 
 
@@ -70,7 +70,7 @@ def run(
         problems = Problems()
         problems.add("too-large", "the submission", "one that fits into memory", "a larger one")
         return refuse(problems, page)
-    tell(*map(str, (*result.warnings, *missing_tracks(result))))
+    report(*map(str, (*result.warnings, *missing_tracks(result))))
     print(text, end="", flush=True)
     if page:
         write_atomically(page, scores_page(result))
@@ -87,20 +87,20 @@ def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
     check_folder(submission)
     problems = Problems()
     # Not check(): a record of a run beside a participant's files changes nothing here.
-    found = documents(submission, problems, submission=True)
-    checked = check_documents(found, gold, splits=splits, problems=problems)
+    listed = documents(submission, problems, submission=True)
+    checked = check_documents(listed, gold, splits=splits, problems=problems)
     return score_without_labels(score_checked(checked), gold)
 
 
 def refuse(problems: Problems, page: Path | None) -> int:
-    """Tell every problem on stderr, and on the page if there is one."""
-    tell(*problems.lines())
+    """Write every problem to stderr, and on the page if there is one."""
+    report(*problems.lines())
     if page:
         write_atomically(page, problems_page(problems))
     return 1
 
 
-def tell(*lines: str) -> None:
+def report(*lines: str) -> None:
     """Write lines to stderr."""
     for line in lines:
         print(line, file=sys.stderr)

@@ -21,12 +21,12 @@ MAX_BYTES = 96 << 20
 MAX_DATA = 1 << 30
 #: Bytes of the list of members at the end of a zip.
 _MAX_DIRECTORY = 1 << 22
-#: Beyond so many bytes, predictions that shrink to less than this part are no predictions. Long
+#: Beyond so many bytes, files that shrink to less than this part are not predictions. Long
 #: texts that repeat shrink as much, but do not come near this size.
 MAX_RATIO, RATIO_FROM = 200, 1 << 26
 _TOO_LARGE = ("too-large", "absurd-ratio")
 _UNIX = 3
-#: The types of a member that is a file, or that does not tell its type.
+#: The types of a member that is a file, or whose type is not recorded.
 _FILE = (0, stat.S_IFREG)
 
 
@@ -56,7 +56,7 @@ class Wanted(Protocol):
         """Return whether a member is a document by its name."""
 
     def passes_over(self, name: str) -> bool:
-        """Return whether a member is of no interest, and nothing is said of it."""
+        """Return whether a member is of no interest, and passed over in silence."""
 
     def __call__(self, name: str, place: str, problems: Problems) -> bool:
         """Return whether a member is a document; what else it is may be reported."""
@@ -98,7 +98,7 @@ def members(
                 if data is None and any(problems.count(code, place) for code in _TOO_LARGE):
                     return  # else a small zip of many such members takes minutes
                 room -= len(data or b"")
-                found_any = found_any or data is None  # what was refused has been told
+                found_any = found_any or data is None  # a refusal has been reported
                 if data is None or not wanted(name, place, problems):
                     continue
                 found_any = True

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def write_atomically(path: Source, content: str | bytes) -> None:
     """Write a file whole or not at all: beside the target first, then moved into place.
 
-    What is no file, such as a pipe, is written to as it is; of a link, what it points to.
+    Anything else than a file, such as a pipe, is written to as it is; for a link, its target.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def write_atomically(path: Source, content: str | bytes) -> None:
         temporary = None
     except OSError as error:
         if isinstance(error, (FileExistsError, NotADirectoryError)):
-            refuse_unwritable([Path(path)])  # which says what is in the way
+            refuse_unwritable([Path(path)])  # which names what is in the way
         raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         if temporary is not None:
@@ -98,7 +98,7 @@ def refuse_unwritable(targets: Iterable[Path]) -> None:
             continue  # a device or a pipe is written to as it is
         above = next(parent for parent in target.absolute().parents if parent.exists())
         if not above.is_dir():
-            raise ShroomError(f"{target}: cannot be written: {above} is no folder")
+            raise ShroomError(f"{target}: cannot be written: {above} is not a folder")
         if target.is_dir():
             raise ShroomError(f"{target}: is a folder; name a file")
         if not os.access(above, os.W_OK):
@@ -126,7 +126,7 @@ def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None
     targets : iterable of path
         The files that are to be written.
     inputs : iterable of path or None
-        The files and folders that were read; ``"-"`` and ``None`` are no matter.
+        The files and folders that were read; ``"-"`` and ``None`` are ignored.
     """
     real = [Path(os.path.realpath(i)) for i in inputs if i is not None and os.fspath(i) != "-"]
     for target in targets:
@@ -152,7 +152,7 @@ def refuse_adding(
     folders = [Path(os.path.realpath(path)) for path in inputs if Path(path).is_dir()]
     for target in targets:
         place = Path(os.path.realpath(target))
-        inside = [place.relative_to(each) for each in folders if each in place.parents]
+        inside = [place.relative_to(folder) for folder in folders if folder in place.parents]
         if any(path.name.lower().endswith(endings) and not is_junk(str(path)) for path in inside):
             raise ShroomError(
                 f"{target}: would lie in the folder that is read, and be read the next time; "
@@ -174,7 +174,7 @@ def ending(out: Source) -> str:
 def check_ending(out: Source, *known: str) -> None:
     """Raise :class:`ShroomError` if an output is one file, and its name ends in something else."""
     if os.fspath(out) != "-" and names_a_file(out) and ending(out) not in known:
-        raise ShroomError(f"{out}: its name should end in {' or '.join(known)}, for its form")
+        raise ShroomError(f"{out}: its name should end in {' or '.join(known)}, for its format")
 
 
 def encoded(name: str, text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""A datapoint of SHROOM, and which of its texts a hypothesis is held against.
+"""A datapoint of SHROOM, and which of its texts a hypothesis is compared with.
 
 The words are those of the task: Mickus et al. (2024), "SemEval-2024 Task 6: SHROOM, a Shared-task
 on Hallucinations and Related Observable Overgeneration Mistakes", sections 2 and 3.
@@ -13,7 +13,7 @@ from shroom.core.problems import ShroomError, show
 
 
 class Label(str, Enum):
-    """What an annotator, or a detector, says of a hypothesis."""
+    """The verdict of an annotator, or a detector, on a hypothesis."""
 
     HALLUCINATION = "Hallucination"
     NOT_HALLUCINATION = "Not Hallucination"
@@ -37,17 +37,17 @@ class Reference(str, Enum):
 
 
 class Rule(str, Enum):
-    """How a detector chooses what it holds the hypothesis against."""
+    """The rule by which a detector chooses what it compares the hypothesis with."""
 
     GIVEN = "given"  #: by the datapoint's ``ref``, else by its task
-    SRC = "src"  #: the source, whatever the datapoint says
+    SRC = "src"  #: the source, whatever its ``ref``
     TGT = "tgt"  #: the target, likewise
     BOTH = "both"  #: both of them, whichever supports the hypothesis better
 
 
 @dataclass(frozen=True)
 class Datapoint:
-    """One model production, what it may be held against, and people's verdicts.
+    """One model production, what it may be compared with, and people's verdicts.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Datapoint:
     ref : Reference or None
         The side that carries the meaning, where the data say so.
     model : str
-        The model's name; empty where it is not told (the model-agnostic track).
+        The model's name; empty where it is not given (the model-agnostic track).
     id : int or None
         The datapoint's number, in splits that have one.
     labels : tuple of Label
@@ -126,7 +126,7 @@ def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "")
 def references(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[Reference, ...]:
-    """Return the sides that the hypothesis is held against, the first choice first.
+    """Return the sides that the hypothesis is compared with, the first choice first.
 
     With two sides, the hypothesis is faithful where *either* supports it. A chosen side that is
     empty falls back to the other.
@@ -138,7 +138,7 @@ def references(
     multilingual : bool
         Whether the detector reads the source language of a translation.
     rule : Rule
-        What to go by; anything but ``GIVEN`` is for showing what the rule is worth.
+        What to go by; anything but ``GIVEN`` is for measuring the effect of the rule.
 
     Returns
     -------
@@ -161,8 +161,8 @@ def references(
     present = [side for side in (Reference.SRC, Reference.TGT) if _text(datapoint, side).strip()]
     if not present:
         raise ShroomError(
-            f"datapoint {datapoint.name}: src and tgt are both empty, so there is nothing to hold "
-            "the hypothesis against; give one of them or leave the datapoint out"
+            f"datapoint {datapoint.name}: src and tgt are both empty, so there is nothing to "
+            "compare the hypothesis with; give one of them or leave the datapoint out"
         )
     chosen = _BY_RULE.get(rule) or _chosen(datapoint, multilingual=multilingual)
     return tuple(side for side in chosen if side in present) or tuple(present)
@@ -171,7 +171,7 @@ def references(
 def premises(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[str, ...]:
-    """Return the texts of :func:`references`: what the hypothesis is held against.
+    """Return the texts of :func:`references`: what the hypothesis is compared with.
 
     Examples
     --------

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BOM = b"\xef\xbb\xbf"
-#: Longer whole numbers are no ids, and Python refuses to read them from 3.11 on.
+#: Longer whole numbers are not ids, and Python refuses to read them from 3.11 on.
 _MAX_DIGITS = 4000
 #: The longest item, in bytes.
 MAX_ITEM = 1 << 22
 #: How many bytes are decoded at once, unless an item takes more.
 _PIECE = 1 << 18
-#: How many items tell that JSON Lines are one list instead.
-_TELLING = 10_000
+#: The number of items by which one list is distinguished from JSON Lines.
+_CHECKED_ITEMS = 10_000
 #: How many doubled keys of an object are named.
 _NAMED = 5
 _BLANKS = re.compile(rb"[ \t\n\r]*")
@@ -248,9 +248,9 @@ def _in_line(error: json.JSONDecodeError, data: memoryview, start: int) -> str:
 
 
 def _is_list(data: memoryview) -> bool:
-    """Return whether it is one list, as far as its first items tell."""
+    """Return whether it is one list, judging by its first items."""
     try:
-        return all(True for _ in islice(_json_list(data, "", Problems()), _TELLING))
+        return all(True for _ in islice(_json_list(data, "", Problems()), _CHECKED_ITEMS))
     except Stopped:
         return False
 
@@ -276,10 +276,10 @@ class Doubled(dict[str, Any]):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    doubled = Doubled(found)
+    values = dict(pairs)
+    if len(values) == len(pairs):
+        return values
+    doubled = Doubled(values)
     doubled.keys_given = [key for key, _ in pairs]
     return doubled
 

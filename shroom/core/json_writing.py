@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def without_nan(value: Any) -> Any:
-    """Return a JSON value with null for ``NaN`` and infinity, which are no JSON.
+    """Return a JSON value with null for ``NaN`` and infinity, which are not JSON.
 
     Examples
     --------
@@ -20,16 +20,16 @@ def without_nan(value: Any) -> Any:
     {'logits': [0.5, None]}
     """
     if isinstance(value, dict):
-        return {key: without_nan(each) for key, each in value.items()}
+        return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [without_nan(each) for each in value]
+        return [without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     r"""Return rows as JSON Lines, in plain characters as far as UTF-8 can write them.
 
-    What is no number is written as null.
+    ``NaN`` and infinity are written as null.
 
     Examples
     --------

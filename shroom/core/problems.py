@@ -1,7 +1,7 @@
 """What is wrong with a submission: one problem, and the collection of them.
 
-Every problem has a stable code from :data:`~shroom.core.problem_codes.CODES`. A problem says where
-it is, what was expected, what was found and how to fix it; the collection keeps the first few of
+Every problem has a stable code from :data:`~shroom.core.problem_codes.CODES`. A problem has its
+place, what was expected, what was found and how to fix it; the collection keeps the first few of
 each code and counts the rest, so that a file with a million wrong lines costs no more than one with
 twenty.
 """
@@ -25,7 +25,7 @@ __all__ = ["InvalidInput", "Problem", "Problems", "ShroomError", "nearest", "pri
 
 #: A file with so many errors is not read further.
 MAX_ERRORS = 100_000
-#: The codes under which there are several kinds of anomaly; what was expected tells them apart.
+#: The codes under which there are several kinds of anomaly; they differ in what was expected.
 _OF_SEVERAL_KINDS = {"row-dropped", "row-odd"}
 
 
@@ -98,10 +98,10 @@ class Problem:
 
 
 class ShroomError(Exception):
-    """A user's mistake, told in sentences; the command line prints it without a traceback."""
+    """A user's mistake, in sentences; the command line prints it without a traceback."""
 
 
-class InvalidInput(ShroomError):  # noqa: N818 - it names what is the matter
+class InvalidInput(ShroomError):  # noqa: N818 - it names the problem
     """The input has errors; ``problems`` holds every one of them."""
 
     def __init__(self, problems: Problems):
@@ -191,7 +191,7 @@ class Problems:
         kept, most = self._kept.setdefault(code, []), self._most(code)
         if most is None or len(kept) < most:
             return True
-        known = (each.kind == kind for each in kept)
+        known = (problem.kind == kind for problem in kept)
         return kind is not None and len(kept) < 2 * most and not any(known)
 
     def add_rows(

@@ -59,7 +59,7 @@ class Metric:
         ``statistics -> [n]``: the derivative of the score by each item's weight, which gives
         intervals in one pass; ``None`` where only resampling does.
     exchange : Exchange or None
-        ``None`` where the score is no function of sums.
+        ``None`` where the score is not a function of sums.
     higher_is_better : bool
         Whether more is better.
     about : str

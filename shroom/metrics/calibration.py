@@ -1,7 +1,7 @@
 """Metrics of probabilities: how near p comes to what is true.
 
 Where a function takes ``y``, it may hold labels (1 or True for a hallucination) or the annotators'
-proportions: every formula here has the same form for both. The metrics at the end hold p against
+proportions: every formula here has the same form for both. The metrics at the end compare p with
 the gold labels.
 """
 
@@ -138,7 +138,7 @@ def _mce_of_sums(sums: Floats, n: int) -> Floats:
     del n
     gaps, counts = np.abs(sums[..., :BINS]), sums[..., BINS:]
     with np.errstate(invalid="ignore", divide="ignore"):
-        # An empty bin has no say; where all are empty, there is no score.
+        # An empty bin does not count; where all are empty, there is no score.
         found = np.where(counts > 0, gaps / counts, -1).max(axis=-1)
     return np.where(found < 0, np.nan, found)
 

@@ -45,7 +45,7 @@ def accuracy(
 def balanced_accuracy(
     label: NDArray[Any], gold_label: NDArray[Any], weights: NDArray[Any] | None = None
 ) -> float:
-    """Return the mean of the shares of both gold labels' items that are told right.
+    """Return the mean of the shares of both gold labels' items that are labelled correctly.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ BALANCED_ACCURACY = of_counts(
     "balanced_accuracy",
     RECALL,
     SPECIFICITY,
-    about="the mean of the shares of hallucinations and of other items that are told right",
+    about="the mean of the shares of hallucinations and of other items that are labelled correctly",
     formula="½ TP / (TP + FN) + ½ TN / (TN + FP)",
     reference=("K. Brodersen et al. (2010), The balanced accuracy and its posterior distribution"),
 )

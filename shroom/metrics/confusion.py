@@ -42,8 +42,8 @@ def counts(flagged: NDArray[Any], wrong: NDArray[Any]) -> NDArray[np.int64]:
     [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     """
     refuse_other_shapes(flagged, wrong)
-    said, meant = np.equal(flagged, 1), np.equal(wrong, 1)
-    cells = (said & meant, said & ~meant, ~said & meant, ~said & ~meant)
+    flagged, wrong = np.equal(flagged, 1), np.equal(wrong, 1)
+    cells = (flagged & wrong, flagged & ~wrong, ~flagged & wrong, ~flagged & ~wrong)
     return np.column_stack(cells).astype(np.int64)
 
 

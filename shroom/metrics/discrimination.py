@@ -33,7 +33,7 @@ def auroc(p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None)
     Returns
     -------
     float
-        In [0, 1], 0.5 for p that tells nothing; ``nan`` where one class is missing.
+        In [0, 1], 0.5 for an uninformative p; ``nan`` where one class is missing.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def average_precision(
     Returns
     -------
     float
-        In [0, 1]. p that tells nothing gets the share of hallucinations; ``nan`` where there are
+        In [0, 1]. An uninformative p gets the share of hallucinations; ``nan`` where there are
         none.
 
     Raises

@@ -1,7 +1,7 @@
 """What one annotator would score: the human ceiling, from an array of votes.
 
 Votes and weights are those of :mod:`shroom.metrics.agreement`. Each annotator (column) is left out
-in turn and held against the others, on the items that they and at least one other have judged. The
+in turn and compared with the others, on the items that they and at least one other have judged. The
 mean over the annotators counts each by the number of these items, so that a column that only a few
 items have weighs no more than it knows.
 """

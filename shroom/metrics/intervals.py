@@ -31,7 +31,7 @@ METHODS = ("percentile", "bca")
 
 @dataclass(frozen=True)
 class Intervals:
-    """How intervals are made: by bootstrap over all items, with replacement.
+    """The way in which intervals are made: by bootstrap over all items, with replacement.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Intervals:
     method: str = "percentile"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what json says of them, under ``intervals``: nothing where there are none."""
+        """Return them for json, under ``intervals``: nothing where there are none."""
         return {"intervals": vars(self)} if self.resamples else {}
 
 

@@ -1,7 +1,7 @@
 """Paired tests: whether two systems differ on the same items by more than chance.
 
 Both systems answer the same items, so what matters is how they differ item by item. A test that
-forgets the pairing is far weaker, and an interval of each score alone tells little of their
+forgets the pairing is far weaker, and an interval of each score alone says little about their
 difference.
 """
 
@@ -44,7 +44,7 @@ def randomisation(
     Parameters
     ----------
     metric : Metric
-        What is compared. Its ``exchange`` tells what is exchanged; without one, the rows of the
+        The metric. Its ``exchange`` states what is exchanged; without one, the rows of the
         statistics are, which must then mean the same in all systems, and which takes far longer.
     systems : sequence of array, shape [n, k]
         Each system's statistics of the same items in the same order.

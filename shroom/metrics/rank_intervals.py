@@ -1,4 +1,4 @@
-"""Ranks of systems, how sure they are, and which systems cannot be told apart."""
+"""Ranks of systems, their intervals, and the systems that cannot be distinguished."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def groups(p: NDArray[np.float64], alpha: float = 0.05) -> NDArray[np.int64]:
     p : array, shape [systems, systems]
         Corrected p-values of the pairs, the systems in the order of their ranks.
     alpha : float
-        The level from which two systems are told apart.
+        The level at which two systems are distinguished.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reliability: what p says beside what is true, in bins of p, and how far the two lie apart."""
+"""Reliability: the mean p beside the share of hallucinations, in bins of p, and their distance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     By = Literal["width", "mass"]
 
-#: How many bins there are where nothing else is said: tenths can be read off.
+#: The default number of bins: tenths can be read off.
 BINS = 10
 
 
@@ -39,7 +39,7 @@ class Reliability:
 
     @property
     def gap(self) -> Floats:
-        """The mean p of each bin less the share; above 0 where p says too much."""
+        """The mean p of each bin less the share; above 0 where p is too high."""
         return self.mean_p - self.share
 
     @property
@@ -74,7 +74,7 @@ class Reliability:
 def reliability(
     p: NDArray[Any], y: NDArray[Any], bins: int = BINS, by: By = "width"
 ) -> Reliability:
-    """Return what p says and what is true, in bins of p.
+    """Return the mean p and the share of hallucinations in bins of p.
 
     The bins and their means are those of ``sklearn.calibration.calibration_curve``, which leaves
     the empty ones out.
@@ -98,7 +98,7 @@ def reliability(
     Raises
     ------
     ValueError
-        Where there is no bin, or ``by`` is another word.
+        Where there is no bin, or ``by`` is unknown.
 
     References
     ----------

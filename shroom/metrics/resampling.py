@@ -98,7 +98,7 @@ def joint_bootstrap(
     n = len(scored[0][1])
     jobs = [
         (metric, [statistics for _, statistics in group])
-        for metric, group in groupby(scored, key=lambda each: each[0])
+        for metric, group in groupby(scored, key=lambda pair: pair[0])
     ]
     parts = [
         np.concatenate([metric.scores(systems, weights) for metric, systems in jobs])
@@ -169,7 +169,7 @@ def bca_interval(
     bias = normal.inv_cdf(below)
     gone = left_out[~np.isnan(left_out)]
     deviations = gone.mean() - gone if len(gone) else np.zeros(1)
-    spread = float(np.sum(deviations**2)) ** 1.5  # 0 also where they are too small to tell
+    spread = float(np.sum(deviations**2)) ** 1.5  # 0 also where they underflow
     acceleration = float(np.sum(deviations**3)) / (6 * spread) if spread else 0.0
     low = normal.inv_cdf((1 - confidence) / 2)
     places = []

@@ -51,7 +51,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class HumanCeiling:
-    """What one annotator scores: left out and held against the others, or against the label."""
+    """The scores of one annotator: compared with the others, or with the label."""
 
     accuracy: Estimate
     rho: Estimate
@@ -126,7 +126,7 @@ class GoldAgreement:
 
     @property
     def title(self) -> str:
-        """Split and track; the file's name where it does not tell the split."""
+        """Split and track; the file's name where that has no split."""
         return f"{self.split} {self.track}" if self.split else self.file
 
     def to_dict(self) -> dict[str, Any]:

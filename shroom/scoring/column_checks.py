@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shroom.core.datapoint import Label
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from shroom.scoring.table import Table
 
 
-#: How far p may be from the share of the votes before it is worth a word: files round it.
+#: The distance of p from the share of the votes up to which it counts as rounded.
 _ROUNDED = 0.01
 
 
@@ -25,8 +26,7 @@ def check_columns(table: Table, problems: Problems) -> None:
     known, rows = _known(table), _against(table)
 
     def contradiction(row: int) -> dict[str, object]:
-        said = "Hallucination" if label[row] else "Not Hallucination"
-        expected = f'p {">=" if label[row] else "<="} 0.5 for "{said}"'
+        expected = f'p {">=" if label[row] else "<="} 0.5 for "{_word(label[row])}"'
         return {
             "expected": expected,
             "found": repr(float(p[row])),
@@ -39,11 +39,14 @@ def check_columns(table: Table, problems: Problems) -> None:
     if table.n < 2:
         return
     if np.all(known) and np.all(label == label[0]):
-        said = "Hallucination" if label[0] else "Not Hallucination"
-        problems.add("label-constant", file, "both labels", f'"{said}" on every item')
+        problems.add("label-constant", file, "both labels", f'"{_word(label[0])}" on every item')
     if np.all(known) and np.all(p == p[0]):
         problems.add("p-constant", file, "p that differs", f"{float(p[0])!r} on every item", key=P)
     check_doubled(table, problems)
+
+
+def _word(label: np.int8) -> str:
+    return str((Label.HALLUCINATION if label else Label.NOT_HALLUCINATION).value)
 
 
 def _known(table: Table) -> NDArray[np.bool_]:
@@ -77,8 +80,8 @@ def check_doubled(table: Table, problems: Problems) -> None:
     rows = np.sort(places[again])
 
     def doubled(row: int) -> dict[str, object]:
-        said = table.id_at(row)
-        return {"expected": "an id of its own", "found": f"{said} again", "id": said, "key": "id"}
+        own = table.id_at(row)
+        return {"expected": "an id of its own", "found": f"{own} again", "id": own, "key": "id"}
 
     problems.add_rows("id-doubled", table.file, rows, doubled)
 
@@ -113,7 +116,7 @@ def check_votes(gold: Table, problems: Problems) -> None:
 
 
 def check_has_ids(predictions: Table, problems: Problems) -> bool:
-    """Return whether any row has an id, reporting if none so much as tries."""
+    """Return whether any row has an id, with a problem where none has."""
     file = predictions.file
     if predictions.ids is None and not problems.count("id-integer", file):
         found = f"none on {predictions.n} items"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
 
 _MAP_FROM = 1 << 24
-#: How much of a file is looked at first; a longer line or row takes more.
+#: The bytes of a file that are looked at first; a longer line or row takes more.
 _HEAD = 1 << 16
 
 #: The name of what has none.
@@ -69,16 +69,16 @@ class Document:
         return max(endings, key=len, default="")
 
     def is_lines(self, data: bytes | memoryview) -> bool:
-        """Return whether it is JSON Lines: by its name or, if that does not tell, its first line.
+        """Return whether it is JSON Lines: by its name or, failing that, by its first line.
 
-        That is a whole object then; an object over several lines is no JSON Lines.
+        That is a whole object then; an object over several lines is not JSON Lines.
         """
         if self.ending in JSON:
             return self.ending.startswith(".jsonl")
         return _begins_with_an_object(data)
 
     def is_table(self, data: bytes | memoryview) -> bool:
-        """Return whether it is CSV or TSV: by its name or, if that does not tell, its header."""
+        """Return whether it is CSV or TSV: by its name or, failing that, by its header."""
         if self.ending in (*JSON, *TABLES):
             return self.ending in TABLES
         head = next(heads(data))
@@ -162,14 +162,14 @@ class _Wanted:
         return f"a {self.endings[0]} file"
 
     def is_document(self, name: str) -> bool:
-        """Return whether a member is one by its name; a table has to tell its split and track."""
+        """Return whether a member is one by its name; the name of a table needs split and track."""
         low = name.lower()
         if low.endswith(self.endings):
             return True
         return not self.junk and low.endswith(TABLES) and self.table(name) is not None
 
     def passes_over(self, name: str) -> bool:
-        """Return whether a member is of no interest, and nothing is said of it."""
+        """Return whether a member is of no interest, and passed over in silence."""
         return not name.endswith(".json") if self.junk else is_junk(name)
 
     def __call__(self, name: str, place: str, problems: Problems) -> bool:
@@ -202,7 +202,7 @@ def documents(
     Parameters
     ----------
     source : path or "-"
-        What the user named.
+        The source that the user named.
     problems : Problems
         Gets what is wrong with the container.
     junk : bool
@@ -213,7 +213,7 @@ def documents(
     submission : bool
         Whether it is a submission, which may have fewer bytes than data and gold.
     table : function
-        What tells split and track of a CSV or TSV file's name; other tables are no documents.
+        Returns split and track of a CSV or TSV file's name; other tables are left out.
     """
     most = archives.MAX_BYTES if submission else archives.MAX_DATA
     wanted = _Wanted(junk, endings, most, table)
@@ -243,13 +243,13 @@ def documents(
 def documents_among_others(
     source: Source, problems: Problems, *, endings: tuple[str, ...] = JSON
 ) -> list[Document]:
-    """Return the documents of gold or data: what else lies beside them is no matter."""
-    found_wrong = Problems()
-    found = documents(source, found_wrong, endings=endings, table=Name.parse)
-    for problem in found_wrong:
+    """Return the documents of gold or data: other files beside them are ignored."""
+    own = Problems()
+    listed = documents(source, own, endings=endings, table=Name.parse)
+    for problem in own:
         if problem.code != "file-ignored":
             problems.add(problem.code, problem.file, problem.expected, problem.found)
-    return found
+    return listed
 
 
 def _bytes_documents(data: bytes, file: str, problems: Problems, wanted: _Wanted) -> list[Document]:

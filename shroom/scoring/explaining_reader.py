@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CHECKED = ("id", "label", P)
 _KEYS = frozenset(KEYS)
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
-#: How many unknown keys are told apart; what others a file has is not looked at.
+#: The number of unknown keys that are counted; further ones are ignored.
 _MAX_UNKNOWN = 1000
 
 
@@ -76,7 +76,7 @@ class _Rows:
         self.more: dict[str, int] = {}
 
     def append(self) -> None:
-        """Add a row that tells nothing."""
+        """Add an empty row."""
         self.label.append(-1)
         self.p.append(math.nan)
         self.ids.append(0)
@@ -88,8 +88,8 @@ class _Rows:
         words.append(intern(word))
 
     def add(self, index: int, item: dict[str, Any]) -> None:
-        """Have the last row tell what an item says."""
-        # What is usual is done here, since a call for each value takes longer than all the rest.
+        """Fill the last row from an item."""
+        # The common cases are inlined, since a call for each value takes longer than all the rest.
         others = len(item)
         if "id" in item:
             others -= 1
@@ -238,9 +238,9 @@ def _votes(labels: object) -> tuple[int, int]:
 
     Labels that cannot be understood count as none.
     """
-    said = labels if isinstance(labels, list) else []
-    known = [label for label in said if isinstance(label, str) and label in _LABELS]
-    if len(known) < len(said) - said.count(None):
+    given = labels if isinstance(labels, list) else []
+    known = [label for label in given if isinstance(label, str) and label in _LABELS]
+    if len(known) < len(given) - given.count(None):
         return 0, 0
     return known.count(Label.HALLUCINATION.value), len(known)
 
@@ -258,7 +258,7 @@ def _as_text(value: object) -> str:
 
 
 def _lang(row: dict[str, Any]) -> str:
-    return next((said for key in LANGS if (said := _as_text(row.get(key)))), "")
+    return next((lang for key in LANGS if (lang := _as_text(row.get(key)))), "")
 
 
 def _text_or_none(row: dict[str, Any], key: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Which data set a file is of, told by the keys of its first rows."""
+"""The data set that a file is of, recognised by the keys of its first rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OWN = frozenset(("hyp", "label", P))
 
 @dataclass(frozen=True)
 class Entry:
-    """How the files of a data set can be told from others.
+    """The form by which the files of a data set are recognised.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class Entry:
 def _entry(name: str, *forms: str, command: str = "", **predictions: tuple[str, ...]) -> Entry:
     command = command or f"'shroom datasets convert {name}' makes SHROOM's of it"
     if predictions:
-        command = f"'shroom score' holds predictions of that form against it, and {command}"
+        command = f"'shroom score' compares predictions of that form with it, and {command}"
     return Entry(tuple(frozenset(form.split()) for form in forms), command, predictions)
 
 
-#: The data sets, in the order in which a form is looked for: the more telling keys first.
+#: The data sets, in the order in which a form is looked for: the more specific keys first.
 DATA_SETS = {
     "semeval2024": _entry("semeval2024", "hyp task"),
     "mushroom2025": _entry("mushroom2025", "model_output_text", id=("soft_labels", "hard_labels")),
@@ -118,14 +118,14 @@ def form_of(keys: Iterable[str]) -> str | None:
 def _predictions_for(row: Mapping[str, Any]) -> str | None:
     for name, entry in DATA_SETS.items():
         for key, lists in entry.predictions.items():
-            if key in row and any(_is_said(row.get(each)) for each in lists):
+            if key in row and any(_is_predictions(row.get(name)) for name in lists):
                 return name
     return None
 
 
-def _is_said(value: Any) -> bool:
+def _is_predictions(value: Any) -> bool:
     """Return whether a value may be a list of predictions; SHROOM's votes are lists of texts."""
-    return isinstance(value, list) and not any(isinstance(each, str) for each in value)
+    return isinstance(value, list) and not any(isinstance(item, str) for item in value)
 
 
 def row_at(document: Document, data: bytes | memoryview, place: int) -> Mapping[str, Any]:

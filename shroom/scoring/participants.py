@@ -1,6 +1,6 @@
-"""What participants may hand in to a scoring program, and what its page may show them.
+"""The limits on submissions to a scoring program, and on what its page may show.
 
-A page on a platform is seen by those who handed in, so it must tell neither the label of an item
+A page on a platform is seen by the participants, so it must show neither the label of an item
 nor a value of the gold.
 """
 
@@ -106,5 +106,5 @@ def without_gold(problems: Problems, gold: Path) -> Problems:
 def _without_values(problem: Problem, gold: Path) -> Problem:
     if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
         return problem
-    found = "something else, which is not shown here (tell the organisers)"
+    found = "something else, which is not shown here (inform the organisers)"
     return replace(problem, expected="valid gold", found=found, id=None, key=None)

@@ -48,13 +48,13 @@ class TrackScore:
     ----------
     track, split : str
         ``model-agnostic`` or ``model-aware``; ``val``, ``test``, ``trial`` or ``train``, or
-        empty where no file's name tells it.
+        empty where no file's name has it.
     n : int
         The number of items.
     scores : dict of float or None
         By metric; ``None`` where it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` where it was not asked for, or cannot be told.
+        By metric; ``None`` where it was not asked for, or is undefined.
     slices : dict
         ``{"task": {"DM": {"n": …, "accuracy": …, "accuracy_ci": …, …}, …}, …}``.
     floors : dict
@@ -62,7 +62,7 @@ class TrackScore:
     signature : str
         What was measured, so that only like is compared with like.
     in_sample : int
-        How many of the items the detector was fitted on, as the record of its run says.
+        How many of the items the detector was fitted on, by the record of its run.
     """
 
     track: str
@@ -135,7 +135,7 @@ def flat(
 
 @dataclass(frozen=True)
 class Score:
-    """The scores of a submission, how their intervals were made, and what there is to warn of.
+    """The scores of a submission, how their intervals were made, and the warnings.
 
     ``unsliced`` has a sentence for each slicing that was asked for and that the gold does not
     allow.
@@ -143,7 +143,7 @@ class Score:
 
     results: list[TrackScore]
     warnings: list[Problem] = field(default_factory=list)
-    how: Intervals = NO_INTERVALS
+    intervals: Intervals = NO_INTERVALS
     unsliced: list[str] = field(default_factory=list)
 
     @property
@@ -156,15 +156,15 @@ class Score:
         return {
             "signature": self.signature,
             "results": [result.to_dict() for result in self.results],
-            **self._how(),
+            **self._intervals(),
             "warnings": [
                 *(problem.sentence for problem in self.warnings),
                 *self.unsliced,
             ],
         }
 
-    def _how(self) -> dict[str, Any]:
-        made = self.how.to_dict()
+    def _intervals(self) -> dict[str, Any]:
+        made = self.intervals.to_dict()
         if made and any(result.n > MAX_ITEMS for result in self.results):
             return {"intervals": {**made["intervals"], "normal_above": MAX_ITEMS}}
         return made

@@ -23,7 +23,7 @@ def signature(track: str, gold: Table, align: str, *more: str) -> str:
     track : str
         ``model-agnostic`` or ``model-aware``.
     gold : Table
-        What the predictions were held against.
+        The gold that the predictions were compared with.
     align : str
         ``"id"`` or ``"order"``.
     *more : str
@@ -58,13 +58,13 @@ def joined(signatures: Iterable[str]) -> str:
 def _joined(column: tuple[str, ...]) -> str:
     key, colon, _ = column[0].partition(":")
     values = dict.fromkeys(part.partition(":")[2] for part in column)
-    # Sizes belong to their tracks, so they are all listed; what is common is said once.
+    # Sizes belong to their tracks, so they are all listed; a common value is listed once.
     listed = values if len(values) == 1 else [part.partition(":")[2] for part in column]
     return key + colon + "+".join(listed)
 
 
 def gold_hash(gold: Table) -> str:
-    """Return six hexadecimal digits that tell one gold from another.
+    """Return six hexadecimal digits that identify a gold.
 
     They depend on ids, labels and p alone: neither on the texts nor on how the file is written,
     nor, with ids, on the order of its rows.

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 SLICES = (*GROUPS, "agreement")
 #: What they can be sliced by besides, where the gold has been read with its texts.
 MORE_SLICES = ("length", "script", "lang")
-#: The slice of items that a key does not tell anything of.
+#: The slice of the items without a value for a key.
 NONE = "none"
 
-#: Of more annotators, p would slice the items too finely to tell anything.
+#: Of more annotators, p would slice the items too finely.
 MAX_VOTES = 10
 
 # The first word of a letter's name is its script's, but for these.
@@ -57,7 +57,7 @@ def needs_texts(by: Sequence[str]) -> bool:
 
 
 def group_of(gold: Table, key: str) -> Group | None:
-    """Return what a key slices the items into; ``None`` where the gold does not tell."""
+    """Return what a key slices the items into; ``None`` where the gold does not have it."""
     if key in _BY_TEXTS:
         return _BY_TEXTS[key](gold)
     if key == "agreement":
@@ -129,7 +129,7 @@ def length(gold: Table) -> Group | None:
     Returns
     -------
     Group or None
-        Its words tell the least and the greatest length, the shortest slice first; ``None`` where
+        Its words have the least and the greatest length, the shortest slice first; ``None`` where
         no item has a ``hyp``.
     """
     lengths = np.array([-1 if hyp is None else len(hyp) for hyp, _ in gold.texts or ()])
@@ -176,7 +176,7 @@ def script(gold: Table) -> Group | None:
 
 
 def lang(gold: Table) -> Group | None:
-    """Return the items by the language of ``src``; ``None`` where no item tells it."""
+    """Return the items by the language of ``src``; ``None`` where no item has it."""
     group = gold.groups.get("lang")
     if group is None or not any(group.words):
         return None

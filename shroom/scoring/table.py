@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 P = "p(Hallucination)"
-#: What an NLI model said: p(contradiction) and p(entailment), which ensembles make use of.
+#: Outputs of an NLI model: p(contradiction) and p(entailment), which ensembles use.
 EVIDENCE = ("p(Contr)", "p(Entl)")
 #: Keys that a submission may have; most repeat the data.
 KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels", *EVIDENCE)
 #: The columns by which scores can be sliced.
 GROUPS = ("task", "model", "ref")
 TEXTS = ("hyp", "src")
-#: Keys that may tell the language of src, the surer one first.
+#: Keys that may have the language of src, the surer one first.
 LANGS = ("src_lang", "lang")
 #: What stands for p in other spellings, in lower case and without punctuation.
 _P_SPELLED = (
@@ -50,7 +50,7 @@ def key_meant(name: str) -> str | None:
 
 
 class Role(Enum):
-    """What a file is read as, which tells what its rows must have."""
+    """What a file is read as, which determines the keys that its rows need."""
 
     PREDICTIONS = "predictions"
     GOLD = "gold"
@@ -72,11 +72,11 @@ class Group:
 
     @classmethod
     def of(cls, values: Sequence[Hashable]) -> Group:
-        """Return the words of a column, sorted; what is no string counts as the empty word."""
+        """Return the words of a column, sorted; any other value counts as the empty word."""
         word = {value: value if isinstance(value, str) else "" for value in set(values)}
         words = sorted(set(word.values()))
         number = {word: place for place, word in enumerate(words)}
-        place = {value: number[said] for value, said in word.items()}
+        place = {value: number[text] for value, text in word.items()}
         return cls(words, np.fromiter(map(place.__getitem__, values), np.intp, len(values)))
 
 
@@ -91,9 +91,9 @@ class Table:
     n : int
         The number of rows.
     label : array of int8, shape [n]
-        1 for Hallucination, 0 for Not Hallucination, -1 where it cannot be told.
+        1 for Hallucination, 0 for Not Hallucination, -1 where it is unknown.
     p : array of float, shape [n]
-        ``nan`` where it cannot be told.
+        ``nan`` where it is unknown.
     ids : array of int64, shape [n], or None
         ``None`` where no row has an id.
     has_id : array of bool, shape [n], or None

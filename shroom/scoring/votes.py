@@ -36,8 +36,8 @@ class Voted:
     file : str
         Its name, without folders.
     name : Name
-        Split and track; the split is empty where the file's name does not tell it, and the track
-        is then what the rows tell.
+        Split and track; the split is empty where the file's name does not have it, and the
+        track is then that of the rows.
     gold : Table
         Its rows.
     votes : array of int8, shape [gold.n, k]
@@ -74,17 +74,17 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
     ShroomError
         Where there are no votes at all.
     """
-    problems, warnings, found = Problems(), list[str](), list[Voted]()
+    problems, warnings, files = Problems(), list[str](), list[Voted]()
     listed = documents_among_others(source, problems)
     chosen = latest([document for document in listed if document.member], problems).values()
     for document in listed:
-        told = Name.parse(document.base) is not None
-        if document.member and told and document not in chosen:
+        is_named = Name.parse(document.base) is not None
+        if document.member and is_named and document not in chosen:
             continue  # an earlier version
-        own = problems if told or not document.member else Problems()
+        own = problems if is_named or not document.member else Problems()
         voted = _read(document, own)
         if voted is not None and not own.errors:
-            found.append(voted)
+            files.append(voted)
             warnings += _doubts(voted)
             check_votes(voted.gold, problems)
         else:
@@ -92,12 +92,12 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
             warnings.append(f"{document.file}: left out, since {why}")
     if problems.errors:
         raise InvalidInput(problems)
-    if not found:
+    if not files:
         raise ShroomError(
             f"{printable(str(source))}: no item has the annotators' votes (a list of labels as "
-            '"labels"), so there is no agreement to tell; name a labelled split, such as val'
+            '"labels"), so there is no agreement to measure; name a labelled split, such as val'
         )
-    return found, [*(problem.sentence for problem in problems), *map(printable, warnings)]
+    return files, [*(problem.sentence for problem in problems), *map(printable, warnings)]
 
 
 def _read(document: Document, problems: Problems) -> Voted | None:

@@ -444,7 +444,7 @@ WRONG = {
     'data: "a\\0b"\noutput: o\nscorers: [counting]\n': 'line 1: "a\\u0000b" cannot be a path',
     'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "cannot be a path or name",
     "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
-    "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is no folder",
+    "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is not a folder",
     "data: in.jsonl\noutput: o\nscorers: [probe]\n": "line 3: probe needs a probe",
     "data: &a [*a]\noutput: o\n": "remove aliases",
     "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"

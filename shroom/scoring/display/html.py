@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 def scores_page(score: Score) -> str:
     """Return the page of a submission that was scored."""
-    heads = confidence(score.how) if score.how.resamples else ""
+    heads = confidence(score.intervals) if score.intervals.resamples else ""
     tracks = [_track(result, heads, place) for place, result in enumerate(score.results)]
-    how = f"<p>{escape(intervals_line(score).capitalize())}.</p>" if score.how.resamples else ""
+    how = (
+        f"<p>{escape(intervals_line(score).capitalize())}.</p>" if score.intervals.resamples else ""
+    )
     warnings = ""
     if score.warnings:
         warnings = _section("warnings", "Warnings", _problem_table(score.warnings, "Warnings"))
@@ -106,7 +108,7 @@ def _row(
 
 def _problem_table(problems: Iterable[Problem], caption: str) -> str:
     rows = "".join(
-        f"<tr><td class=said>{escape(problem.sentence)}</td><td>{escape(problem.fix)}</td></tr>"
+        f"<tr><td class=problem>{escape(problem.sentence)}</td><td>{escape(problem.fix)}</td></tr>"
         for problem in problems
     )
     heads = ("<th scope=col>problem</th>", "<th scope=col>how to fix it</th>")

@@ -1,6 +1,6 @@
 """Small marks in the cells of tables: a score and its interval as a dot on a line.
 
-They repeat what the cell beside them says in figures, so they are hidden from screen readers.
+They repeat the figures of the cell beside them, so they are hidden from screen readers.
 """
 
 from __future__ import annotations

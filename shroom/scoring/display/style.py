@@ -1,4 +1,4 @@
-"""The look that all pages share, and the document around what a page says.
+"""The look that all pages share, and the document around the content of a page.
 
 The colours are named, so that plots inside a page follow it from light to dark. Text stands out
 from its ground by a contrast of at least 4.5 in both.
@@ -65,7 +65,7 @@ thead th { color: var(--muted); font-weight: 600; vertical-align: bottom;
 tbody th { font-weight: 400; }
 tbody.beside th, tbody.beside td { color: var(--muted); font-style: italic; }
 tbody.whole th, tbody.whole td { font-weight: 600; }
-.said { min-width: 14rem; overflow-wrap: anywhere; }
+.problem { min-width: 14rem; overflow-wrap: anywhere; }
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .why { color: var(--muted); font-style: italic; }
 td.why { white-space: nowrap; }
@@ -117,7 +117,7 @@ def document(title: str, body: str, *, style: str = "", script: str = "") -> str
     title : str
         Plain text.
     body : str
-        What it says, as HTML.
+        Its content, as HTML.
     style, script : str
         What it adds to the stylesheet, and what it does; neither may hold an end tag.
     """

@@ -27,11 +27,11 @@ def render(score: Score) -> str:
     for result in score.results:
         rows += [None, *track_rows(result)]
     lines = [*align(rows), "", score.signature]
-    if score.how.resamples:
+    if score.intervals.resamples:
         lines.append(intervals_line(score))
     if any(None in part for result in score.results for part in _all_scores(result)):
         lines.append(WHY_UNDEFINED)
-    if star := footnote((title(each), each.in_sample, each.n) for each in score.results):
+    if star := footnote((title(result), result.in_sample, result.n) for result in score.results):
         lines.append(star)
     return "\n".join(lines) + "\n"
 
@@ -42,14 +42,14 @@ def title(result: TrackScore) -> str:
 
 
 def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
-    """Yield a track's scores, whole and in slices; floors tell themselves why they have none."""
+    """Yield a track's scores, whole and in slices, without the floors."""
     for part in (result.scores, *(p for key in result.slices.values() for p in key.values())):
         yield [part[name] for name in result.scores]
 
 
 def intervals_line(score: Score) -> str:
     """Return how the intervals were made, in one line."""
-    how = score.how
+    how = score.intervals
     line = (
         f"intervals: {kind(how)}, {how.resamples} bootstrap resamples of all items, seed {how.seed}"
     )
@@ -71,7 +71,7 @@ def confidence(how: Intervals) -> str:
 def header(score: Score) -> Row:
     """Return the heads of the columns of :func:`track_rows`."""
     names = list(score.results[0].scores) if score.results else []
-    return ("", "n", *(cell for name in names for cell in (name, confidence(score.how))))
+    return ("", "n", *(cell for name in names for cell in (name, confidence(score.intervals))))
 
 
 def track_rows(result: TrackScore) -> list[Row]:
