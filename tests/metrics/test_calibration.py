@@ -13,17 +13,13 @@ from shroom.metrics.accuracy_by_threshold import accuracy_by_threshold
 from shroom.metrics.brier_decomposition import brier_decomposition
 from shroom.metrics.calibration import EPSILON, brier_score, log_loss
 from shroom.metrics.discrimination import auroc, average_precision
-from shroom.metrics.paired_tests import randomisation
 from shroom.metrics.reliability import (
     expected_calibration_error,
     maximum_calibration_error,
     reliability,
 )
-from shroom.metrics.resampling import bootstrap, resamples
 from shroom.scoring.metric_registry import METRICS, metric
 
-MINE = [metric(name) for name in ("brier", "log_loss", "ece", "mce", "auroc", "average_precision")]
-named = pytest.mark.parametrize("metric", MINE, ids=lambda metric: metric.name)
 both_kinds = pytest.mark.parametrize("by", ["width", "mass"])
 
 #: p with many ties and on the edges of bins, beside p that is anything.
@@ -34,10 +30,6 @@ ITEMS = st.lists(st.tuples(P, st.integers(0, 5).map(lambda k: k / 5)), min_size=
 def columns(items):
     p, y = np.array(items).T
     return p, y, (y > 0.5).astype(np.int8)
-
-
-def statistics_of(metric, p, y):
-    return metric.statistics(p > 0.5, p, y > 0.5, y)
 
 
 def sample(n=60, seed=0):
@@ -123,35 +115,7 @@ def test_the_decomposition_adds_up(items, bins, by):
     assert found.uncertainty == pytest.approx(share * (1 - share), abs=1e-12)
 
 
-@given(ITEMS)
-def test_metrics_are_the_functions(items):
-    p, y, label = columns(items)
-    expected = {
-        "brier": brier_score(p, label),
-        "log_loss": log_loss(p, label),
-        "ece": expected_calibration_error(p, label),
-        "mce": maximum_calibration_error(p, label),
-        "auroc": auroc(p, label),
-        "average_precision": average_precision(p, label),
-    }
-    for one in MINE:
-        found = one.score(statistics_of(one, p, y), np.ones((1, len(p))))[0]
-        assert found == pytest.approx(expected[one.name], abs=1e-12, nan_ok=True)
-
-
-# What must not change them
-
-
-@named
-@given(ITEMS, st.data())
-def test_weights_are_repetitions(metric, items, data):
-    p, y, _ = columns(items)
-    size = len(p)
-    weights = np.array(data.draw(st.lists(st.integers(0, 4), min_size=size, max_size=size)))
-    found = metric.score(statistics_of(metric, p, y), weights[None].astype(float))[0]
-    repeated = statistics_of(metric, np.repeat(p, weights), np.repeat(y, weights))
-    expected = metric.score(repeated, np.ones((1, len(repeated))))[0]
-    assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+# Weights and bins
 
 
 @pytest.mark.parametrize("score", [brier_score, log_loss, auroc, average_precision])
@@ -160,40 +124,6 @@ def test_weights_of_functions_are_repetitions(score):
     weights = np.arange(len(p)) % 4
     repeated = score(np.repeat(p, weights), np.repeat(y > 0.5, weights))
     assert score(p, y > 0.5, weights) == pytest.approx(repeated, abs=1e-12)
-
-
-@named
-def test_many_resamples_are_each_as_one(metric):
-    statistics = statistics_of(metric, *sample(40))
-    weights = np.concatenate(list(resamples(40, 25, seed=3)))
-    one_by_one = [metric.score(statistics, row[None])[0] for row in weights]
-    np.testing.assert_allclose(metric.score(statistics, weights), one_by_one, atol=1e-14)
-
-
-INVARIANCES = {
-    "permutation": lambda p, y: tuple(
-        side[np.random.default_rng(0).permutation(len(p))] for side in (p, y)
-    ),
-    "twice everything": lambda p, y: (np.tile(p, 2), np.tile(y, 2)),
-    "sides flipped": lambda p, y: (1 - p, 1 - y),
-    "monotone p": lambda p, y: (p**3, y),
-    "labels alone": lambda p, y: (p, np.round(y)),
-}
-#: Which of them do not hold: those of order depend on p's order alone, the others on its values.
-#: Bins are closed above, so that flipping moves what lies on their edges.
-CHANGED = {
-    *((name, "monotone p") for name in ("brier", "log_loss", "ece", "mce")),
-    *((name, "sides flipped") for name in ("ece", "mce", "average_precision")),
-}
-
-
-@named
-@pytest.mark.parametrize("name", INVARIANCES)
-def test_invariance(metric, name):
-    p, y = sample()
-    before = metric(statistics_of(metric, p, y))
-    after = metric(statistics_of(metric, *INVARIANCES[name](p, y)))
-    assert (before == pytest.approx(after, abs=1e-12)) is ((metric.name, name) not in CHANGED)
 
 
 @both_kinds
@@ -205,96 +135,7 @@ def test_permutation_moves_no_item_to_another_bin(by):
     np.testing.assert_array_equal(one.edges, other.edges)
 
 
-# Derivatives and exchanges
-
-
-@pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "auroc"])
-def test_influence_is_the_derivative_by_weight(name):
-    one, step = metric(name), 1e-6
-    statistics = statistics_of(one, *sample(30))
-    up = one.score(statistics, 1 + step * np.eye(30))
-    down = one.score(statistics, 1 - step * np.eye(30))
-    found = one.influence(statistics)
-    np.testing.assert_allclose(found, (up - down) / (2 * step), atol=1e-7)
-    assert found.sum() == pytest.approx(0, abs=1e-12)
-
-
-@named
-def test_nothing_exchanged_is_the_score(metric):
-    if metric.exchange is None:
-        assert metric.name == "average_precision"
-        return
-    statistics = statistics_of(metric, *sample())
-    sums = metric.exchange.terms(statistics).sum(axis=0)
-    found = metric.exchange.score(np.stack((sums, sums)), len(statistics))
-    assert found == pytest.approx([metric(statistics)] * 2, abs=1e-12)
-
-
-@pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "mce"])
-def test_exchanged_items_are_as_a_system_that_had_them(name):
-    one, (p, y), (other, _) = metric(name), sample(), sample(seed=5)
-    taken = np.random.default_rng(2).random(len(p)) > 0.5
-    mixed = one(statistics_of(one, np.where(taken, other, p), y))
-    terms = [one.exchange.terms(statistics_of(one, side, y)) for side in (p, other)]
-    sums = np.where(taken[:, None], terms[1], terms[0]).sum(axis=0)
-    assert one.exchange.score(sums, len(p)) == pytest.approx(mixed, abs=1e-12)
-
-
-@pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "mce", "auroc"])
-def test_paired_tests_find_a_system_that_is_better(name):
-    p, y = sample(200)
-    noise = np.random.default_rng(3).random(200)
-    systems = [statistics_of(metric(name), side, y) for side in (p, noise)]
-    better, same = randomisation(metric(name), systems, [(0, 1), (0, 0)], trials=500)
-    assert better < 0.05
-    assert same == 1
-
-
 # The edges
-
-
-@named
-@pytest.mark.parametrize("labels", ["none", "all"])
-@pytest.mark.parametrize("n", [1, 2, 12])
-def test_one_class(metric, labels, n):
-    p = np.linspace(0, 1, n)
-    value = metric(statistics_of(metric, p, np.full(n, float(labels == "all"))))
-    undefined = metric.name == "auroc" or (metric.name == "average_precision" and labels == "none")
-    assert (value is None) is undefined
-    if metric.name == "average_precision" and labels == "all":
-        assert value == 1
-
-
-@named
-def test_no_items(metric):
-    empty = np.zeros(0)
-    statistics = statistics_of(metric, empty, empty)
-    assert np.isnan(metric.score(statistics, np.ones((3, 0)))).all()
-    assert metric(statistics) is None
-
-
-@named
-def test_a_resample_without_a_class_is_undefined_and_the_rest_is_not(metric):
-    p, y = np.array([0.1, 0.3, 0.6, 0.9]), np.array([0.0, 0.0, 1.0, 1.0])
-    weights = np.array([[4.0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 2, 2], [0, 0, 0, 0]])
-    found = np.isnan(metric.score(statistics_of(metric, p, y), weights))
-    expected = {"auroc": [1, 0, 1, 1], "average_precision": [1, 0, 0, 1]}
-    assert found.tolist() == [bool(x) for x in expected.get(metric.name, [0, 0, 0, 1])]
-
-
-@named
-def test_constant_p(metric):
-    y = np.array([0.0, 0.2, 0.8, 1.0, 1.0])
-    value = metric(statistics_of(metric, np.full(5, 0.5), y))
-    expected = {"brier": 0.25, "log_loss": np.log(2), "ece": 0.1, "mce": 0.1, "auroc": 0.5}
-    assert value == pytest.approx(expected.get(metric.name, 0.6))
-
-
-@named
-def test_within_bounds_and_none_is_undefined_by_chance(metric):
-    scores = bootstrap(metric, statistics_of(metric, *sample()), 200)
-    low, high = metric.bounds
-    assert ((scores >= low) & (scores <= high)).all()
 
 
 def test_functions_on_no_items():

