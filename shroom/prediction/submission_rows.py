@@ -1,4 +1,4 @@
-"""Predictions on their way out: the rows of a submission, their file's name, and its check."""
+"""From predictions to a submission: its rows, the name of its file, and its check."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
     """Return a detector's predictions for a file as the JSON list of a submission.
 
-    The label goes by p as it is written.
+    The label follows from p as it is written.
 
     Examples
     --------
@@ -46,6 +46,11 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
     """
     points = file.datapoints
     p, flagged = chosen.decide(points, run)
+    if np.shape(p) != (len(points),) or not ((p >= 0) & (p <= 1)).all():
+        raise ShroomError(
+            f"the detector {chosen.name} did not return a p from 0 to 1 for each of "
+            f"{len(points)} datapoints"
+        )
     with_ids = any(point.id is not None for point in points)
     ids = np.array([point.id for point in points]) if with_ids else None
     return text_of(flagged, np.round(p, DECIMALS), ids)
@@ -102,7 +107,7 @@ def check_data(file: DataFile, problems: Problems) -> None:
 
 
 def _check_premises(file: DataFile, problems: Problems) -> None:
-    """Report every datapoint that has nothing to hold its hypothesis against."""
+    """Report every datapoint without a text with which to compare its hypothesis."""
     for index, point in enumerate(file.datapoints):
         if not (point.src.strip() or point.tgt.strip()):
             place = {"index": index, "id": point.id}
@@ -129,7 +134,7 @@ def wanted(found: list[Document], splits: tuple[str, ...]) -> list[Document]:
     Raises
     ------
     InvalidInput
-        Where it cannot be told which file is the latest.
+        If it is not clear which file is the latest.
     """
     if len(found) == 1:
         return found
@@ -167,7 +172,7 @@ def text_of(
     """
     words = {True: Label.HALLUCINATION.value, False: Label.NOT_HALLUCINATION.value}
     columns: dict[str, list[Any]] = {} if ids is None else {"id": ids.tolist()}
-    columns["label"] = [words[said] for said in label.astype(bool).tolist()]
+    columns["label"] = [words[flagged] for flagged in label.astype(bool).tolist()]
     columns[P] = p.tolist()
     columns |= {key: values.tolist() for key, values in (more or {}).items()}
     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
@@ -190,8 +195,8 @@ def list_of(lines: Iterable[bytes]) -> bytes:
     return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
 
 
-def name_for(name: Name | None, out: Source, told: str) -> str:
-    """Return what a file of predictions is to be called.
+def name_for(name: Name | None, out: Source, data_name: str) -> str:
+    """Return the name of a file of predictions.
 
     Parameters
     ----------
@@ -199,13 +204,13 @@ def name_for(name: Name | None, out: Source, told: str) -> str:
         The split and track, where they are known.
     out : path
         Where the submission goes; a zip or a folder wants to know split and track.
-    told : str
-        The file that would have told them, for the message.
+    data_name : str
+        The name of the data file, for the message.
 
     Raises
     ------
     ShroomError
-        Where a zip or a folder is to hold what is neither val nor test.
+        If a zip or a folder would contain what is neither val nor test.
 
     Examples
     --------
@@ -219,18 +224,18 @@ def name_for(name: Name | None, out: Source, told: str) -> str:
     if str(out) == "-" or names_a_file(out):
         return "predictions.json"
     raise ShroomError(
-        f"{out}: a zip or a folder wants names like val.model-aware.json, and {told} does not "
+        f"{out}: a zip or a folder wants names like val.model-aware.json, and {data_name} does not "
         "tell split and track of val or test; name a .json file"
     )
 
 
 def check_made(made: Mapping[str, str]) -> None:
-    """Hold what is to be written, text by name, against the same rules as any submission.
+    """Check what is to be written, text by name, by the same rules as any submission.
 
     Raises
     ------
     InvalidInput
-        Where the check finds errors.
+        If the check finds errors.
     """
     problems = Problems()
     documents = [Document(name, name, text.encode()) for name, text in made.items()]

@@ -10,6 +10,7 @@ import pytest
 from conftest import ROOT, SAMPLE
 
 from shroom.core import registry
+from shroom.detectors.base import Detector
 from shroom.detectors.recipe import parsed
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.scoring.datapoint_files import read
@@ -105,6 +106,20 @@ def test_an_installed_metric_scores(documented, shroom):
     assert [result["distance"] for result in json.loads(out)["results"]] == [0.0, 0.0]
     assert "distance of p" in shroom("metrics")[1]
     assert "new_words" in shroom("metrics", "distance")[1]
+
+
+@pytest.mark.parametrize("p", [[0.5], [0.5] * 59 + [float("nan")], [1.5] * 60])
+def test_p_that_cannot_be_is_refused(p, shroom, tmp_path, monkeypatch):
+    class Odd(Detector):
+        name = "odd"
+
+        def predict(self, *_):
+            return np.array(p)
+
+    monkeypatch.setitem(globals(), "Odd", Odd)
+    monkeypatch.setitem(REGISTRY, "odd", registry.Entry(f"{__name__}:Odd"))
+    code, _, err = shroom("predict", "odd", DATA, "-o", tmp_path / "p.json")
+    assert (code, "did not return a p from 0 to 1 for each of 60" in err) == (1, True), err
 
 
 @pytest.mark.parametrize(
