@@ -79,8 +79,13 @@ def directly(folder, pairs):
 # --- which class is which
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("architecture", "order"),
+    [
+        *((architecture, ORDERS[-1]) for architecture in NLI_ARCHITECTURES[1:]),
+        *((NLI_ARCHITECTURES[0], order) for order in ORDERS),
+    ],
+)
 def test_every_order_of_the_labels(architecture, order, made):
     folder = made(architecture, order)
     found = NLI(folder).probabilities(PAIRS)
@@ -290,12 +295,10 @@ def test_a_run_is_taken_up_again(made, tmp_path):
 
 
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
-@pytest.mark.parametrize(
-    "hyp", ["", " ", "\ud800", "\x00", "</s>", "[SEP] <s> <pad>", "a\u2028b", "文" * 20, "\ufeff"]
-)
-def test_hostile_hypotheses(architecture, hyp, made):
-    (p,) = NLI(made(architecture)).predict([point(hyp=hyp)])
-    assert 0 <= p <= 1
+def test_hostile_hypotheses(architecture, made):
+    hyps = ["", " ", "\ud800", "\x00", "</s>", "[SEP] <s> <pad>", "a\u2028b", "文" * 20, "\ufeff"]
+    p = NLI(made(architecture)).predict([point(hyp=hyp) for hyp in hyps])
+    assert ((p >= 0) & (p <= 1)).all()
 
 
 def test_a_text_is_only_ever_text(made):
@@ -415,8 +418,10 @@ def test_the_premise_is_cut_at_its_end_and_the_hypothesis_is_whole(made):
     assert short[-1] == tokenizer.pad_token_id
 
 
-@pytest.mark.parametrize("premise", ["", "A", "A cat sat.", "word " * 500])
-@pytest.mark.parametrize("size", [30, 55, 58, 59, 60, 61, 70])
+@pytest.mark.parametrize(
+    ("premise", "size"),
+    [("", 60), ("", 61), ("A cat sat.", 55), ("A cat sat.", 59), ("word " * 500, 30), ("A", 70)],
+)
 def test_a_long_hypothesis_is_cut_only_where_nothing_else_helps(premise, size, made):
     tokenizer = hub.tokenizer(made())
     reader = PairReader(tokenizer, LENGTH)

@@ -146,18 +146,17 @@ def test_doubled_samples_do_not_change_the_ranking(copies):
     assert np.argsort(once).tolist() == np.argsort(often).tolist()
 
 
-@pytest.mark.parametrize("hyp", ["", " ", "\n"])
 @pytest.mark.parametrize("variant", ["ngram", "nli", "bertscore"])
-def test_a_blank_hypothesis_tells_nothing(tmp_path, hyp, variant):
-    assert p_of(tmp_path, hyp, NEAR, variant=variant, model="never/loaded") == 0.5
+def test_a_blank_hypothesis_has_the_middle_p(tmp_path, variant):
+    for hyp in ("", " ", "\n"):
+        assert p_of(tmp_path, hyp, NEAR, variant=variant, model="never/loaded") == 0.5
 
 
-@pytest.mark.parametrize(
-    "hyp", ["x", "x" * 50_000, "a " * 20_000, "\ud800", "猫だ", "\u200b", "!?", "\x00\x1b[31m"]
-)
 @pytest.mark.parametrize("samples", [[""], ["x"], ["\ud800"], ["y " * 25_000]])
-def test_odd_texts(tmp_path, hyp, samples):
-    assert np.isfinite(p_of(tmp_path, hyp, samples))
+def test_odd_texts(tmp_path, samples):
+    odd = ("x", "x" * 50_000, "a " * 20_000, "\ud800", "猫だ", "\u200b", "!?", "\x00\x1b[31m")
+    for hyp in odd:
+        assert np.isfinite(p_of(tmp_path, hyp, samples))
 
 
 # files of samples

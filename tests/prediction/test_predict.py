@@ -1039,17 +1039,12 @@ def nothing_is_loaded(monkeypatch):
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_every_recipe_can_be_made(path, nothing_is_loaded):
+def test_every_recipe_can_be_made_and_names_revisions(path, nothing_is_loaded):
     found = Recipe.of(str(path))
     assert found.make().name == found.detector
     assert set(found.data) <= {"val", "test"}
     assert "{data}" not in json.dumps(found.settings)
-
-
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_every_model_of_the_hub_has_a_revision(path):
-    settings = Recipe.of(str(path)).settings
-    for one in [settings, *settings.get("detectors", [])]:
+    for one in [found.settings, *found.settings.get("detectors", [])]:
         if "model" in one and "endpoint" not in one:
             assert "revision" in one
 
