@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from shroom.core.paths import data_folder
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, nearest
 from shroom.detectors.registry import detector
 from shroom.inference.precision import PRECISIONS
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shroom.detectors.base import Detector
+
+T = TypeVar("T")
 
 #: The splits that a recipe is run on where it does not say.
 SPLITS = ("val", "test")
@@ -92,6 +95,35 @@ class Recipe:
             raise ShroomError(f"{self.path}: {error}") from error
 
 
+def from_table(kind: Callable[..., T], table: Mapping[str, Any], what: str) -> T:
+    """Return the dataclass that a table of a recipe describes; lists become tuples.
+
+    Parameters
+    ----------
+    kind : dataclass
+        The class.
+    table : mapping
+        Its fields by name.
+    what : str
+        Its name in messages.
+
+    Raises
+    ------
+    ShroomError
+        If a key is unknown, one is missing, or the class refuses a value.
+    """
+    known = inspect.signature(kind).parameters
+    for key in table:
+        if key not in known:
+            raise ShroomError(f"a {what} has no key '{key}';{nearest(key, known)}")
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+    try:
+        return kind(**values)
+    except (TypeError, ValueError) as error:
+        name = table.get("name", table.get("file", table))
+        raise ShroomError(f"{what} {name}: {error}") from error
+
+
 def detector_from(name: str, /, **settings: Any) -> Detector:
     """Return the detector that a name of the registry, or a recipe's file, stands for."""
     return Recipe.of(name).make(**settings)
@@ -109,12 +141,12 @@ def _filled(value: Any) -> Any:
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """Return what a TOML text says.
+    """Return the table that a TOML text describes.
 
     Raises
     ------
     ValueError
-        Where it is not TOML.
+        If it is not TOML.
     """
     if sys.version_info >= (3, 11):
         import tomllib

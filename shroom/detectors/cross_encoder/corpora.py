@@ -1,7 +1,7 @@
 """Corpora to learn from: labelled sentence pairs in files, as examples.
 
-What a corpus is, which of its rows count and what their labels mean is said by a table of the
-recipe (see ``baselines/training/``), so that what a model has learnt from can be read in one place.
+A table of the recipe states what a corpus is, which of its rows count and what their labels mean
+(see ``baselines/training/``), so that what a model has learnt from can be read in one place.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import gzip
 import json
 import random
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.datapoint import Task
-from shroom.core.problems import ShroomError, nearest
+from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.training import Example
+from shroom.detectors.recipe import from_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -57,7 +58,7 @@ class Corpus:
     score : str
         The column of a score; p falls in a line from 1 at ``one_at`` to 0 at ``zero_at``.
     p : float or None
-        p of every row, whatever it says.
+        p of every row, instead of its label.
     headword : float
         The share of rows of ``word: gloss`` that keep the word.
     swap : float
@@ -95,21 +96,12 @@ class Corpus:
         Raises
         ------
         ShroomError
-            Where a key is unknown, one is missing, or the task is none of SHROOM's.
+            If a key is unknown, one is missing, or the task is not one of SHROOM's.
         """
-        known = [item.name for item in fields(cls)]
-        for key in table:
-            if key not in known:
-                raise ShroomError(f"a corpus has no key '{key}';{nearest(key, known)}")
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in table.items()
-        }
-        try:
-            corpus = cls(**values)
-            Task(corpus.task)
-        except (TypeError, ValueError) as error:
-            raise ShroomError(f"corpus {table.get('file', table)}: {error}") from error
-        return corpus
+        return from_table(cls, table, "corpus")
+
+    def __post_init__(self) -> None:
+        Task(self.task)
 
     def examples(self, folder: Path, seed: int, leave_out: set[str]) -> list[Example]:
         """Return examples in random order, without those that have a text of ``leave_out``."""

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.problems import ShroomError, nearest
+from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.training import Schedule
+from shroom.detectors.recipe import from_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: What is fitted where a recipe says nothing else: the labelled datapoints, three times over.
+#: The stages of a recipe that names none: three epochs on the labelled datapoints.
 STAGES: tuple[Mapping[str, Any], ...] = ({"name": "shroom"},)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What is learnt from, and for how long.
+    """What a model learns from, and for how long.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     epochs, batch, rate, frozen
         As of :class:`~shroom.detectors.cross_encoder.training.Schedule`.
     corpora : tuple of mapping
@@ -48,24 +49,15 @@ class Stage:
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Stage:
         """Return the stage that a table of a recipe describes."""
-        known = [item.name for item in fields(cls)]
-        for key in table:
-            if key not in known:
-                raise ShroomError(f"a stage has no key '{key}';{nearest(key, known)}")
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in table.items()
-        }
-        try:
-            stage = cls(**values)
-            sound = min(stage.epochs, stage.batch, stage.n) >= 1 and stage.rate > 0
-        except TypeError as error:
-            raise ShroomError(f"stage {table.get('name', table)}: {error}") from error
-        if not sound or stage.frozen < 0:
+        return from_table(cls, table, "stage")
+
+    def __post_init__(self) -> None:
+        sound = min(self.epochs, self.batch, self.n) >= 1 and self.rate > 0
+        if not sound or self.frozen < 0:
             raise ShroomError(
-                f"stage {stage.name}: epochs, batch and n are at least 1, rate is above 0, and "
+                f"stage {self.name}: epochs, batch and n are at least 1, rate is above 0, and "
                 "frozen is not below 0"
             )
-        return stage
 
     @property
     def schedule(self) -> Schedule:
