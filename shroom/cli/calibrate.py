@@ -229,7 +229,7 @@ def _read(path: str) -> dict[str, Fitted]:
     try:
         return fitted_in(Path(path).read_text(encoding="utf-8-sig"), path)
     except UnicodeDecodeError as error:
-        raise ShroomError(f"{path}: is no calibrator of `shroom calibrate`: not text") from error
+        raise ShroomError(f"{path}: is not a calibrator of `shroom calibrate`: not text") from error
 
 
 def _show(figures: Calibration, form: str, output: str) -> None:

@@ -88,7 +88,7 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
 
     Notes
     -----
-    A weight says what the detector does, not what is true. Two words that say the same hide each
+    A weight describes the detector, not what is true. Two words of the same meaning hide each
     other: without one of them, the other is still there.
 
     Source: Li, Monroe and Jurafsky (2016), "Understanding Neural Networks through Representation

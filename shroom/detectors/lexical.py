@@ -86,7 +86,7 @@ class Lexical(FittedDetector):
         return self
 
     def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted model as json; ``about`` says where it comes from.
+        """Write the fitted model as json; ``about`` describes its origin.
 
         A threshold that was set is written in place of the fitted one.
         """
@@ -107,7 +107,7 @@ class Lexical(FittedDetector):
 
     @property
     def identity(self) -> str:
-        """What tells this model from others: its name, and a digest of its file."""
+        """The name, and a digest of the model's file."""
         return f"{self.name} {self._fitted().digest}"
 
     def remember(self, items: TrainingItems) -> None:

@@ -2,7 +2,7 @@
 
 The premise is the side that carries the meaning, the hypothesis is ``hyp``. Of the model's three
 probabilities, p(Hallucination) is C/(C+E) by default: what is neither entailed nor contradicted
-says nothing.
+does not count.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NLI(Detector):
     formula : str
         One of ``FORMULAS``; C/(C+E) is 0.5 where both are 0.
     reference : str
-        What the hypothesis is held against: a value of :class:`shroom.core.datapoint.Rule`.
+        With what the hypothesis is compared: a value of :class:`shroom.core.datapoint.Rule`.
     multilingual : bool
         Whether the models read the source language of a translation.
     threshold : float
@@ -109,12 +109,12 @@ class NLI(Detector):
         )
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return what the hypothesis is held against."""
+        """Return the texts with which the hypothesis is compared."""
         return premises(datapoint, rule=self.rule, multilingual=self.multilingual)
 
     @property
     def identity(self) -> str:
-        """What tells the models' weights from others'.
+        """The names of the models' weights.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""A sequence classifier as an NLI model: which class means what, and what it says of pairs."""
+"""A sequence classifier as an NLI model: the meaning of its classes, and their probabilities."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def columns(name: str, id2label: Mapping[int, str]) -> tuple[int, int | None, in
     Raises
     ------
     ShroomError
-        Where the names do not tell.
+        If the names do not show it.
 
     Examples
     --------

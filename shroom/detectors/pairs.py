@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What each hypothesis is held against, one pair for each premise.
+    """The pairs of premise and hypothesis, one for each premise.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Self-consistency: how well the hypothesis agrees with what else the model said.
+"""Self-consistency: how well the hypothesis agrees with other samples of the model.
 
 The method is SelfCheckGPT's: Manakul, Liusie and Gales (2023), "SelfCheckGPT: Zero-Resource
 Black-Box Hallucination Detection for Generative Large Language Models", section 5. What a model
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 VARIANTS = ("ngram", "bertscore", "nli")
 AGGREGATES = ("average", "max")
-#: The surprise at which the n-gram variant says 0.5: as if each word were one of 32 equal ones.
+#: The surprise at which p of the n-gram variant is 0.5: as if each word were one of 32 equal ones.
 MIDDLE = math.log(32)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
@@ -57,7 +57,7 @@ class SelfCheck(Detector):
         p = mean over samples of C / (C + E), with the sample as premise and the hypothesis as
         hypothesis; 0.5 where both are 0.
 
-    A blank hypothesis has p = 0.5: it says nothing that could be held against the samples.
+    A blank hypothesis has p = 0.5, since there is nothing to compare with the samples.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class SelfCheck(Detector):
     def against(
         self, texts: Sequence[str], samples: Sequence[tuple[str, ...]], run: Run = RUN
     ) -> NDArray[np.float64]:
-        """Return p(Hallucination) of texts, each held against samples of its own: shape [n]."""
+        """Return p(Hallucination) of texts, each compared with its own samples: shape [n]."""
         p = np.full(len(texts), 0.5)
         judged = [place for place, text in enumerate(texts) if text.strip()]
         hyps = [texts[place] for place in judged]
@@ -149,13 +149,13 @@ class SelfCheck(Detector):
 
     @property
     def identity(self) -> str:
-        """What tells its values from others: the samples, and the models that read them."""
+        """A digest of the samples, and the identities of the models that read them."""
         revisions = self._revision or (None,) * len(self._models)
         models = map(hub.identity, self._models, revisions)
         return " ".join([f"selfcheck {self._read().digest}", *models])
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return what the hypothesis is held against: its samples."""
+        """Return the texts with which the hypothesis is compared: its samples."""
         return self._read().of([datapoint])[0]
 
     def _read(self) -> Samples:
@@ -176,7 +176,7 @@ class SelfCheck(Detector):
 
         if self._judge is None:
             self._judge = BertScore(self._models[0], *(self._revision or ()))
-        # Sorted, so that the order of the samples is no matter even for the journal's keys.
+        # Sorted, so that the order of the samples does not matter even for the journal's keys.
         items = [
             (sentence, *[tuple(sentences(text)) for text in sorted(texts)])
             for hyp, texts in zip(hyps, samples)

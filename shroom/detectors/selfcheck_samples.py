@@ -1,4 +1,4 @@
-"""Sampled alternatives of hypotheses: what else the model said to the same input."""
+"""Sampled alternatives of hypotheses: other outputs of the model for the same input."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Samples:
 
     @cached_property
     def digest(self) -> str:
-        """What tells these samples from others, wherever their file lies."""
+        """A digest of the samples, wherever their file is."""
         text = json.dumps([astuple(row) for row in self.rows])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -1,8 +1,8 @@
 """Several detectors' p in one, weighted for each task.
 
-The weights must not believe a detector more than it deserves on new data. So the stack is fitted
-on what its detectors say *out of fold*, of datapoints that they were not fitted on; and a detector
-that has seen the data and is not fitted again is refused.
+The weights must not trust a detector more than it deserves on new data. So the stack is fitted on
+its detectors' *out-of-fold p*, of datapoints on which they were not fitted; a detector that was
+fitted on the data and is not fitted again is refused.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Stack(FittedDetector):
 
     @property
     def identity(self) -> str:
-        """What tells this stack from others: a digest of its file and its detectors' identities."""
+        """The name, and a digest of its file and its detectors' identities."""
         state = self._fitted()
         if state.digest is None:
             return f"{self.name} as fitted"

@@ -33,7 +33,7 @@ class Input:
     settings : dict
         What its class takes.
     frozen : bool
-        Whether it stays as it is although it could be fitted.
+        Whether it stays as it is although it can be fitted.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Input:
         return not self.frozen and class_of(self.name).trainable
 
     def make(self, model: str | None = None) -> Detector:
-        """Return the detector, not fitted, or as the model says."""
+        """Return the detector: not fitted, or from a model file."""
         return detector(self.name, **{**self.settings, **({"model": model} if model else {})})
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _input(one: object, where: str) -> Input:
     except (TypeError, ValueError) as error:
         raise ShroomError(f"{where}: settings that json cannot write: {error}") from error
     found = Input(table["name"], settings, frozen)
-    found.make()  # so that a setting it does not have is told at once
+    found.make()  # so that an unknown setting is reported at once
     return found
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 
-#: How the windows of a premise become one verdict, and what a note says of it.
+#: How the values of a premise's windows become one, and the words of a note on it.
 AGGREGATES = {
     "max": "what supports it best counts",
     "mean": "their mean counts",
@@ -28,7 +28,7 @@ _PREMISE_SHARE = 1 / 4
 
 
 class Reader(Protocol):
-    """What knows how many tokens a model reads, and how many a text has."""
+    """Counts the tokens of texts for a model."""
 
     room: int
     special: int
@@ -144,7 +144,7 @@ class Windowed(Generic[Item]):
         return np.asarray(sums / sizes.reshape(-1, *[1] * (values.ndim - 1)))
 
     def notes(self, name: str, room: int, how: Windows) -> list[str]:
-        """Return the sentences that tell what did not fit into a model's ``room`` tokens."""
+        """Return the sentences on what did not fit into a model's ``room`` tokens."""
         found, of, rule = [], len(self.starts), AGGREGATES[how.aggregate]
         if self.split:
             found.append(
@@ -193,7 +193,7 @@ def best_rows(rows: NDArray[np.float64], read: Windowed[Any], how: Windows) -> N
     By ``max``, a premise entails what one of its windows entails: E is their greatest. It
     contradicts what a window contradicts, as far as none supports it: C is their greatest, but at
     most 1 - E, and the rest is neutral. The window of the greatest E alone would not do, as one
-    that says nothing of the hypothesis has some E and C by chance and hides a contradiction.
+    that is unrelated to the hypothesis has some E and C by chance and hides a contradiction.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The record of a baseline's run: what was run, with what, how long it took, what it scored."""
+"""The record of a run: detector, settings, versions, duration and scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shroom.detectors.recipe import Recipe
     from shroom.scoring.datapoint_files import DataFile
 
-#: Packages whose versions may change what a detector says, and the modules they install.
+#: Packages whose versions may change p, and the modules they install.
 PACKAGES = {
     "numpy": "numpy",
     "onnxruntime": "onnxruntime",
@@ -50,21 +50,21 @@ def run_record(
     Parameters
     ----------
     recipe, chosen
-        What was run.
+        The recipe and its detector.
     files : sequence of DataFile
-        What it was run on.
+        The data.
     data : path
-        Where they lie.
+        Where the data are.
     output : path
         The folder of the submission.
     seconds : float
-        How long it took, from loading the model to the last prediction.
+        The duration, from loading the model to the last prediction.
     made : collection of str
         The names of the files that were written.
     training : dict of dict
         As :func:`shroom.prediction.submission_rows.training_counts` returns it.
     precisions : collection of str
-        What models have computed in: several where one went over to float32 on the way.
+        The precisions of the models: several if one changed to float32 during the run.
     """
     return {
         "recipe": recipe.name,

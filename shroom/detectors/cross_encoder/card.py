@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def card(about: Mapping[str, Any]) -> str:
-    """Return the card as Markdown, from what ``about.json`` says."""
+    """Return the card as Markdown, from the content of ``about.json``."""
     return "\n".join(_lines(about)) + "\n"
 
 
@@ -70,10 +70,10 @@ def _data(stages: list[Mapping[str, Any]], stop: int | None) -> Iterator[str]:
     yield "## Data"
     yield ""
     for stage in stages:
-        told = {
+        shown = {
             key: stage[key] for key in ("n", "epochs", "batch", "rate", "frozen") if key in stage
         }
-        settings = ", ".join(f"{key} {value}" for key, value in told.items())
+        settings = ", ".join(f"{key} {value}" for key, value in shown.items())
         yield f"- stage `{stage['name']}`: {settings or 'as by default'}"
         if stage.get("teacher"):
             files = ", ".join(stage["unlabelled"])

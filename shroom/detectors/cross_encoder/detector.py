@@ -46,7 +46,7 @@ class CrossEncoder(FittedDetector):
     model : path, optional
         The folder of a fitted model; by default the one that ships with the kit.
     reference : str, optional
-        A value of :class:`~shroom.core.datapoint.Rule`: what the hypothesis is held against; by
+        A value of :class:`~shroom.core.datapoint.Rule`: with what the hypothesis is compared; by
         default what the model was fitted with.
     threshold : float, optional
         By default the one that was fitted.

@@ -53,7 +53,7 @@ class Encoding:
         self._tokenizer: Any = Tokenizer.from_file(str(path))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._tokenizer.encode_special_tokens = True  # "</s>" in a text is no end
+        self._tokenizer.encode_special_tokens = True  # "</s>" in a text does not end it
         self.padding, self.room = padding, room
         self.special = int(self._tokenizer.num_special_tokens_to_add(is_pair=True))
 
@@ -94,7 +94,7 @@ class Encoding:
 
 
 def _sides(sequence: list[int | None]) -> list[int]:
-    """Return the side of each token from the sequence that the tokenizer says it is of.
+    """Return the side of each token from the sequence to which the tokenizer assigns it.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Fitting the cross-encoder: stages, from any encoder to a folder that runs without torch.
 
-A stage either learns from corpora, which says what entails what in general, or from what a teacher
-says of unlabelled datapoints, or - where it names neither - from the labelled datapoints that are
-given. The stages before the first of that last kind depend on no label of the task, so they are
-run once and kept, for the folds of a cross-validation as for the final model.
+A stage learns from corpora, or from a teacher's p of unlabelled datapoints, or, where it names
+neither, from the labelled datapoints that are given. The stages before the first of that last kind
+depend on no label of the task, so they are run once and kept, for the folds of a cross-validation
+as for the final model.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Fitting:
     stages : sequence of mapping
         See :class:`Stage`.
     rule : Rule
-        What hypotheses are held against.
+        With what hypotheses are compared.
     device : str or None
         By default the best that is there.
     stop : int or None
@@ -160,11 +160,11 @@ class Fitting:
         for stage in own:
             last = after_epoch if stage is own[-1] else None
             key = f"{self._key(len(self.plan))}-{digest}-{stage.name}"
-            told = None if last is None else lambda n, last=last: last(trained, n)
+            notify = None if last is None else lambda n, last=last: last(trained, n)
             stop = self.stop if stage is own[-1] else None
-            # What is judged after each epoch cannot begin in the middle of one.
-            kept = None if told else key
-            self._train(trained.model, stage, examples, kept, told, stop)
+            # A run that is evaluated after each epoch cannot resume in the middle of one.
+            kept = None if notify else key
+            self._train(trained.model, stage, examples, kept, notify, stop)
         return trained
 
     def cross_validated(
@@ -245,12 +245,12 @@ class Fitting:
             checkpoint.unlink(missing_ok=True)
 
     def _inputs(self, stage: Stage) -> list[Any]:
-        """Return what tells the files of a stage, and its teacher, from others of their names."""
+        """Return what identifies the files of a stage, and its teacher."""
         names = [table["file"] for table in stage.corpora] + list(stage.unlabelled)
         there = [self._data / name for name in names if (self._data / name).is_file()]
-        told = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in there]
+        files = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in there]
         teacher = detector_from(stage.teacher).identity if stage.teacher else ""
-        return [told, teacher]
+        return [files, teacher]
 
     def _key(self, stages: int) -> str:
         """Return a name for the state after some of the stages: the same recipe, the same name."""

@@ -74,7 +74,7 @@ def fit(tracks: Sequence[AlignedTrack], how: How = How()) -> tuple[dict[str, Fit
     fitted : dict of Fitted
         By track.
     figures : Calibration
-        Out of fold, unless ``how`` says in-sample.
+        Out of fold, unless ``how`` is in-sample.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def apply(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> Tr
     Raises
     ------
     ShroomError
-        Where it was fitted on this gold, and ``in_sample`` is not said.
+        If it was fitted on this gold, and ``in_sample`` is not set.
     """
     known = fitted.was_fitted_on(track.gold)
     if known and not in_sample:
@@ -222,6 +222,6 @@ def _quality(
 ) -> TrackQuality:
     gold = track.gold
     parts = f"calibration:{fitted.calibrator.method}", f"fit:{kind}"
-    told = signature(track.name.track, gold, track.alignment, *parts)
+    signed = signature(track.name.track, gold, track.alignment, *parts)
     name, seen = track.name, track.in_sample
-    return TrackQuality(name.track, name.split, gold.n, fitted, before, after, told, seen)
+    return TrackQuality(name.track, name.split, gold.n, fitted, before, after, signed, seen)

@@ -1,4 +1,4 @@
-"""What was fitted for a track, and its file: json that tells on what, and what it is worth."""
+"""The file of fitted calibrators: JSON with what they were fitted on, and their quality."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: The key that tells what the file is, and the form that this version writes and reads.
+#: The key that identifies the file, and the form that this version writes and reads.
 KEY, FORM = "shroom_calibrator", 1
 
 
 def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
     """Return what calibrates a track.
 
-    Where neither a file's name nor gold tells the track, a calibrator of one track serves.
+    Where neither a file's name nor gold shows the track, a calibrator of one track serves.
 
     Raises
     ------
     ShroomError
-        Where there is none for it, or the track cannot be told.
+        If there is none for it, or the track is not known.
     """
     file, wanted, known = track.predictions.file, track.name.track, " and ".join(fitted)
     if not track.name.split and track.gold is None:
@@ -78,20 +78,20 @@ def fitted_in(text: str, file: str) -> dict[str, Fitted]:
     Raises
     ------
     ShroomError
-        Where it is no calibrator, or one that cannot be used.
+        If it is not a calibrator, or one that cannot be used.
 
     Examples
     --------
     >>> fitted_in("[]", "x.json")
     Traceback (most recent call last):
-    shroom.core.problems.ShroomError: x.json: is no calibrator of `shroom calibrate`
+    shroom.core.problems.ShroomError: x.json: is not a calibrator of `shroom calibrate`
     """
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ShroomError(f"{file}: is no calibrator of `shroom calibrate`: not json") from error
+        raise ShroomError(f"{file}: is not a calibrator of `shroom calibrate`: not json") from error
     if not isinstance(content, dict) or KEY not in content:
-        raise ShroomError(f"{file}: is no calibrator of `shroom calibrate`")
+        raise ShroomError(f"{file}: is not a calibrator of `shroom calibrate`")
     if content[KEY] != FORM:
         raise ShroomError(
             f"{file}: is a calibrator of form {show(content[KEY])}, and this version reads form "

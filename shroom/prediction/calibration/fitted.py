@@ -53,7 +53,7 @@ class Fitted:
 
 
 def rows_hash(gold: Table) -> str:
-    """Return hexadecimal digits that tell one gold from another, whatever the order of its rows.
+    """Return hexadecimal digits that identify a gold, whatever the order of its rows.
 
     They depend on ids, labels and p, and on the texts where they have been read.
     """

@@ -1,4 +1,4 @@
-"""What a fitted ensemble sees of its submissions: log odds, and with the data their texts."""
+"""The columns of a fitted ensemble: log odds of its submissions, and measures of the texts."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Columns:
-    """What a model sees of submissions: log odds, and with the data measures of the texts.
+    """The columns of a model: log odds of submissions, and with the data measures of the texts.
 
     Of each submission: the log odds of p and, where all of them carry them, of p(Contr) and
-    p(Entl). What tells nothing on the training data, or the same as another column, is left out.
+    p(Entl). A column that is constant on the training data, or equals another, is left out.
     Of each datapoint with texts: how many words hypothesis and reference share (F1 of the distinct
     words), and the log ratio of their lengths in characters; of two references, that which shares
     more.
@@ -45,9 +45,9 @@ class Columns:
         count = len(trained[0].of)
         self.with_nli = [all(one.of[m].nli for one in everywhere) for m in range(count)]
         self.with_texts = all(one.datapoints is not None for one in everywhere)
-        said = self._probabilities(trained)
-        self.clip = [resolution(column) for column in said.T]
-        self.kept = distinct(self._log_odds(said))
+        p = self._probabilities(trained)
+        self.clip = [resolution(column) for column in p.T]
+        self.kept = distinct(self._log_odds(p))
         if not self.kept:
             raise ShroomError(
                 "every submission says the same p of every training item, so there is nothing to "
@@ -78,8 +78,8 @@ class Columns:
             tracks.append(np.column_stack(own))
         return np.vstack(tracks)
 
-    def _log_odds(self, said: Values) -> Values:
-        return np.column_stack([clipped_log_odds(p, clip) for p, clip in zip(said.T, self.clip)])
+    def _log_odds(self, columns: Values) -> Values:
+        return np.column_stack([clipped_log_odds(p, clip) for p, clip in zip(columns.T, self.clip)])
 
 
 def distinct(values: Values) -> list[int]:
@@ -117,7 +117,7 @@ def _measures(hyp: str, premise: str) -> tuple[float, float]:
 
 
 def resolution(p: Values) -> float:
-    """Return how near to 0 and 1 values can be told from them: half of the nearest one's distance.
+    """Return how near to 0 and 1 values are distinguished: half of the nearest one's distance.
 
     It lies between 1e-6 and 0.01, the latter where there are only zeros and ones.
 

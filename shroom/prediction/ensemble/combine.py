@@ -36,7 +36,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """What an ensemble says.
+    """Labels and p of an ensemble.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ def mean(p: Values, label: Flags) -> Combined:
     Parameters
     ----------
     p : array, shape [n, m]
-        What each of m submissions says of each of n datapoints of one track.
+        Of each of m submissions for each of n datapoints of one track.
     label : array of bool, shape [n, m]
         Their labels.
 
@@ -78,9 +78,9 @@ def mean(p: Values, label: Flags) -> Combined:
 def rank(p: Values, label: Flags) -> Combined:
     """Return the mean rank of p among the track's; parameters as of :func:`mean`.
 
-    Ranks tell nothing of where Hallucination begins. So as many datapoints are labelled so as the
-    submissions label on average (fewer where several are tied at the border), those of the highest
-    ranks, and p is stretched so that the border lies at 0.5. It rises with the mean rank.
+    Ranks do not show where Hallucination begins. So as many datapoints are labelled Hallucination
+    as the submissions label on average (fewer where several are tied at the border), those of the
+    highest ranks, and p is stretched so that the border lies at 0.5. It rises with the mean rank.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Training:
     p : array, shape [n]
         The annotators' proportions.
     label : array of bool, shape [n]
-        Whether their majority says Hallucination.
+        Whether their majority is Hallucination.
     groups : array, shape [n]
         Datapoints of one group, such as duplicates, stay in one fold.
     """
@@ -202,7 +202,7 @@ class Weighted:
 
     @classmethod
     def fit(cls, data: Training) -> Weighted:
-        """Fit weights, strength and thresholds; the latter two on what is said out of fold."""
+        """Fit weights, strength and thresholds; the latter two on p out of fold."""
         c, unseen = best_strength(
             KernelLogistic.fit, STRENGTHS, *data.columns, data.p, list(data.parts(INNER))
         )
@@ -210,18 +210,18 @@ class Weighted:
         return cls(model, c, *thresholds_by_task(unseen, data.label, data.tasks))
 
     def predict(self, values: Values, tasks: Words) -> Combined:
-        """Return what the ensemble says of datapoints, given as in :class:`Training`."""
+        """Return labels and p of datapoints, given as in :class:`Training`."""
         own = [self.thresholds.get(task, self.threshold) for task in tasks.tolist()]
         return Combined.by(self.model.p(values, tasks), np.array(own, np.float64))
 
 
 def out_of_fold(data: Training, folds: int = FOLDS) -> Combined:
-    """Return what ensembles say that were fitted without the datapoint.
+    """Return labels and p of datapoints from ensembles that were fitted without them.
 
     Strength and thresholds are chosen anew within each fold, so they have not seen it either.
     """
     found, label = np.empty(len(data.p)), np.empty(len(data.p), bool)
     for fitted_on, judged in data.parts(folds):
-        said = Weighted.fit(data.at(fitted_on)).predict(*data.at(judged).columns)
-        found[judged], label[judged] = said.p, said.label
+        combined = Weighted.fit(data.at(fitted_on)).predict(*data.at(judged).columns)
+        found[judged], label[judged] = combined.p, combined.label
     return Combined(label, found)

@@ -122,16 +122,17 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
                 **({} if address else here),
             )
         logging.getLogger("ray.data").setLevel(logging.ERROR)
-        with redirect_stdout(sys.stderr):  # where Ray tells of workers that were lost
+        with redirect_stdout(sys.stderr):  # where Ray reports workers that were lost
             yield
     except OSError as error:
         raise ShroomError(
             f"{address or 'this machine'}: no Ray cluster can be joined there: {error}"
         ) from error
     except ray.exceptions.RayError as error:
-        told = str(error).strip().rpartition("\n")[2]
+        reason = str(error).strip().rpartition("\n")[2]
         raise ShroomError(
-            f"a worker of Ray failed: {told}. All machines need the kit and what the detector needs"
+            f"a worker of Ray failed: {reason}. All machines need the kit and what the detector "
+            "needs"
         ) from error
     finally:
         if not joined:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The folder of the submission, below that of the parts.
 SUBMISSION = "submission"
-#: How many notes are told; the rest are counted.
+#: How many notes are shown; the rest are counted.
 _TOLD = 20
 
 
@@ -30,7 +30,7 @@ def run_shards(
 ) -> Problems:
     """Write the predictions for all shards that are missing; return the warnings of their data.
 
-    A shard with wrong data does not hold up the others: it is told in the end.
+    A shard with wrong data does not hold up the others: it is reported at the end.
 
     Parameters
     ----------

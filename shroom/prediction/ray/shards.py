@@ -36,7 +36,7 @@ class Shard:
     size : int
         In bytes.
     modified : int or None
-        When it was last written, where the store tells.
+        When it was last written, where the store reports it.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class Stored:
     size : int
         In bytes.
     modified : int or None
-        When it was last written, in nanoseconds since 1970, where the store tells.
+        When it was last written, in nanoseconds since 1970, where the store reports it.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Place:
                 yield Stored(name, int(info.size or 0), info.mtime_ns)
 
     def _told(self, asked: Any) -> Any:
-        """Return what the store answers; what goes wrong there is told in a sentence."""
+        """Return the answer of the store; an error there becomes a sentence."""
         try:
             return asked()
         except (OSError, ValueError) as error:

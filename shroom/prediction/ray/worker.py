@@ -49,7 +49,7 @@ class Outcome:
     notes : tuple of str
         What a reader of the predictions should know.
     weights : str or None
-        What tells the detector's weights from others.
+        The identity of the detector.
     version : str
         Of the worker's kit.
     pid : int
@@ -109,8 +109,8 @@ class Worker:
         file = read(shard, problems)
         # Of a folder, some may be empty, as Spark writes them.
         if problems.codes == {"empty"} and shard.name and shard.submission is None:
-            told = "has no datapoints, and so its part has no predictions"
-            return Outcome(shard.number, notes=(told,), weights=self.detector.identity)
+            note = "has no datapoints, and so its part has no predictions"
+            return Outcome(shard.number, notes=(note,), weights=self.detector.identity)
         if file is not None:
             check_data(file, problems)
         if file is None or problems.errors:
