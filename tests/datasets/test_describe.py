@@ -13,12 +13,11 @@ from pathlib import Path
 import krippendorff
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, SAMPLE, write_json
+from conftest import DATA, ROOT, write_json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shroom.core.paths import shown_path
-from shroom.core.problems import InvalidInput
 from shroom.datasets.describe import describe
 from shroom.datasets.description import FileRecords, named
 from shroom.datasets.registry import DATA_SETS, data_set
@@ -472,23 +471,12 @@ def test_no_row_that_can_be_used(tmp_path, shroom):
     assert "expected a row that can be used, got none" in err
 
 
-@pytest.mark.parametrize("given", DATA_SETS)
-@pytest.mark.parametrize("named_as", DATA_SETS)
+@pytest.mark.parametrize(("given", "named_as"), zip(DATA_SETS, [*DATA_SETS][1:]))
 def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
     code, out, err = shroom("datasets", "describe", named_as, small[given])
-    if given == named_as:
-        assert code == 0
-        return
     assert (code, out) == (1, "")
     assert f"this has the form of {given}, not of {named_as}" in err
     assert f"'shroom datasets describe {given} {shown_path(small[given])}'" in err
-
-
-def test_what_is_of_no_data_set_is_told_as_the_reader_tells_it(tmp_path, shroom):
-    path = save(tmp_path / "x.jsonl", {"a": 1})
-    code, _, err = shroom("datasets", "describe", "felm", path)
-    assert code == 1
-    assert "[key-missing]" in err
 
 
 @pytest.mark.parametrize(
@@ -539,14 +527,6 @@ def test_one_file_twice_is_counted_twice(tmp_path, shroom):
 def test_names_are_short_where_they_can_be():
     files = [FileRecords(name, [], 0) for name in ("a/x.json", "b/x.json", "c.zip/d/y.json")]
     assert [name for name, _ in named(files)] == ["a/x.json", "b/x.json", "y.json"]
-
-
-def test_a_folder_may_hold_other_data_sets_too(tmp_path, shroom):
-    folder = tmp_path / "mixed"
-    save(folder / "a.jsonl", {"query": "Should museums be free?"})
-    (folder / "b.jsonl").write_bytes(EXAMPLES.read_bytes())
-    found = as_json(shroom, "verifiability", folder)
-    assert (found["rows"], found["warning_counts"]["file-ignored"]) == (3, 1)
 
 
 def test_a_pipe_is_read_once(small):
@@ -772,15 +752,3 @@ def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, shroom
     assert max(map(len, lines[1:])) <= 100
     assert any(line.startswith("ab") and "bc.jsonl" in line for line in lines)
     assert any(line.startswith("ab") and "bd.jsonl" in line for line in lines)
-
-
-def test_the_sample_as_the_docs_describe_it(shroom):
-    found = as_json(shroom, "semeval2024", SAMPLE, "--no-ci")
-    assert [row["items"] for row in found["tables"]["file"]] == [60, 60]
-
-
-def test_in_python():
-    found = describe("semeval2024", [SAMPLE], NO_INTERVALS)
-    assert found.counts == {"rows": 120, "records": 120, "dropped": 0}
-    with pytest.raises(InvalidInput):
-        describe("felm", ["no/such/file.jsonl"])

@@ -6,7 +6,7 @@ import sys
 
 import datasets
 import pytest
-from conftest import DATA, SAMPLE
+from conftest import SAMPLE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_felm import row as felm
@@ -18,7 +18,7 @@ from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.conversion.huggingface import COLUMNS, from_hf, to_hf
 from shroom.datasets.download import hub_cache
-from shroom.scoring.datapoint_files import DataFile, read, read_files
+from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.table import P
 
 datasets.disable_progress_bars()
@@ -60,15 +60,6 @@ def test_a_file_keeps_its_rows(tmp_path):
     assert from_hf(datasets.Dataset.from_parquet(str(tmp_path / "saved.parquet"))) == (
         file.datapoints
     )
-
-
-@pytest.mark.real
-@pytest.mark.parametrize(
-    "name", ["trial-v1.json", "val.model-aware.v2.json", "test.model-agnostic.json"]
-)
-def test_real_files_keep_their_rows(name):
-    points = read(DATA / "semeval2024" / name)
-    assert from_hf(to_hf(points)) == points
 
 
 def test_p_and_ids_are_numbers_of_their_own():

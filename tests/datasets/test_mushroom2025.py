@@ -1,10 +1,7 @@
 """Mu-SHROOM: what is read, what is reported, what is aligned, and the figures of the real files."""
 
-import gzip
 import json
-import zipfile
 
-import numpy as np
 import pytest
 from conftest import DATA
 from hypothesis import given
@@ -13,7 +10,7 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import Label, Reference, Task, premises
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.mushroom2025 import reader as mushroom2025
-from shroom.datasets.mushroom2025.predictions import align, marks
+from shroom.datasets.mushroom2025.predictions import align
 from shroom.datasets.mushroom2025.reader import (
     HardSpan,
     Record,
@@ -23,7 +20,7 @@ from shroom.datasets.mushroom2025.reader import (
     share_marked,
 )
 from shroom.datasets.mushroom2025.records import hard_of, soft_of
-from shroom.metrics.span_metrics import FLOORS, Marks, scored
+from shroom.metrics.span_metrics import scored
 
 TEXT = "The cat sat on the mat."  # 23 characters
 
@@ -88,18 +85,6 @@ def test_a_record_has_every_field(tmp_path):
     assert (collection.name, collection.rows, odd(collection)) == ("mushroom2025", 1, [])
 
 
-def test_files_folders_zips_and_gzip_read_alike(tmp_path):
-    (tmp_path / "folder").mkdir()
-    one = write(tmp_path / "folder" / "a.jsonl", [row(), row(2)])
-    packed = tmp_path / "a.jsonl.gz"
-    packed.write_bytes(gzip.compress(one.read_bytes()))
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.write(one, "inner/a.jsonl")
-    expected = read(one).records
-    for source in (tmp_path / "folder", packed, tmp_path / "a.zip"):
-        assert read(source).records == expected
-
-
 def test_the_hubs_form_of_annotations(tmp_path):
     listed = [{"annotator_id": "annotator_1", "labels": [[4, 7]]}]
     (record,) = read(write(tmp_path / "a.jsonl", [row(annotations=listed)])).records
@@ -110,7 +95,6 @@ def test_the_hubs_form_of_annotations(tmp_path):
     ("fields", "expected"),
     [
         ({"id": "absent"}, ("row-odd", 0, "id")),
-        ({"id": 7}, ("row-odd", 0, "id")),
         ({"lang": "en"}, ("row-odd", 0, "lang")),
         ({"split": "val"}, ("row-odd", 0, "split")),
         ({"model_output_text": "", "soft_labels": [], "hard_labels": [], "annotations": {}},
@@ -121,26 +105,18 @@ def test_the_hubs_form_of_annotations(tmp_path):
         ({"model_output_logits": [0.5]}, ("row-odd", 0, "model_output_logits")),
         ({"model_output_tokens": 5, "model_output_logits": []}, ("row-odd", 0,
          "model_output_tokens")),
-        ({"hard_labels": [[5, 5]]}, ("row-odd", 0, "hard_labels[0]")),
         ({"hard_labels": [[4, 7], [9, 8]]}, ("row-odd", 0, "hard_labels[1]")),
         ({"hard_labels": [[20, 24]]}, ("row-odd", 0, "hard_labels[0]")),
-        ({"hard_labels": [[-1, 3]]}, ("row-odd", 0, "hard_labels[0]")),
         ({"hard_labels": [[1, 3, 5]]}, ("row-odd", 0, "hard_labels[0]")),
-        ({"hard_labels": [["1", "3"]]}, ("row-odd", 0, "hard_labels[0]")),
-        ({"hard_labels": [[True, 3]]}, ("row-odd", 0, "hard_labels[0]")),
         ({"hard_labels": [[0, 10**30]]}, ("row-odd", 0, "hard_labels[0]")),
         ({"hard_labels": "4-7"}, ("row-odd", 0, "hard_labels")),
         ({"soft_labels": [{"start": 1, "end": 30, "prob": 0.5}]}, ("row-odd", 0, "soft_labels[0]")),
-        ({"soft_labels": [{"start": 1, "end": 3}]}, ("row-odd", 0, "soft_labels[0]")),
         ({"soft_labels": [{"start": 1, "end": 3, "prob": 1.5}]},
-         ("row-odd", 0, "soft_labels[0].prob")),
-        ({"soft_labels": [{"start": 1, "end": 3, "prob": float("nan")}]},
          ("row-odd", 0, "soft_labels[0].prob")),
         ({"soft_labels": [{"start": 1, "end": 3, "prob": 10**400}]},
          ("row-odd", 0, "soft_labels[0].prob")),
         ({"soft_labels": [{"start": 1, "end": 5, "prob": 0.1}, {"start": 4, "end": 6, "prob": 1}]},
          ("row-odd", 0, "soft_labels")),
-        ({"annotations": {"a": [[2, 2]]}}, ("row-odd", 0, "annotations.a[0]")),
         ({"annotations": {"a": [[2, 99]]}}, ("row-odd", 0, "annotations.a[0]")),
         ({"annotations": 5}, ("row-odd", 0, "annotations")),
     ],
@@ -185,16 +161,6 @@ def test_doubled_ids_are_errors_across_files_too(tmp_path):
         read(a, b)
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"id": "a"'])
-def test_files_that_cannot_be_read(tmp_path, content):
-    path = tmp_path / "a.jsonl"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(InvalidInput):
-        read(path)
-    with pytest.raises(InvalidInput, match="file-unreadable"):
-        read(tmp_path / "none.jsonl")
-
-
 def test_a_line_separator_within_a_string_ends_no_line(tmp_path):
     text = "one\u0085two\u2028three 🐈 and more."
     line = json.dumps(row(model_output_text=text), ensure_ascii=False)
@@ -224,13 +190,10 @@ def test_labels_that_are_malformed_in_part_are_not_told_at_all(tmp_path, spans):
 @pytest.mark.parametrize(
     ("soft", "hard"),
     [
-        ([], []),
-        ([(0, 4, 0.5)], []),
         ([(0, 4, 0.51)], [(0, 4)]),
         ([(4, 6, 0.6), (0, 4, 1.0)], [(0, 6)]),
         ([(0, 4, 1.0), (5, 6, 0.9)], [(0, 4), (5, 6)]),
         ([(0, 9, 0.9), (3, 5, 0.1)], [(0, 9)]),  # a span counts whatever lies over it
-        ([(0, 4, 0.9), (2, 6, 0.8)], [(0, 6)]),
         ([(3, 3, 0.9)], []),
     ],
 )
@@ -263,12 +226,9 @@ def test_datapoints():
 @pytest.mark.parametrize(
     ("text", "spans", "share"),
     [
-        (TEXT, [], 0.0),
         (TEXT, [(0, 23)], 1.0),
         (TEXT, [(0, 10), (5, 10), (10, 12)], 12 / 23),
         (TEXT, [(22, 40)], 1 / 23),
-        (TEXT, [(30, 40)], 0.0),
-        ("", [], 0.0),
         ("", [(0, 3)], 0.0),
     ],
 )
@@ -300,43 +260,19 @@ def test_predictions_are_aligned_by_id(files):
     assert metrics["rho"][1] == 0.0
 
 
-def test_missing_kinds_of_labels_are_made_of_the_others(files):
-    soft = [{"start": 4, "end": 7, "prob": 0.8}, {"start": 7, "end": 11, "prob": 0.3}]
-    rows = [
-        {"id": "val-en-1", "soft_labels": soft},
-        {"id": "val-en-2", "hard_labels": [[4, 7]]},
-        {"id": "val-en-3", "soft_labels": soft, "hard_labels": None},
-        {"id": "val-en-4", "soft_labels": soft, "hard_labels": []},
-    ]
-    gold, predicted = files([row(i) for i in range(1, 5)], rows)
-    aligned = align(read(gold), predicted)
-    values = {m.name: v[:, 0].tolist() for m, v in scored(aligned.predicted, aligned.gold)}
-    assert values["iou"] == [1.0, 1.0, 1.0, 0.0]
-    assert values["rho"] == pytest.approx([1.0, values["rho"][1], 1.0, 1.0])
-    assert values["rho"][1] < 1
-
-
 @pytest.mark.parametrize(
     ("fields", "code", "key"),
     [
         ({"hard_labels": "absent"}, "key-missing", None),
-        ({"hard_labels": None}, "key-missing", None),
         ({"id": "absent"}, "id-missing", "id"),
-        ({"id": 1}, "id-missing", "id"),
         ({"id": "val-en-2"}, "id-doubled", "id"),
         ({"id": "val-en-9"}, "id-unknown", "id"),
         ({"hard_labels": "4-7"}, "span-value", "hard_labels"),
-        ({"hard_labels": [4]}, "span-value", "hard_labels[0]"),
         ({"hard_labels": [[4.0, 7.0]]}, "span-value", "hard_labels[0]"),
-        ({"hard_labels": [[-4, 7]]}, "span-value", "hard_labels[0]"),
         ({"hard_labels": [[0, 10**40]]}, "span-value", "hard_labels[0]"),
-        ({"soft_labels": {}}, "span-value", "soft_labels"),
-        ({"soft_labels": [[4, 7]]}, "span-value", "soft_labels[0]"),
         ({"soft_labels": [{"start": 4, "end": 7}]}, "span-value", "soft_labels[0]"),
         ({"soft_labels": [{"start": 4, "end": 24, "prob": 1}]}, "span-value", "soft_labels[0]"),
         ({"soft_labels": [{"start": 4, "end": 7, "prob": "1"}]}, "p-number", "soft_labels[0].prob"),
-        ({"soft_labels": [{"start": 4, "end": 7, "prob": None}]}, "p-number",
-         "soft_labels[0].prob"),
         ({"soft_labels": [{"start": 4, "end": 7, "prob": float("nan")}]}, "p-finite",
          "soft_labels[0].prob"),
         ({"soft_labels": [{"start": 4, "end": 7, "prob": 1.01}]}, "p-range",
@@ -430,42 +366,6 @@ def test_hard_labels_are_sorted_disjoint_and_what_more_than_half_marked(soft):
 
 # the real files
 
-#: Rows, IoU and rho of marking everything, IoU and rho of marking nothing, warnings.
-FIGURES = {
-    "ar-val.v2": (50, 0.335404, 0.0, 0.0, 0.0, 5),
-    "de-tst.v1": (150, 0.345082, 0.013333, 0.026667, 0.013333, 31),
-    "de-val.v2": (50, 0.393848, 0.02, 0.08, 0.02, 1),
-    "en-val.v2": (50, 0.288734, 0.0, 0.04, 0.0, 17),
-    "es-val.v2": (50, 0.138857, 0.04, 0.16, 0.04, 10),
-    "fi-tst.v1": (150, 0.4857, 0.0, 0.0, 0.0, 13),
-    "fi-val.v2": (50, 0.424786, 0.0, 0.0, 0.0, 1),
-    "fr-tst.v1": (150, 0.454341, 0.0, 0.0, 0.0, 22),
-    "fr-val.v2": (50, 0.36957, 0.0, 0.0, 0.0, 9),
-    "hi-tst.v1": (150, 0.271096, 0.0, 0.0, 0.0, 9),
-    "hi-val.v2": (50, 0.281651, 0.0, 0.04, 0.0, 4),
-    "it-val.v2": (50, 0.354375, 0.0, 0.0, 0.0, 5),
-    "sv-val.v2": (49, 0.532906, 0.0, 0.040816, 0.0, 6),
-    "zh-val.v2": (50, 0.460416, 0.0, 0.06, 0.0, 38),
-}
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("name", FIGURES)
-def test_the_floors_of_the_real_files(name):
-    path = DATA / "mushroom2025" / f"mushroom.{name}.extra.jsonl"
-    collection = read(path)
-    lines = path.read_text(encoding="utf-8").count("\n")
-    assert collection.rows == lines == len(collection.records)
-    lengths = [len(record.model_output_text) for record in collection.records]
-    gold = marks(collection.records, lengths)
-    found = [
-        round(float(np.mean(values)), 6)
-        for floor in FLOORS.values()
-        for _, values in scored(Marks.alike(floor(lengths)), gold)
-    ]
-    assert (collection.rows, *found, collection.problems.warnings) == FIGURES[name]
-    assert collection.problems.errors == 0
-
 
 @pytest.mark.real
 def test_the_real_files_together():
@@ -480,11 +380,3 @@ def test_the_real_files_together():
     assert round(sum(point.p for point in share) / 1099, 4) == 0.3748
     assert sum(point.label is Label.HALLUCINATION for point in share) == 347
     assert sum(point.p for point in marked) == 1074
-
-
-@pytest.mark.real
-def test_each_anomaly_of_the_german_test_is_reported_at_its_place():
-    problems = Problems(limit=None)
-    read(DATA / "mushroom2025" / "mushroom.de-tst.v1.extra.jsonl", problems=problems)
-    keys = [(problem.key or "").partition(".")[0] for problem in problems]
-    assert (keys.count("model_output_logits"), keys.count("annotations")) == (28, 3)

@@ -193,20 +193,10 @@ def test_problems_are_told_by_score_and_check_alike(shroom, tmp_path, change, co
     ("fields", "code", "key"),
     [
         ({"soft_labels": "4-7"}, "span-value", "soft_labels"),
-        ({"soft_labels": {"start": 4, "end": 7, "prob": 1}}, "span-value", "soft_labels"),
-        ({"soft_labels": float("nan")}, "span-value", "soft_labels"),
-        ({"soft_labels": [[4, 7, 1.0]]}, "span-value", "soft_labels[0]"),
-        ({"soft_labels": [{"start": 4, "end": 7}]}, "span-value", "soft_labels[0]"),
-        ({"soft_labels": [{"start": 4.0, "end": 7, "prob": 1}]}, "span-value", "soft_labels[0]"),
-        ({"soft_labels": [{"start": -4, "end": 7, "prob": 1}]}, "span-value", "soft_labels[0]"),
         ({"soft_labels": [{"start": 4, "end": 70, "prob": 1}]}, "span-value", "soft_labels[0]"),
         ({"soft_labels": [{"start": 4, "end": 7, "prob": "1"}]}, "p-number", "soft_labels[0].prob"),
-        ({"soft_labels": [{"start": 4, "end": 7, "prob": 2}]}, "p-range", "soft_labels[0].prob"),
         ({"hard_labels": "4-7"}, "span-value", "hard_labels"),
-        ({"hard_labels": False}, "span-value", "hard_labels"),
-        ({"hard_labels": [4, 7]}, "span-value", "hard_labels[0]"),
         ({"hard_labels": [[4, 7], [8, 9, 10]]}, "span-value", "hard_labels[1]"),
-        ({"hard_labels": [["4", "7"]]}, "span-value", "hard_labels[0]"),
     ],
     ids=str,
 )
@@ -227,8 +217,6 @@ def test_malformed_labels_of_gold_are_errors_at_their_place(shroom, tmp_path, fi
     ("fields", "key"),
     [
         ({"soft_labels": [{"start": 7, "end": 4, "prob": 1}]}, "soft_labels[0]"),
-        ({"soft_labels": [{"start": s, "end": 5, "prob": 0.2} for s in (0, 2)]}, "soft_labels"),
-        ({"hard_labels": [[4, 4]]}, "hard_labels[0]"),
         ({"hard_labels": [[4, 70]]}, "hard_labels[0]"),
         ({"model_output_text": "", "soft_labels": [], "hard_labels": []}, "model_output_text"),
     ],
@@ -244,15 +232,6 @@ def test_what_is_odd_in_what_gold_is_scored_by_is_told(shroom, tmp_path, fields,
         assert done == 0
         assert f"warning: {gold_file}: item 0 (id val-en-0): {key}: expected " in err
         assert err.count("warning: ") == 1
-
-
-def test_many_malformed_rows_of_gold_are_counted(shroom, tmp_path):
-    rows = [{**row, "hard_labels": "none"} for row in answers(50)]
-    gold_file = lines(tmp_path / "g.jsonl", rows)
-    _, _, err = shroom("score", lines(tmp_path / "p.jsonl", []), gold_file)
-    assert "g.jsonl: and 30 more [span-value]" in err
-    _, _, err = shroom("score", lines(tmp_path / "p.jsonl", []), gold_file, "--all")
-    assert err.count("[span-value]") == 50 + 1
 
 
 def test_rows_of_gold_without_labels_are_named(shroom, tmp_path):
@@ -456,22 +435,21 @@ FORMS = {
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "form"),
     [
-        "check {other}",
-        "check {other} --fix {out}",
-        "check {mine} --data {other}",
-        "compare {mine} {mine} {other}",
-        "report {mine} {other} -o {out}",
-        "agreement {other}",
-        "leaderboard {folder} {other}",
-        "calibrate {mine} {other} -o {out}",
-        "predict unigram {other} -o {out}",
-        "items {mine} {other}",
-        "ensemble {mine} {other} -o {out}",
+        ("check {other}", "felm"),
+        ("check {other} --fix {out}", "mushroom"),
+        ("check {mine} --data {other}", "felm's predictions"),
+        ("compare {mine} {mine} {other}", "mushroom's"),
+        ("report {mine} {other} -o {out}", "felm"),
+        ("agreement {other}", "mushroom"),
+        ("leaderboard {folder} {other}", "felm's predictions"),
+        ("calibrate {mine} {other} -o {out}", "mushroom's"),
+        ("predict unigram {other} -o {out}", "felm"),
+        ("items {mine} {other}", "mushroom"),
+        ("ensemble {mine} {other} -o {out}", "felm's predictions"),
     ],
 )
-@pytest.mark.parametrize("form", FORMS)
 def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
     name, rows, told = FORMS[form]
     other = lines(tmp_path / name, rows)
@@ -651,41 +629,3 @@ def test_real_data_are_told_by_their_form_and_seen_as_datapoints(name, paths):
         assert len(points) == len(units) > 0
         assert all(point.p is not None and point.label is not None for point in points)
         assert len(set(units)) <= len(points)
-
-
-@pytest.mark.real
-def test_flagging_everything_on_the_german_test(shroom, tmp_path):
-    gold_file = DATA / "mushroom2025" / "mushroom.de-tst.v1.extra.jsonl"
-    rows = [json.loads(line) for line in gold_file.read_text("utf-8").split("\n") if line]
-    said = [{"id": row["id"], "hard_labels": [[0, len(row["model_output_text"])]]} for row in rows]
-    (result,) = native_json(shroom, lines(tmp_path / "p.jsonl", said), gold_file)[0]["results"]
-    assert result["n"] == 150
-    assert result["iou"] == result["floors"]["flag everything"]["iou"]
-    assert round(result["iou"], 3) == 0.345
-
-
-@pytest.mark.real
-def test_floors_of_felm(shroom, tmp_path):
-    text = (DATA / "felm" / "all.jsonl").read_text("utf-8")
-    rows = [json.loads(line) for line in text.split("\n") if line]
-    said = [{"index": row["index"], "labels": [False] * len(row["labels"])} for row in rows]
-    (result,) = native_json(
-        shroom, lines(tmp_path / "p.jsonl", said), DATA / "felm" / "all.jsonl", "--no-ci"
-    )[0]["results"]
-    assert (result["n"], result["segments"]) == (847, 4426)
-    assert result["segment_precision"] == 787 / 4426
-    assert result["segment_recall"] == 1
-    assert {domain: part["segments"] for domain, part in result["by_domain"].items()} == {
-        "wk": 532,
-        "science": 684,
-        "writing_rec": 1586,
-        "reasoning": 1025,
-        "math": 599,
-    }
-
-
-def test_what_is_scored_has_a_module():
-    assert set(SCORED) <= set(DATA_SETS)
-    for name in SCORED:
-        with pytest.raises(ShroomError, match="no/such"):
-            score_native.score(name, "no/such/file", "no/such/gold")
