@@ -74,11 +74,6 @@ class Item:
     systems: dict[str, Prediction]
 
     @property
-    def agreement(self) -> float:
-        """The share of annotators on the majority's side, in [0.5, 1]."""
-        return max(self.p, 1 - self.p)
-
-    @property
     def difficulty(self) -> float:
         """The share of systems whose label is wrong, in [0, 1]."""
         return sum(not said.right for said in self.systems.values()) / len(self.systems)

@@ -567,7 +567,7 @@ def test_states_that_do_not_go_together(made, telling, tmp_path, harm, shroom):
             ["a"], {Site("layers", 1): np.ones((1, 3))}
         )
         shutil.copy(tmp_path / "b" / shard.name, shard)
-        said = "is a shard of other states than index.json tells"
+        said = "is a shard of other states than index.json lists"
     elif harm == "index":
         index.write_text("{}")
         said = "is not an index of states"

@@ -10,14 +10,13 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shroom.core.extras import require
 from shroom.inference.tokenization import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
 #: The least and the greatest length of a piece, in characters.
@@ -30,6 +29,8 @@ IDENTITY = f"character n-grams 2 {LENGTHS} {DIMENSIONS}"
 
 def embed(texts: Sequence[str]) -> NDArray[np.float64]:
     """Return a unit vector of each text, without negative numbers: shape [n, ``DIMENSIONS``].
+
+    There must be a text.
 
     A piece of one to three characters that occurs c times weighs 1 + ln c. Case, width and other
     variants of a character (NFKC) do not matter; white space counts as one blank, which also
@@ -46,8 +47,6 @@ def embed(texts: Sequence[str]) -> NDArray[np.float64]:
     >>> round(float(one @ same), 12), bool(one @ other < 0.2)
     (1.0, True)
     """
-    if not texts:
-        return np.empty((0, DIMENSIONS))
     vectors: NDArray[np.float64] = _vectorizer().fit_transform(texts).toarray()
     return vectors
 
