@@ -718,6 +718,14 @@ def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path):
     assert "verysecret" not in kept
 
 
+def test_a_long_message_is_cut_after_the_key_is_removed(serve, judge, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
+    server = serve(lambda *_: (400, {}, {"error": "x" * 293 + " sk-verysecret"}))
+    with pytest.raises(ShroomError) as error:
+        judge(server.url).predict([point()])
+    assert "sk-" not in str(error.value)
+
+
 def test_a_key_that_is_invalid_in_a_header_is_not_shown(serve, judge, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very\nsecret")
     server = serve(lambda *_: chat("no"))

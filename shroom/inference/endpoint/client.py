@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import openai
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+#: Maximum number of characters of a server's message.
+_LONGEST = 300
 #: Statuses below 500 that the library retries.
 _RETRIED = (408, 409, 429)
 
@@ -169,9 +171,10 @@ class Endpoint:
         return key
 
     def _clean(self, message: str) -> str:
-        """Return a message on one line, without the key, which some servers repeat."""
+        """Return a message on one line, cut, and without the key, which some servers repeat."""
         key = self._key()
-        return printable(" ".join(message.replace(key, "***").split() if key else message.split()))
+        line = " ".join((message.replace(key, "***") if key else message).split())
+        return printable(line if len(line) <= _LONGEST else line[:_LONGEST] + "…")
 
     def _unreached(self, error: openai.APIConnectionError) -> str:
         import openai
@@ -193,9 +196,9 @@ class Endpoint:
         }
         hint = hints.get(code, "")
         if code in _RETRIED or code >= 500:
-            wait = error.response.headers.get("Retry-After")
-            asked = f", and the server asks to wait: Retry-After: {printable(wait)}" if wait else ""
-            hint = f"{_attempts(error)}{asked}{_LATER}"
+            wait = self._clean(error.response.headers.get("Retry-After", ""))
+            request = f", and the server asks to wait: Retry-After: {wait}" if wait else ""
+            hint = f"{_attempts(error)}{request}{_LATER}"
         return f"{self.url}: HTTP {code}: {message}{hint}"
 
     def _adapted(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -270,4 +273,4 @@ def _message(content: bytes) -> str:
         text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
     except (ValueError, RecursionError):
         pass
-    return text if len(text) <= 300 else text[:300] + "…"
+    return text
