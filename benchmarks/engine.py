@@ -92,8 +92,7 @@ class Bench:
         sixteen = ["bfloat16"] * self.told["bfloat16"]
         if model.startswith("roberta"):
             return [BATCHED, *sixteen]
-        eight = [] if self.told["cuda"] else ["int8"]
-        return [*PEERS, "float32", *sixteen, *eight, *[ONNX] * (model == "shipped")]
+        return [*PEERS, "float32", *sixteen, *[ONNX] * (model == "shipped")]
 
 
 def main() -> int:
@@ -169,7 +168,7 @@ def measure(bench: Bench, model: str) -> dict[str, Any]:
             "loading": median(one["loading"] for one in taken) if way != ALONE else None,
             "peak": max(one["peak"] for one in taken) if way != ALONE else None,
             "flops": median(flops),
-            "share": None if way in ("int8", ONNX) else median(shares),
+            "share": None if way == ONNX else median(shares),
             "off": None if off is None else [float(off.max()), float(off.mean())],
             "notes": taken[-1].get("notes", []),
         }

@@ -21,7 +21,7 @@ PEERS = {
     BATCHED: "pipeline, batches of 32",
     "sentence-transformers": "CrossEncoder.predict",
 }
-ENGINE = {name: f"engine, {name}" for name in ("float32", "bfloat16", "int8")}
+ENGINE = {name: f"engine, {name}" for name in ("float32", "bfloat16")}
 ONNX, ALONE = "onnx", "alone"
 NAMES = {**PEERS, **ENGINE, ONNX: "the shipped ONNX graph", ALONE: "forward passes alone, float32"}
 #: The most that p may differ by from the pipeline's.

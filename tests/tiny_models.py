@@ -7,6 +7,7 @@ drawn wide, so that different texts get clearly different answers.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from pathlib import Path
@@ -80,6 +81,27 @@ def change(folder: Path, name: str, **keys: object) -> None:
     path = Path(folder) / name
     content = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**content, **keys}), encoding="utf-8")
+
+
+def nli_graph(model, batch) -> bytes:
+    """Return a classifier of transformers as an ONNX graph from token arrays to ``logits``."""
+    import torch
+
+    from shroom.inference.onnx_export import graph_of
+
+    class Logits(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, *tensors):
+            return self.model(**dict(zip(given, tensors))).logits
+
+    known = inspect.signature(model.forward).parameters
+    given = {key: array for key, array in batch.items() if key in known}
+    axes = {key: {0: "batch", 1: "tokens"} for key in given}
+    model.set_attn_implementation("eager")  # the one that can be exported
+    return graph_of(Logits(), given, "logits", {**axes, "logits": {0: "batch"}})
 
 
 def encoder(

@@ -31,8 +31,7 @@ KINDS = {
 }
 #: A name on the hub: one part or two.
 _ON_THE_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
-#: A real vocabulary is larger.
-_FEW = 8
+_FEW = 8  #: a real vocabulary is larger
 
 
 def tokenizer(name: str, revision: str | None = None) -> Any:

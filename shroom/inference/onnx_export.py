@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import logging
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
-
-from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
 
 _OPSET = 17
 
@@ -54,43 +50,3 @@ def graph_of(
             dynamo=False,
         )
     return stream.getvalue()
-
-
-def classifier_graph(model: Any, batch: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return a classifier of transformers as a graph from token arrays to ``logits``.
-
-    Parameters
-    ----------
-    model : model of transformers
-        On the CPU, in float32; its attention is computed step by step from here on.
-    batch : mapping of array, shape [batch, tokens]
-        What it is given, as an example.
-
-    Raises
-    ------
-    ShroomError
-        Where it cannot be written as a graph.
-    """
-    known = inspect.signature(model.forward).parameters
-    given = {key: torch.from_numpy(array) for key, array in batch.items() if key in known}
-    axes = {key: {0: "batch", 1: "tokens"} for key in given}
-    try:
-        model.set_attn_implementation("eager")  # the one that can be exported
-        return graph_of(
-            _Logits(model, list(given)), given, "logits", {**axes, "logits": {0: "batch"}}
-        )
-    except Exception as error:  # tracing can raise anything
-        line = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise ShroomError(f"it cannot be written as an ONNX graph ({line})") from error
-
-
-class _Logits(torch.nn.Module):
-    """A classifier that takes tensors in an order, and gives logits alone."""
-
-    def __init__(self, model: Any, names: list[str]) -> None:
-        super().__init__()
-        self.model, self.names = model, names
-
-    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.model(**dict(zip(self.names, tensors))).logits
-        return logits

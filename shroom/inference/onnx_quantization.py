@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.inference.activation_quantization import LOW, MIDDLE, plain
+from shroom.inference.activation_quantization import LOW, MIDDLE, layout_of, plain
+from shroom.inference.forward import run_graph, session
 from shroom.inference.weight_packing import in_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from shroom.inference.activation_quantization import Layout
+    from shroom.inference.forward import Batch
 
 #: Steps to a standard deviation of a matrix, and of a table of embeddings.
 MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
@@ -30,22 +32,13 @@ MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
 MATRIX_MOST, TABLE_MOST = 63, 127
 #: What the graph calls the file of its integers.
 UNPACKED = "weights.bin"
-#: From this version of ONNX's operators on, the axes of a reduction are an input.
-_AXES_AS_INPUT = 18
 #: Smaller constants stay as they are: they cost little.
 _LEAST = 4096
 
 
-def sources(graph: Any, *, small: bool = True) -> dict[str, int]:
-    """Return what the products read that :func:`quantised` replaces: names and numbers of columns.
-
-    Parameters
-    ----------
-    graph : onnx.GraphProto
-    small : bool
-        As for :func:`quantised`.
-    """
-    matrices = {tensor.name: tensor for tensor in graph.initializer if _is_large(tensor, small)}
+def sources(graph: Any) -> dict[str, int]:
+    """Return the inputs of the products that :func:`quantised` replaces: names and columns."""
+    matrices = {tensor.name: tensor for tensor in graph.initializer if _is_large(tensor)}
     return {
         node.input[0]: matrices[node.input[1]].dims[0]
         for node in graph.node
@@ -53,18 +46,43 @@ def sources(graph: Any, *, small: bool = True) -> dict[str, int]:
     }
 
 
-def _is_large(tensor: Any, small: bool) -> bool:  # noqa: FBT001 - as it is called here
-    if tensor.data_type != tensor.FLOAT or len(tensor.dims) != 2:
-        return False
-    return bool(np.prod(tensor.dims) >= (_LEAST if small else 1))
+def _is_large(tensor: Any) -> bool:
+    is_matrix = tensor.data_type == tensor.FLOAT and len(tensor.dims) == 2
+    return bool(is_matrix and np.prod(tensor.dims) >= _LEAST)
+
+
+def layouts_of(model: Any, name: str, sample: Sequence[Batch]) -> dict[str, Layout]:
+    """Return the form of 8-bit rows that suits each product of a graph.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        In float32.
+    name : str
+        The name of the graph in messages.
+    sample : sequence of mapping
+        Batches that the forms are chosen by.
+    """
+    import onnx
+
+    names = list(sources(model.graph))
+    if not names:
+        return {}
+    outputs = model.graph.output
+    before = len(outputs)
+    known = {put.name for put in outputs}
+    outputs.extend(onnx.ValueInfoProto(name=source) for source in names if source not in known)
+    opened = session(model.SerializeToString(), name)
+    del outputs[before:]
+    rows: dict[str, list[NDArray[np.float32]]] = {source: [] for source in names}
+    for batch in sample:
+        for source, values in zip(names, run_graph(opened, names, batch, name)):
+            rows[source].append(values.reshape(-1, values.shape[-1]))
+    return {source: layout_of(np.concatenate(parts)) for source, parts in rows.items()}
 
 
 def quantised(
-    model: Any,
-    layouts: Mapping[str, Layout] | None = None,
-    *,
-    small: bool = True,
-    most: int = MATRIX_MOST,
+    model: Any, layouts: Mapping[str, Layout] | None = None
 ) -> tuple[Any, dict[str, NDArray[np.int8]]]:
     """Return an ONNX model that computes with integers, and these by name.
 
@@ -77,17 +95,12 @@ def quantised(
         In float32.
     layouts : mapping of Layout, optional
         How rows are brought to 8 bits, for some of the :func:`sources`.
-    small : bool
-        Whether the integers are such that they take few bits on disk. Else they are as fine as
-        ``most`` allows, and tables, which cost no time, stay as they are.
-    most : int
-        The greatest size of an integer in a matrix.
     """
     import onnx
 
     graph = model.graph
     domains = {domain.domain: domain.version for domain in model.opset_import}
-    rewriting = _Rewriting(graph, layouts or {}, domains.get("", 1), small=small, most=most)
+    rewriting = _Rewriting(graph, layouts or {})
     nodes = [made for node in graph.node for made in rewriting.of(node)]
     needed = {name for node in nodes for name in node.input}
     kept = [
@@ -95,9 +108,8 @@ def quantised(
         for name, tensor in rewriting.constants.items()
         if name in needed or name not in rewriting.replaced
     ]
-    inputs = [put for put in graph.input if put.name not in rewriting.replaced]
     made = onnx.helper.make_graph(
-        nodes, graph.name, inputs, list(graph.output), kept + rewriting.made
+        nodes, graph.name, list(graph.input), list(graph.output), kept + rewriting.made
     )
     imported = {**domains, "com.microsoft": 1}
     rewritten = onnx.helper.make_model(
@@ -112,20 +124,17 @@ def quantised(
 class _Rewriting:
     """The nodes and constants that take the place of those of a graph."""
 
-    def __init__(
-        self, graph: Any, layouts: Mapping[str, Layout], opset: int, *, small: bool, most: int
-    ) -> None:
+    def __init__(self, graph: Any, layouts: Mapping[str, Layout]) -> None:
         import onnx
 
-        self.onnx, self.opset, self.small, self.most = onnx, opset, small, most
+        self.onnx = onnx
         self.replaced: set[str] = set()
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
         self.made: list[Any] = []
         self.integers: dict[str, NDArray[np.int8]] = {}
         self.size = 0
         self.layouts = {
-            source: layouts.get(source) or plain(k)
-            for source, k in sources(graph, small=small).items()
+            source: layouts.get(source) or plain(k) for source, k in sources(graph).items()
         }
         self.rows: set[str] = set()
         self._constant("q.least", np.float32(1e-9))
@@ -135,26 +144,23 @@ class _Rewriting:
             self._constant(f"q.{zero}", np.array(zero, np.uint8))
             self._constant(f"q.{zero}.above", np.float32(above))
             self._constant(f"q.{zero}.turned", np.float32(-above / below))
-        if opset >= _AXES_AS_INPUT:
-            self._constant("q.last", np.array([-1], np.int64))
 
     def of(self, node: Any) -> Iterator[Any]:
         """Yield what takes a node's place."""
         if node.op_type == "MatMul" and self._is_large(node.input[1]):
             yield from self._product(node)
-        elif self.small and node.op_type == "Gather" and self._is_large(node.input[0]):
+        elif node.op_type == "Gather" and self._is_large(node.input[0]):
             yield from self._look_up(node)
         else:
             yield node
 
     def _is_large(self, name: str) -> bool:
-        return name in self.constants and _is_large(self.constants[name], self.small)
+        return name in self.constants and _is_large(self.constants[name])
 
     def _product(self, node: Any) -> Iterator[Any]:
         """Yield nodes that multiply rows of 8 bits with a matrix of integers."""
         source, name = node.input[0], node.output[0]
-        steps = MATRIX_STEPS if self.small else None
-        values, sizes = in_steps(self._array(node.input[1]), steps, self.most, axis=0)
+        values, sizes = in_steps(self._array(node.input[1]), MATRIX_STEPS, MATRIX_MOST, axis=0)
         matrix = self._integers(f"{name}.matrix", values)
         columns = self._constant(f"{name}.columns", sizes[0])
         if source not in self.rows:  # once for all products that read them
@@ -175,8 +181,8 @@ class _Rewriting:
             shares = self._constant(f"{source}.shares", (1 / layout.copies).astype(np.float32))
             parts = f"{source}.parts"
             yield self._node("Mul", [source, shares], parts)
-        yield self._reduced("ReduceMax", parts, f"{source}.highest")
-        yield self._reduced("ReduceMin", parts, f"{source}.lowest")
+        yield self._node("ReduceMax", [parts], f"{source}.highest", axes=[-1])
+        yield self._node("ReduceMin", [parts], f"{source}.lowest", axes=[-1])
         yield self._node("Mul", [f"{source}.lowest", f"{zero}.turned"], f"{source}.turned")
         sizes = [f"{source}.highest", f"{source}.turned", "q.least"]
         yield self._node("Max", sizes, f"{source}.most")
@@ -200,11 +206,6 @@ class _Rewriting:
         yield self._node("Gather", [name, places], f"{name}.again", axis=axis)
         yield self._node("Concat", [name, f"{name}.again"], f"{name}.long", axis=axis)
         return f"{name}.long"
-
-    def _reduced(self, kind: str, rows: str, output: str) -> Any:
-        if self.opset < _AXES_AS_INPUT:
-            return self._node(kind, [rows], output, axes=[-1])
-        return self._node(kind, [rows, "q.last"], output)
 
     def _look_up(self, node: Any) -> Iterator[Any]:
         """Yield nodes that take rows of an 8-bit table and bring them back to size."""

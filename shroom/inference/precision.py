@@ -1,7 +1,7 @@
-"""What a model computes in: float32, or a faster precision that was asked for and agrees with it.
+"""The number format that a model computes in: float32, or a faster one that agrees with it.
 
-Another precision is compared with float32 on a sample of what is to be computed before it is
-trusted. A model that leaves its range later goes over to float32 for good.
+Another precision is compared with float32 on a sample of what is to be computed before it is used.
+A model that leaves its range later computes in float32 from then on.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
     Forward = Callable[[Any], NDArray[Any]]
 
-#: What can be asked for; ``auto`` is the fastest of those that agree with float32.
+#: The values of ``--precision``. ``auto`` is the fastest of those that agree with float32; ``int8``
+#: is for models that are stored in integers, as that of the kit.
 PRECISIONS = ("auto", "float32", "bfloat16", "float16", "int8")
-#: The most that a probability may be off.
+#: The greatest difference of probabilities at which a precision agrees with float32.
 TOLERANCE = 0.02
+_EXACT = "float32"
 
 
-def precisions(asked: str | None, device: str) -> tuple[str, ...]:
-    """Return the precisions to be tried on a device; the last is float32.
+def precision_for(asked: str | None, device: str) -> str:
+    """Return the precision to be tried on a device.
 
     Parameters
     ----------
@@ -41,68 +43,62 @@ def precisions(asked: str | None, device: str) -> tuple[str, ...]:
     Raises
     ------
     ShroomError
-        Where the device cannot have it.
+        Where models in torch cannot compute in it.
 
     Examples
     --------
-    >>> precisions(None, "cpu"), precisions("bfloat16", "cuda:1")
-    (('float32',), ('bfloat16', 'float32'))
+    >>> precision_for(None, "cpu"), precision_for("bfloat16", "cuda:1")
+    ('float32', 'bfloat16')
     """
-    kind = device.partition(":")[0]
-    asked = asked or "float32"
-    if asked not in PRECISIONS:
-        raise ShroomError(f"precision: {asked} is none of {', '.join(PRECISIONS)}")
-    if asked == "int8" and kind != "cpu":
-        raise ShroomError(f"precision int8 is for the CPU, and the device is {device}")
-    first = _fast(kind) if asked == "auto" else (asked,)
-    return (*(name for name in first if name != "float32"), "float32")
+    if asked == "auto":
+        return _fastest(device.partition(":")[0])
+    if asked not in (None, *PRECISIONS):
+        raise ShroomError(f"precision: expected one of {', '.join(PRECISIONS)}, got {asked}")
+    if asked == "int8":
+        raise ShroomError(
+            "precision int8 is for models stored in integers, as shroom fit cross-encoder writes "
+            "them; give auto, float32, bfloat16 or float16"
+        )
+    return asked or _EXACT
 
 
-def _fast(kind: str) -> tuple[str, ...]:
-    """Return what a kind of device may compute faster than float32."""
+def _fastest(kind: str) -> str:
+    """Return the precision that a kind of device has instructions for, or float32."""
     import torch
 
     if kind == "cuda":
-        return ("bfloat16",) if torch.cuda.is_bf16_supported() else ("float16",)
-    if kind != "cpu":
-        return ()
-    # Older versions of torch do not tell.
-    told: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    eight = ("avx512_vnni", "avx_vnni", "amx_int8")
-    sixteen = ("avx512_bf16", "amx_bf16")
-    return tuple(
-        name
-        for name, flags in (("int8", eight), ("bfloat16", sixteen))
-        if any(told.get(flag) for flag in flags)
-    )
+        return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+    # Older versions of torch do not report them.
+    known: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)() if kind == "cpu" else {}
+    return "bfloat16" if known.get("avx512_bf16") or known.get("amx_bf16") else _EXACT
 
 
 class Trusted:
-    """A forward pass in the first of some precisions that agrees with float32 on a sample.
+    """A forward pass in a precision that agrees with float32 on a sample, else in float32.
 
     Parameters
     ----------
     load : callable
         Takes a precision and returns the forward pass in it: from a batch to logits, an array of
-        shape [batch, classes]. Raises ShroomError where it cannot be had.
-    precisions : sequence of str
-        What is tried, in this order; the last is trusted without a trial.
+        shape [batch, classes]. Raises an error where it cannot be loaded.
+    precision : str
+        The precision to try; float32 needs no trial.
     clock : callable, optional
-        Returns seconds. All precisions are timed by it on the sample, and the fastest is taken;
-        without it, the first.
+        Returns seconds. The precision and float32 are timed by it on the sample, and the faster is
+        used; without it, the precision.
     workers : int
-        How many batches are computed at the same time when they are timed, as later.
+        The number of batches that are computed at the same time when they are timed, as later.
 
     Attributes
     ----------
     precision : str
-        What is computed in; until :meth:`settle`, what would be tried first.
+        The precision in use; until :meth:`settle`, the one to try.
 
     Examples
     --------
     >>> def load(precision):
     ...     return lambda batch: np.array(batch, precision)
-    >>> forward = Trusted(load, ["float16", "float32"])
+    >>> forward = Trusted(load, "float16")
     >>> forward.settle([[[1.0, 2.0]], [[3.0, 0.5]]], print)
     float16 is at most 0.0000 off float32 on a sample of 2
     >>> forward([[1.0, 2.0]])
@@ -119,14 +115,13 @@ class Trusted:
     def __init__(
         self,
         load: Callable[[str], Forward],
-        precisions: Sequence[str],
+        precision: str = _EXACT,
         *,
         clock: Callable[[], float] | None = None,
         workers: int = 1,
     ) -> None:
-        self._load, self._precisions = load, tuple(precisions)
+        self._load, self.precision = load, precision
         self._clock, self._workers = clock, workers
-        self.precision = self._precisions[0]
         self._forward: Forward | None = None
         self._note: Callable[[str], None] = lambda _: None
 
@@ -138,34 +133,26 @@ class Trusted:
         self._note = note
         if self._forward is not None:
             return
-        *tried, last = self._precisions
-        if not tried:
-            self._use(last)
+        if self.precision == _EXACT:
+            self._use(_EXACT)
             if self._clock:
-                note(f"--precision auto computes in {last}: nothing else is fast on this device")
+                note(f"--precision auto computes in {_EXACT}: nothing else is fast on this device")
             return
-        forward = self._had(last)
+        forward = self._loaded(_EXACT)
         exact = [_logits(forward, batch) for batch in sample]
         fitting = [batch for batch, logits in zip(sample, exact) if logits is not None]
-        seconds = {last: self._seconds(forward, fitting)}
+        seconds = self._seconds(forward, fitting)
         del forward
-        for name in tried:
-            self._forward = None
-            self._forward = self._compared(name, exact, sample)
-            if self._forward:
-                self.precision = name
-                if not self._clock:
-                    return
-                seconds[name] = self._seconds(self._forward, fitting)
-        best = min(seconds, key=seconds.__getitem__)
+        tried = self._compared(exact, sample)
+        gain = seconds / max(self._seconds(tried, fitting), 1e-9) if tried and self._clock else 0.0
+        if tried and (gain > 1 or not self._clock):
+            self._forward = tried
+        else:
+            del tried
+            self._use(_EXACT)
         if self._clock:
-            gain = ""
-            if best != last:
-                ratio = seconds[last] / max(seconds[best], 1e-9)
-                gain = f", {ratio:.1f} times as fast as {last} on the sample"
-            note(f"--precision auto computes in {best}{gain}")
-        if self._forward is None or self.precision != best:
-            self._use(best)
+            faster = f", {gain:.1f} times as fast as {_EXACT} on the sample" if gain > 1 else ""
+            note(f"--precision auto computes in {self.precision}{faster}")
 
     def _seconds(self, forward: Forward, sample: Sequence[Any]) -> float:
         """Return how long batches take that have been computed before: the shorter of two times."""
@@ -184,31 +171,27 @@ class Trusted:
             taken.append(self._clock() - began)
         return min(taken)
 
-    def _compared(
-        self, name: str, exact: list[NDArray[Any] | None], sample: Sequence[Any]
-    ) -> Forward | None:
-        """Return the forward pass in a precision if it agrees with the exact logits; note it."""
-        last = self._precisions[-1]
+    def _compared(self, exact: list[NDArray[Any] | None], sample: Sequence[Any]) -> Forward | None:
+        """Return the forward pass in the precision if it agrees with the exact logits; note it."""
+        name = self.precision
         try:
-            forward = self._had(name)
-            found = [_logits(forward, batch) for batch in sample]
+            forward = self._loaded(name)
+            logits = [_logits(forward, batch) for batch in sample]
         except Exception as error:  # noqa: BLE001 - an operator may be missing, and much more
-            self._note(f"{name} cannot be had: {next(iter(str(error).splitlines()), '')}")
+            self._note(f"{name} cannot be used: {next(iter(str(error).splitlines()), '')}")
             return None
-        both = [(x, y) for x, y in zip(exact, found) if x is not None and y is not None]
+        both = [(x, y) for x, y in zip(exact, logits) if x is not None and y is not None]
         n = sum(len(x) for x, _ in both)
         if len(both) < len(sample):
             left_out = sum(map(len, sample)) - n
-            self._note(
-                f"{left_out} of a sample did not fit into memory, and tell nothing of {name}"
-            )
+            self._note(f"{left_out} of a sample did not fit into memory, and do not count")
         if sample and not both:
             return None
         off = max((apart(x, y) for x, y in both), default=0.0)
         if off <= TOLERANCE:
-            self._note(f"{name} is at most {off:.4f} off {last} on a sample of {n}")
+            self._note(f"{name} is at most {off:.4f} off {_EXACT} on a sample of {n}")
             return forward
-        self._note(f"{name} is {off:.4f} off {last} on a sample of {n}, so it is not used")
+        self._note(f"{name} is {off:.4f} off {_EXACT} on a sample of {n}, so it is not used")
         return None
 
     def __call__(self, batch: Any) -> NDArray[Any]:
@@ -220,20 +203,25 @@ class Trusted:
             return self._forward(batch)
 
     def fall_back(self) -> bool:
-        """Compute in the last precision from now on; return whether it was another one before."""
-        last = self._precisions[-1]
-        if self.precision == last:
+        """Compute in float32 from now on; return whether it was another precision before."""
+        if self.precision == _EXACT:
             return False
-        self._note(f"{self.precision} gave a value that is not finite: from there on, {last}")
-        self._use(last)
+        self._note(f"{self.precision} gave a value that is not finite: from there on, {_EXACT}")
+        self._use(_EXACT)
         return True
 
     def _use(self, name: str) -> None:
         self._forward = None  # both at once may not fit into memory
-        self.precision, self._forward = name, self._had(name)
+        self.precision, self._forward = name, self._loaded(name)
 
-    def _had(self, name: str) -> Forward:
-        """Return the forward pass in a precision; where memory does not suffice, say so."""
+    def _loaded(self, name: str) -> Forward:
+        """Return the forward pass in a precision.
+
+        Raises
+        ------
+        ShroomError
+            Where it does not fit into memory.
+        """
         try:
             return self._load(name)
         except Exception as error:
@@ -257,10 +245,10 @@ def _logits(forward: Forward, batch: Any) -> NDArray[Any] | None:
 
 
 def apart(exact: NDArray[Any], found: NDArray[Any]) -> float:
-    """Return how far probabilities are from those of the exact logits: the greatest difference.
+    """Return the greatest difference between probabilities and those of the exact logits.
 
-    Of one logit, which may be any number, it is by how much the chance that one of two is preferred
-    to the other is off, were they the same: the logistic function of the difference, less a half.
+    For a single logit, which may be any number, it is the error in the chance that one of two equal
+    items is preferred to the other: the logistic function of the difference, less a half.
 
     Parameters
     ----------
@@ -270,7 +258,7 @@ def apart(exact: NDArray[Any], found: NDArray[Any]) -> float:
     Returns
     -------
     float
-        In [0, 1]; 1 where a logit is no number.
+        In [0, 1]; 1 where a logit is not finite.
 
     Examples
     --------

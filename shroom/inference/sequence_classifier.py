@@ -11,14 +11,13 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
-from shroom.inference.activation_quantization import TEXTS
 from shroom.inference.batching import batches
 from shroom.inference.cache_key import CacheKey, files_digest, library_versions
 from shroom.inference.computation import compute
-from shroom.inference.forward import greatest, in_integers, of_onnx, of_torch
+from shroom.inference.forward import of_onnx, of_torch
 from shroom.inference.journal import PARTIAL
 from shroom.inference.machine import threads
-from shroom.inference.precision import Trusted, precisions
+from shroom.inference.precision import Trusted, precision_for
 from shroom.inference.tokenization import longest, padded
 
 if TYPE_CHECKING:
@@ -72,10 +71,10 @@ class SequenceClassifier:
         self._identity = self._current_identity()
         if self._graph is None:
             self._device = run.device or hub.best_device()
-            tried = precisions(run.precision, self._device)
+            tried = precision_for(run.precision, self._device)
         else:
             self._device = "cpu"
-            tried = _precisions_of_graph(name, run)
+            tried = _precision_of_graph(name, run)
         self._compiled = False
         clock = None
         if run.precision == "auto" and self._graph is None:
@@ -134,7 +133,7 @@ class SequenceClassifier:
         """
         if self._graph or n < HINTED or run.precision or "float32" in run.precisions:
             return
-        if len(precisions("auto", self._device)) > 1:
+        if precision_for("auto", self._device) != "float32":
             run.note(
                 "float32 is the default; --precision auto may be over twice as fast on this "
                 "device: it compares faster precisions with float32 and takes the fastest"
@@ -155,26 +154,12 @@ class SequenceClassifier:
     def _load(self, precision: str) -> Forward:
         """Return the forward pass in a precision."""
         if self._graph is not None:
-            told = str(self._graph)
-            if precision == "int8":
-                return in_integers(self._graph, told, self._texts())
-            return of_onnx(told, told)
+            return of_onnx(str(self._graph))
         model = hub.model(self._kind, self._name, self._revision, self._device)
         model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
-        if precision == "int8":
-            from shroom.inference.onnx_export import classifier_graph
-
-            example = self.tokenizer(["a b", "c"], ["d", "e"], padding=True, return_tensors="np")
-            graph = classifier_graph(model, dict(example))
-            return in_integers(graph, self._name, self._texts())
         dtypes = {"float16": "half", "bfloat16": "bfloat16"}
         model = getattr(model, dtypes[precision])() if precision in dtypes else model
         return of_torch(model, compiled=self._compiled)
-
-    def _texts(self) -> list[dict[str, NDArray[Any]]]:
-        """Return what the form of 8-bit rows is chosen by, one pair at a time."""
-        how = {"truncation": True, "max_length": self.room, "return_tensors": "np"}
-        return [dict(self.tokenizer(*pair, **how)) for pair in TEXTS]
 
     def _current_identity(self) -> str:
         """Return what identifies the weights on this machine as long as their files stay."""
@@ -191,24 +176,17 @@ class SequenceClassifier:
         beside = {*self._graph.parent.iterdir(), *Path(self._folder).iterdir()}
         return files_digest(path for path in beside if path.is_file() and path.suffix != PARTIAL)
 
-    def _precision(self) -> str:
-        """Return what tells the precision from others, on this processor or another."""
-        precision = self._forward.precision
-        return f"int{greatest()}" if precision == "int8" else precision
-
     def _key(self, reading: str) -> CacheKey:
         """Return all that the logits depend on besides the items."""
         model = f"{reading} {self._identity}"
-        return CacheKey(model, lambda: self._lasting(reading), self._precision())
+        return CacheKey(model, lambda: self._lasting(reading), self._forward.precision)
 
     def _lasting(self, reading: str) -> str | None:
         """Return what identifies the model, the input and the libraries by content."""
         if self._content is None:
             return None
-        in_torch = self._graph is None and self._forward.precision != "int8"
-        # What is brought to integers here comes from torch as well.
-        runtimes = ["torch"] * (self._graph is None) + ["onnxruntime"] * (not in_torch)
-        versions = library_versions("tokenizers", "transformers", *runtimes)
+        runtime = "torch" if self._graph is None else "onnxruntime"
+        versions = library_versions("tokenizers", "transformers", runtime)
         return f"{reading} {self._content} {self.room} {self._device} {versions}"
 
 
@@ -258,12 +236,10 @@ def _folder(name: str, graph: Path) -> str:
     )
 
 
-def _precisions_of_graph(name: str, run: Run) -> tuple[str, ...]:
-    """Return the precisions of a graph, which has its own, called float32 here."""
+def _precision_of_graph(name: str, run: Run) -> str:
+    """Return the precision of a graph, which has its own, called float32 here."""
     if run.device not in (None, "cpu"):
         raise ShroomError(f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}")
-    if run.precision in ("bfloat16", "float16"):
-        raise ShroomError(
-            f"{name}: an ONNX graph has its own precision; --precision can be auto or int8"
-        )
-    return ("int8", "float32") if run.precision == "int8" else ("float32",)
+    if run.precision not in (None, "auto", "float32"):
+        raise ShroomError(f"{name}: an ONNX graph has its own precision; leave out --precision")
+    return "float32"

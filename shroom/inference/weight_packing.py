@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def in_steps(
-    weights: NDArray[np.float32], steps: float | None, most: int, axis: int
+    weights: NDArray[np.float32], steps: float, most: int, axis: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return a matrix as integers, and the sizes of their steps along ``axis``.
 
@@ -27,8 +27,8 @@ def in_steps(
     ----------
     weights : array, two-dimensional
         The matrix.
-    steps : float or None
-        Steps to a standard deviation of the whole matrix; ``None`` for as many as ``most`` allows.
+    steps : float
+        Steps to a standard deviation of the whole matrix.
     most : int
         Greatest size of an integer; a line with a weight beyond it has wider steps.
     axis : int
@@ -42,7 +42,7 @@ def in_steps(
     ('int8', (1, 8), True)
     """
     widest = np.abs(weights).max(axis=axis, keepdims=True) / most
-    sizes = widest if steps is None else np.maximum(widest, weights.std() / steps)
+    sizes = np.maximum(widest, weights.std() / steps)
     sizes = np.where(sizes == 0, 1, sizes).astype(np.float32)
     return np.rint(weights / sizes).astype(np.int8), sizes
 

@@ -9,12 +9,11 @@ import numpy as np
 import onnx
 import pytest
 from conftest import SAMPLE
-from tiny_models import NLI_ARCHITECTURES, TEXT, nli_model
+from tiny_models import NLI_ARCHITECTURES, TEXT, nli_graph, nli_model
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
 from shroom.inference import hub
-from shroom.inference.onnx_export import classifier_graph
 from shroom.inference.result_cache import Cache
 from shroom.inference.run import Run
 
@@ -24,9 +23,9 @@ PAIRS = [(premise, hyp) for premise in TEXT for hyp in TEXT]
 def as_graph(folder, to):
     """Save a model's graph with its configuration and tokenizer, and without its weights."""
     model, tokenizer = hub.model("nli", folder, device="cpu"), hub.tokenizer(folder)
-    batch = dict(tokenizer(["a b", "c"], ["d", "e"], padding=True, return_tensors="np"))
+    batch = dict(tokenizer(["a b", "c"], ["d", "e"], padding=True, return_tensors="pt"))
     to.mkdir(parents=True, exist_ok=True)
-    (to / "model.onnx").write_bytes(classifier_graph(model, batch))
+    (to / "model.onnx").write_bytes(nli_graph(model, batch))
     model.config.save_pretrained(to)
     tokenizer.save_pretrained(to)
     return to
@@ -83,14 +82,6 @@ def test_torch_is_not_needed(graph):
     assert (done.stdout, done.returncode) == ("1.0\n", 0), done.stderr
 
 
-def test_a_graph_in_integers(graph):
-    notes = []
-    exact, found = probabilities(graph), probabilities(graph, precision="int8", note=notes.append)
-    (note,) = notes
-    assert "off float32 on a sample of 25" in note
-    assert abs(found - exact).max() < 0.1
-
-
 def test_ids_of_32_bits(copy):
     model = onnx.load(copy / "model.onnx")
     for put in model.graph.input:
@@ -131,37 +122,14 @@ def test_the_cache_tells_what_lies_beside_a_graph(name, copy, tmp_path):
 
 
 def test_external_data(copy):
-    expected = [probabilities(copy, precision=precision) for precision in ("auto", "int8")]
+    expected = probabilities(copy, precision="auto")
     model = onnx.load(copy / "model.onnx")
     (copy / "model.onnx").unlink()
     onnx.save(
         model, copy / "model.onnx", save_as_external_data=True, location="w", size_threshold=0
     )
     assert (copy / "w").stat().st_size > (copy / "model.onnx").stat().st_size
-    found = [probabilities(copy, precision=precision) for precision in ("auto", "int8")]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_integers_of_a_graph_of_later_operators(copy):
-    expected = probabilities(copy, precision="int8")
-    model = onnx.version_converter.convert_version(onnx.load(copy / "model.onnx"), 18)
-    onnx.save(model, copy / "model.onnx")
-    notes = []
-    found = probabilities(copy, precision="int8", note=notes.append)
-    assert "off float32" in notes[0]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-def test_integers_of_a_graph_whose_weights_are_inputs_too(copy):
-    expected = probabilities(copy, precision="int8")
-
-    def as_inputs(graph):
-        for tensor in graph.initializer:
-            value = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-            graph.input.append(value)
-
-    changed(copy, as_inputs)
-    np.testing.assert_allclose(probabilities(copy, precision="int8"), expected, atol=1e-6)
+    np.testing.assert_allclose(probabilities(copy, precision="auto"), expected, atol=1e-6)
 
 
 def test_other_files_are_no_weights(copy):
@@ -262,7 +230,7 @@ def test_a_graph_of_something_else(change, said, copy):
     ("how", "said"),
     [
         ({"device": "cuda"}, "an ONNX graph runs on the CPU, and --device says cuda"),
-        ({"precision": "bfloat16"}, "has its own precision; --precision can be auto or int8"),
+        ({"precision": "bfloat16"}, "has its own precision; leave out --precision"),
     ],
 )
 def test_what_a_graph_cannot(how, said, graph):
@@ -274,7 +242,7 @@ def test_on_the_command_line(graph, shroom, tmp_path):
     out = tmp_path / "p.json"
     data = SAMPLE / "val.model-aware.json"
     args = ("predict", "nli", data, "--model", graph / "model.onnx", "-o", out)
-    assert shroom(*args, "--precision", "int8")[0] == 0
+    assert shroom(*args, "--precision", "auto")[0] == 0
     code, _, err = shroom(*args, "--precision", "int4")
     assert code == 2
     assert "'int4' is not one of 'auto', 'float32', 'bfloat16', 'float16', 'int8'" in err

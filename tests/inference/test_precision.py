@@ -13,11 +13,10 @@ from tiny_models import NLI_ARCHITECTURES, TEXT, nli_model
 from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
 from shroom.inference import hub, machine, sequence_classifier
-from shroom.inference import precision as precision_module
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
-from shroom.inference.precision import TOLERANCE, Trusted, apart, precisions, softmax
+from shroom.inference.precision import TOLERANCE, Trusted, apart, precision_for, softmax
 from shroom.inference.result_cache import Cache
 from shroom.inference.run import Run
 from shroom.inference.sequence_classifier import SAMPLE, SequenceClassifier
@@ -50,9 +49,9 @@ def loader(off=None, bad_from=None):
     return load, loaded
 
 
-def settled(load, *tried, sample=(((0.0, 0.0), (1.0, -1.0)),)):
+def settled(load, precision="float32", sample=(((0.0, 0.0), (1.0, -1.0)),), **how):
     notes = []
-    forward = Trusted(load, [*tried, "float32"])
+    forward = Trusted(load, precision, **how)
     forward.settle([np.array(batch) for batch in sample], notes.append)
     return forward, notes
 
@@ -68,99 +67,88 @@ def capabilities(monkeypatch, *flags):
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        ((), ("float32",)),
-        (("avx512_f",), ("float32",)),
-        (("avx512_vnni",), ("int8", "float32")),
-        (("avx_vnni",), ("int8", "float32")),
-        (("avx512_bf16",), ("bfloat16", "float32")),
-        (("amx_int8", "amx_bf16"), ("int8", "bfloat16", "float32")),
+        ((), "float32"),
+        (("avx512_vnni",), "float32"),
+        (("avx512_bf16",), "bfloat16"),
+        (("amx_bf16",), "bfloat16"),
     ],
 )
 def test_a_processor_is_tried_in_what_it_does_well(flags, expected, monkeypatch):
     capabilities(monkeypatch, *flags)
-    assert precisions("auto", "cpu") == expected
-    assert precisions(None, "cpu") == precisions("float32", "cpu") == ("float32",)
-    assert precisions("bfloat16", "cpu") == ("bfloat16", "float32")
+    assert precision_for("auto", "cpu") == expected
+    assert precision_for(None, "cpu") == precision_for("float32", "cpu") == "float32"
+    assert precision_for("bfloat16", "cpu") == "bfloat16"
 
 
-def test_where_torch_does_not_tell_it_is_float32(monkeypatch):
+def test_where_torch_does_not_report_capabilities_it_is_float32(monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities")
-    assert precisions("auto", "cpu") == ("float32",)
+    assert precision_for("auto", "cpu") == "float32"
 
 
 @pytest.mark.parametrize(("can", "expected"), [(True, "bfloat16"), (False, "float16")])
 def test_a_gpu_is_tried_in_sixteen_bits(can, expected, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: can)
-    assert precisions("auto", "cuda:1") == (expected, "float32")
-    assert precisions(None, "cuda:1") == precisions("auto", "mps") == ("float32",)
+    assert precision_for("auto", "cuda:1") == expected
+    assert precision_for(None, "cuda:1") == precision_for("auto", "mps") == "float32"
 
 
 @pytest.mark.parametrize(
-    ("asked", "device", "said"),
-    [("int8", "cuda", "is for the CPU"), ("int4", "cpu", "int4 is none of auto, float32")],
+    ("asked", "message"),
+    [("int8", "is for models stored in integers"), ("int4", "expected one of auto, float32")],
 )
-def test_what_cannot_be_had_is_said(asked, device, said):
-    with pytest.raises(ShroomError, match=said):
-        precisions(asked, device)
+def test_a_precision_that_no_model_of_the_users_has_is_an_error(asked, message):
+    with pytest.raises(ShroomError, match=message):
+        precision_for(asked, "cpu")
 
 
 # --- what is trusted
 
 
-def test_what_agrees_is_trusted_and_the_difference_told():
-    load, loaded = loader({"int8": 0.04})
-    forward, notes = settled(load, "int8", "bfloat16")
-    assert (forward.precision, loaded) == ("int8", ["float32", "int8"])
-    assert notes == ["int8 is at most 0.0100 off float32 on a sample of 2"]
+def test_what_agrees_is_used_and_the_difference_reported():
+    load, loaded = loader({"float16": 0.04})
+    forward, notes = settled(load, "float16")
+    assert (forward.precision, loaded) == ("float16", ["float32", "float16"])
+    assert notes == ["float16 is at most 0.0100 off float32 on a sample of 2"]
     assert forward(np.zeros((1, 2)))[0, 0] == np.float32(0.04)
 
 
-def test_what_does_not_agree_is_not_and_the_next_is_tried():
-    load, loaded = loader({"int8": 0.5, "bfloat16": 0.01})
-    forward, notes = settled(load, "int8", "bfloat16")
-    assert (forward.precision, loaded) == ("bfloat16", ["float32", "int8", "bfloat16"])
-    assert notes == [
-        "int8 is 0.1225 off float32 on a sample of 2, so it is not used",
-        "bfloat16 is at most 0.0025 off float32 on a sample of 2",
-    ]
-
-
-def test_where_nothing_agrees_it_is_float32():
-    load, loaded = loader({"int8": "nothing", "bfloat16": np.nan})
-    forward, notes = settled(load, "int8", "bfloat16")
-    assert (forward.precision, loaded[-1]) == ("float32", "float32")
-    assert notes == [
-        "int8 cannot be had: there is none",
-        "bfloat16 is 1.0000 off float32 on a sample of 2, so it is not used",
-    ]
+@pytest.mark.parametrize(
+    ("off", "note"),
+    [
+        (0.5, "float16 is 0.1225 off float32 on a sample of 2, so it is not used"),
+        (np.nan, "float16 is 1.0000 off float32 on a sample of 2, so it is not used"),
+        ("nothing", "float16 cannot be used: there is none"),
+    ],
+)
+def test_where_it_does_not_agree_it_is_float32(off, note):
+    load, loaded = loader({"float16": off})
+    forward, notes = settled(load, "float16")
+    assert (forward.precision, loaded[-1], notes) == ("float32", "float32", [note])
     assert forward(np.ones((1, 2))).tolist() == [[1, 1]]
 
 
 @pytest.mark.parametrize("off", [0.079, 0.081])
 def test_the_most_that_one_may_be_off(off):
-    load, _ = loader({"int8": off})  # at p = 0.5, a logit of d moves p by d / 4
-    assert settled(load, "int8")[0].precision == ("int8" if off / 4 < TOLERANCE else "float32")
+    load, _ = loader({"float16": off})  # at p = 0.5, a logit of d moves p by d / 4
+    expected = "float16" if off / 4 < TOLERANCE else "float32"
+    assert settled(load, "float16")[0].precision == expected
 
 
 def test_it_is_settled_once_and_float32_is_not_tried():
     load, loaded = loader()
-    forward, notes = settled(load, "int8")
+    forward, notes = settled(load, "float16")
     forward.settle([np.ones((1, 2))], notes.append)
-    assert (loaded, len(notes)) == (["float32", "int8"], 1)
+    assert (loaded, len(notes)) == (["float32", "float16"], 1)
     load, loaded = loader()
     forward, notes = settled(load)
     assert (loaded, notes) == (["float32"], [])
 
 
 @pytest.mark.parametrize(
-    ("costs", "expected"),
-    [
-        ({"int8": 1, "bfloat16": 2, "float32": 4}, "int8, 4.0 times as fast as float32"),
-        ({"int8": 3, "bfloat16": 2, "float32": 4}, "bfloat16, 2.0 times as fast as float32"),
-        ({"int8": 5, "bfloat16": 6, "float32": 4}, "float32"),
-    ],
+    ("cost", "expected"),
+    [(1, "bfloat16, 4.0 times as fast as float32"), (5, "float32")],
 )
-def test_auto_computes_in_the_fastest_of_those_that_agree(costs, expected):
+def test_auto_computes_in_the_faster_of_those_that_agree(cost, expected):
     exact, loaded = loader()
     now = [0.0]
 
@@ -168,35 +156,29 @@ def test_auto_computes_in_the_fastest_of_those_that_agree(costs, expected):
         forward = exact(precision)
 
         def timed(batch):
-            now[0] += costs[precision]
+            now[0] += cost if precision == "bfloat16" else 4
             return forward(batch)
 
         return timed
 
-    notes = []
-    tried = ["bfloat16", "int8", "float32"]
-    forward = Trusted(load, tried, clock=lambda: now[0])
-    forward.settle([np.zeros((2, 2))], notes.append)
+    forward, notes = settled(load, "bfloat16", clock=lambda: now[0])
     assert forward.precision == expected.partition(",")[0]
-    assert len(notes) == 3
-    assert notes[2].startswith(f"--precision auto computes in {expected}")
+    assert len(notes) == 2
+    assert notes[1].startswith(f"--precision auto computes in {expected}")
     forward(np.zeros((1, 2)))
     assert loaded[-1] == forward.precision
 
 
 def test_auto_does_not_take_what_does_not_agree_however_fast():
-    load, _ = loader({"int8": 0.5})
-    notes = []
-    forward = Trusted(load, ["int8", "float32"], clock=lambda: 0.0)
-    forward.settle([np.zeros((1, 2))], notes.append)
+    load, _ = loader({"bfloat16": 0.5})
+    forward, notes = settled(load, "bfloat16", clock=lambda: 0.0)
     assert forward.precision == "float32"
     assert notes[1] == "--precision auto computes in float32"
 
 
 def test_auto_says_that_a_device_has_nothing_else():
     load, _ = loader()
-    notes = []
-    Trusted(load, ["float32"], clock=lambda: 0.0).settle([], notes.append)
+    _, notes = settled(load, clock=lambda: 0.0)
     assert notes == ["--precision auto computes in float32: nothing else is fast on this device"]
 
 
@@ -236,7 +218,7 @@ def test_a_precision_is_left_for_good_where_it_gives_no_number():
 
 def test_float32_is_not_tried_twice():
     load, loaded = loader()
-    forward = Trusted(load, ["float32"])
+    forward = Trusted(load)
     assert np.isnan(forward(np.full((1, 2), np.nan))).all()
     assert loaded == ["float32"]
 
@@ -284,7 +266,7 @@ def test_auto_is_measured_on_a_model(made, tmp_path, monkeypatch):
 
 
 def test_the_fast_way_is_named_once_a_run_where_it_pays(made, monkeypatch):
-    capabilities(monkeypatch, "avx512_vnni")
+    capabilities(monkeypatch, "avx512_bf16")
     monkeypatch.setattr(sequence_classifier, "HINTED", len(PAIRS))
     folders, notes = [made(), made("roberta")], []
     run = Run(note=notes.append)
@@ -299,8 +281,8 @@ def test_the_fast_way_is_named_once_a_run_where_it_pays(made, monkeypatch):
     ("flags", "asked", "n"),
     [
         ((), None, len(PAIRS)),
-        (("avx512_vnni",), "float32", len(PAIRS)),
-        (("avx512_vnni",), None, len(PAIRS) - 1),
+        (("avx512_bf16",), "float32", len(PAIRS)),
+        (("avx512_bf16",), None, len(PAIRS) - 1),
     ],
 )
 def test_the_fast_way_is_not_named_where_it_does_not_pay(flags, asked, n, made, monkeypatch):
@@ -312,7 +294,7 @@ def test_the_fast_way_is_not_named_where_it_does_not_pay(flags, asked, n, made, 
 
 
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
-@pytest.mark.parametrize("precision", ["int8", "bfloat16", "float16"])
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_architectures_in_other_precisions(architecture, precision, made, tmp_path):
     folder = calmed(made(architecture), tmp_path)
     exact, none = probabilities(folder, "float32")
@@ -321,21 +303,6 @@ def test_architectures_in_other_precisions(architecture, precision, made, tmp_pa
     assert note.startswith(f"{precision} is at most 0.0")
     assert note.endswith(f" off float32 on a sample of {len(PAIRS)}")
     assert 0 < abs(found - exact).max() <= TOLERANCE
-
-
-def test_int8_does_not_depend_on_the_batch(made, tmp_path):
-    folder = calmed(made(), tmp_path)
-    one, _ = probabilities(folder, "int8", batch_tokens=1)
-    many, _ = probabilities(folder, "int8", batch_tokens=100_000)
-    np.testing.assert_allclose(one, many, atol=1e-6)
-
-
-def test_a_model_that_is_off_in_integers_is_read_in_float32(made, tmp_path, monkeypatch):
-    folder = calmed(made(), tmp_path)
-    monkeypatch.setattr(precision_module, "TOLERANCE", 1e-6)
-    found, (note,) = probabilities(folder, "int8")
-    assert note.endswith(" off float32 on a sample of 25, so it is not used")
-    np.testing.assert_array_equal(found, probabilities(folder, "float32")[0])
 
 
 def test_a_precision_that_breaks_in_the_trial_is_not_used():
@@ -349,7 +316,7 @@ def test_a_precision_that_breaks_in_the_trial_is_not_used():
 
     forward, notes = settled(load, "bfloat16")
     assert forward.precision == "float32"
-    assert notes == ['bfloat16 cannot be had: "addmm" not implemented']
+    assert notes == ['bfloat16 cannot be used: "addmm" not implemented']
 
 
 def test_a_trial_that_finds_no_memory_goes_by_what_fits():
@@ -369,7 +336,7 @@ def test_a_trial_that_finds_no_memory_goes_by_what_fits():
     forward, notes = settled(load, "bfloat16", sample=[small, large])
     assert forward.precision == "bfloat16"
     assert notes == [
-        "3 of a sample did not fit into memory, and tell nothing of bfloat16",
+        "3 of a sample did not fit into memory, and do not count",
         "bfloat16 is at most 0.0000 off float32 on a sample of 1",
     ]
     del forward
@@ -396,17 +363,6 @@ def test_a_model_that_leaves_float16_is_read_in_float32(made, tmp_path):
     np.testing.assert_array_equal(found, probabilities(str(tmp_path), "float32")[0])
 
 
-def test_a_model_that_cannot_be_written_as_a_graph_is_read_in_float32(made, monkeypatch):
-    from shroom.inference import onnx_export
-
-    def refuse(*_):
-        raise RuntimeError("no such operator\nand much more")
-
-    monkeypatch.setattr(onnx_export, "graph_of", refuse)
-    _, (note,) = probabilities(made(), "int8")
-    assert note == ("int8 cannot be had: it cannot be written as an ONNX graph (no such operator)")
-
-
 def test_the_sample_goes_from_the_shortest_to_the_longest():
     items = [(n,) for n in range(100)]
     lengths = [n % 50 + 1 for n in range(100)]
@@ -424,10 +380,10 @@ def test_journal_and_cache_keep_precisions_apart(made, tmp_path):
     cache, journal = Cache(tmp_path / "cache"), tmp_path / "journal"
     exact, _ = probabilities(folder, "float32", cache=cache, journal=Journal(journal))
     again = Journal(journal, resume=True).read()
-    found, (note,) = probabilities(folder, "int8", cache=cache, journal=again)
+    found, (note,) = probabilities(folder, "bfloat16", cache=cache, journal=again)
     assert "off float32" in note  # and nothing is said of results that are known
     assert not np.array_equal(found, exact)
-    known, (_, note) = probabilities(folder, "int8", cache=cache)
+    known, (_, note) = probabilities(folder, "bfloat16", cache=cache)
     assert note.startswith("25 of 25 results are those of earlier runs")
     np.testing.assert_array_equal(known, found)
 
@@ -478,7 +434,7 @@ def test_what_was_computed_after_going_back_is_not_computed_again(tmp_path):
         return forward
 
     def run(**more):
-        forward = Trusted(load, ["float16", "float32"])
+        forward = Trusted(load, "float16")
         forward.settle([[(1,)]], lambda _: None)
         computed.clear()
         items = [(n,) for n in range(100)]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from shroom.inference.activation_quantization import TEXTS
-from shroom.inference.forward import layouts_of
 from shroom.inference.onnx_export import graph_of
-from shroom.inference.onnx_quantization import quantised
+from shroom.inference.onnx_quantization import layouts_of, quantised
 
 if TYPE_CHECKING:
     import numpy as np
