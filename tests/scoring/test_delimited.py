@@ -293,15 +293,14 @@ def test_convert_table_writes_no_table(out, tmp_path, shroom):
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_real_predictions_score_to_the_last_digit_as_their_json(tmp_path, separator):
+def test_real_predictions_score_to_the_last_digit_as_their_json(tmp_path):
     gold_folder = DATA / "semeval2024"
     compared = 0
     for folder in sorted((DATA / "submissions").glob("gpt-*")):
         for source in sorted(folder.glob("val.*.json")):
             rows = json.loads(source.read_text(encoding="utf-8"))
             name = source.name.replace(".json", ".csv")
-            table = write_table(tmp_path / folder.name / name, rows, separator)
+            table = write_table(tmp_path / folder.name / name, rows, ";")
             both = [score(path, gold_folder, intervals=NO_CI) for path in (source, table)]
             as_json, as_table = ([each.to_dict() for each in one.results] for one in both)
             assert as_table == as_json

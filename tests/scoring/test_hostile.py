@@ -140,7 +140,7 @@ def test_the_place_of_an_error_is_that_of_the_json_module(text, monkeypatch):
 
 
 def test_no_more_of_a_list_is_read_than_tells_that_it_is_not_json_lines(monkeypatch):
-    monkeypatch.setattr(json_reading, "_TELLING", 2)
+    monkeypatch.setattr(json_reading, "_CHECKED_ITEMS", 2)
     (line, _) = decoded(b"[{}, {}, {} and more", monkeypatch, 64, lines=True)[1]
     assert line.endswith("got one JSON list (name it .json) [not-json]")
 
