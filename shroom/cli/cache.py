@@ -1,4 +1,4 @@
-"""``shroom cache``: what models have said of texts before, kept for later runs."""
+"""``shroom cache``: the values that models have computed, stored for later runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shroom.inference.result_cache import MOST, NAME, Cache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: The environment variable that says how much the cache may take.
+#: The environment variable with the size limit of the cache.
 LIMIT = "SHROOM_CACHE_MAX"
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -71,7 +71,7 @@ def _size_given(ctx: click.Context, param: click.Parameter, value: str) -> int:
 
 @click.group(epilog=EXAMPLES)
 def command() -> None:
-    """Show or clear what models have said of texts before, which 'shroom predict' reads."""
+    """Show or clear the stored results of models, which 'shroom predict' reuses."""
 
 
 @command.command(epilog=EXAMPLES)
@@ -102,7 +102,7 @@ def info(*, form: str) -> None:
     help="Keep the most recently used results, up to a size such as 200MB.",
 )
 def clear(*, down_to: int) -> None:
-    """Remove what is in the cache, or what was not used for longest."""
+    """Remove all results, or those that were not used for longest."""
     cache = opened(lambda text: say([f"note: {text}"]))
     cache.clear(down_to)
     say([f"{cache.path}: {cache.info().entries} pairs are left"])

@@ -1,4 +1,4 @@
-"""Transformers from the hub or a folder, and a sentence where one cannot be had."""
+"""Models of transformers from the hub or a folder, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tokenizer(name: str, revision: str | None = None) -> Any:
     Raises
     ------
     ShroomError
-        Where it cannot be had; the message says what to do.
+        Where it cannot be loaded; the message says what to do.
     """
 
     def load() -> Any:
@@ -66,7 +66,7 @@ def tokenizer(name: str, revision: str | None = None) -> Any:
 
 
 def config(name: str, revision: str | None = None) -> Any:
-    """Return the configuration of a model, which costs little; for the rest see :func:`model`."""
+    """Return the configuration of a model, without its weights; see :func:`model`."""
 
     def load() -> Any:
         return _config(_transformers(torch=False), name, revision)
@@ -86,12 +86,12 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
     name, revision : str
         As for :func:`tokenizer`.
     device : str, optional
-        By default the best that is there.
+        By default the fastest available.
 
     Raises
     ------
     ShroomError
-        Where it cannot be had, its weights lack a part, or the device is not there.
+        Where it cannot be loaded, its weights lack a part, or the device is not available.
     """
 
     def load() -> Any:
@@ -130,7 +130,7 @@ def file(name: str, path: str, revision: str | None = None) -> Path | None:
     """Return where a file of a model lies, or ``None`` where it is not found.
 
     That is where the model has no such file, or where it is not in the cache and the hub is out of
-    reach: what follows from ``None`` is a guess then, and should be told.
+    reach: what follows from ``None`` is a guess then, and should be reported.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def file(name: str, path: str, revision: str | None = None) -> Path | None:
 
 
 def best_device() -> str:
-    """Return the name of the fastest device that is there."""
+    """Return the name of the fastest device available."""
     _transformers()
     import torch
 
@@ -171,9 +171,9 @@ def best_device() -> str:
 
 
 def identity(name: str, revision: str | None = None, config: Any = None) -> str:
-    """Return what tells a model from others: of a folder, its files' names, sizes and times.
+    """Return what identifies a model: for a folder, a digest of its files' names, sizes and times.
 
-    Of a name on the hub, it is the revision; or the commit, where the configuration tells it.
+    For a name on the hub, it is the revision, or the commit where the configuration names it.
 
     Examples
     --------
@@ -200,7 +200,7 @@ _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
 
 
 def content(name: str, revision: str | None = None) -> str | None:
-    """Return what tells a model from others by its content alone, for keys that outlast a run.
+    """Return what identifies a model by its content alone, for keys that outlast a run.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ def content(name: str, revision: str | None = None) -> str | None:
     Returns
     -------
     str or None
-        Of a folder, a digest of its files; of a name on the hub, its commit. ``None`` where the
-        weights are elsewhere, or nothing tells the commit.
+        For a folder, a digest of its files; for a name on the hub, its commit. ``None`` where the
+        weights are elsewhere, or the commit is not known.
     """
     folder = Path(_place(name))
     if not folder.is_dir():
@@ -233,7 +233,7 @@ _AS = {
 
 def _place(name: str) -> str:
     """Return a name as transformers takes it: with the home folder written out."""
-    return os.path.expanduser(name)  # noqa: PTH111 - a name of the hub is no path
+    return os.path.expanduser(name)  # noqa: PTH111 - a name on the hub is not a path
 
 
 def onnx_file(name: str) -> Path | None:
@@ -265,7 +265,7 @@ def _transformers(*, torch: bool = True) -> Any:
             "the cross-encoder that ships with the kit does not"
         ) from error
     transformers.logging.set_verbosity_error()
-    # It tells of each of its tries; that none came through is said once, by an exception.
+    # It logs each of its tries; that none succeeded is reported once, by an exception.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()
     if _is_watched():
@@ -286,7 +286,7 @@ def _check_config(library: Any, name: str, revision: str | None) -> None:
 
 
 def _is_watched() -> bool:
-    """Return whether somebody sees how a download comes on, and has not asked to be spared it."""
+    """Return whether the progress of a download can be seen, and is not disabled."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     return terminal and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ
 

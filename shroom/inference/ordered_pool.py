@@ -72,7 +72,7 @@ class Ahead(Generic[Result]):
         finally:
             with _LOCK:
                 threads = _BEFORE.pop()
-                if threads and not _BEFORE:  # what a thread has said holds for those after it
+                if threads and not _BEFORE:  # a thread's setting applies to those after it
                     sys.modules["torch"].set_num_threads(threads)
 
     @property

@@ -1,8 +1,8 @@
-"""What models have said of texts, kept on disk for later runs: one sqlite file.
+"""The values that models have computed, stored for later runs in one sqlite file.
 
-An entry's key is a digest of all that its values depend on: the weights' content, the precision,
-the device, the versions of what computes, and the texts as the model reads them. No text is
-stored. Several processes may read and write at once.
+An entry's key is a digest of all that its values depend on: see
+:class:`shroom.inference.cache_key.CacheKey`. No text is stored. Several processes may read and
+write at the same time.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 #: The name of the file.
 NAME = "pairs.sqlite"
-#: The most bytes that entries take where nothing else is said.
+#: The most bytes that entries take by default.
 MOST = 1 << 30
-#: How many keys are asked for at a time; sqlite takes 999 or more.
+#: The number of keys in one query; sqlite accepts 999 or more.
 _AT_ONCE = 500
-#: A use is noted where the last that was noted is so long ago: in milliseconds. Else each reading
+#: A use is recorded where the last recorded one is so long ago, in milliseconds; else each reading
 #: would write.
 _HOUR = 3_600_000
-#: To which share of the limit the oldest-used are removed, so that this is rare, too.
+#: The share of the limit to which the oldest-used entries are removed, so that this is rare, too.
 _DOWN_TO = 0.9
-#: How long another process is waited for: in seconds.
+#: How long to wait for another process, in seconds.
 _PATIENCE = 10.0
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries
@@ -48,20 +48,20 @@ CREATE INDEX IF NOT EXISTS by_use ON entries (used);
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What is in a cache.
+    """The size and age of a cache.
 
     Attributes
     ----------
     path : str
         The file.
     entries : int
-        How many pairs it knows.
+        The number of pairs.
     size : int
-        What they take: in bytes.
+        Their size in bytes.
     most : int
-        What they may take before the oldest-used are removed: in bytes.
+        The size in bytes from which on the oldest-used entries are removed.
     oldest, newest : int or None
-        When the entries were last used, by the hour: seconds since 1970.
+        The times at which entries were last used, to the hour: seconds since 1970.
     """
 
     path: str
@@ -77,18 +77,18 @@ class CacheInfo:
 
 
 class Cache:
-    """Values by key, on disk; where the disk does not play along, none, and a note.
+    """Values by key, on disk; where the file cannot be used, it is empty and notes why.
 
     Parameters
     ----------
     path : path
         The file; made, with its folder, with the first entry.
     most : int
-        The most bytes; beyond, the entries go that were not used for longest.
+        The most bytes; beyond, the entries are removed that were not used for longest.
     note : callable
         Called with a sentence, once, where the file cannot be used.
     patience : float
-        How long another process is waited for: in seconds.
+        How long to wait for another process, in seconds.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Cache:
         return found
 
     def add(self, entries: Mapping[bytes, NDArray[np.float64]]) -> None:
-        """Keep these values."""
+        """Store these values."""
         if self._given_up or not entries:
             return
         with self._forgiving():
@@ -151,7 +151,7 @@ class Cache:
                 _shrink(database, int(self.most * _DOWN_TO))
 
     def info(self) -> CacheInfo:
-        """Return what is in it.
+        """Return the cache's size and age.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class Cache:
     def clear(self, down_to: int = 0) -> None:
         """Remove the oldest-used entries until the rest takes at most so many bytes.
 
-        A file that is damaged, or no cache at all, is removed, with a note.
+        A file that is damaged, or not a cache at all, is removed, with a note.
 
         Raises
         ------
@@ -207,7 +207,7 @@ class Cache:
         self._note(f"{self.path}: was damaged ({damage}) and is begun anew")
 
     def close(self) -> None:
-        """Let go of the file; it is opened again where it is needed."""
+        """Close the file; it is opened again when it is needed."""
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -220,7 +220,7 @@ class Cache:
 
     @contextmanager
     def _forgiving(self) -> Iterator[None]:
-        """Give up the cache, and say so, where the file cannot be used."""
+        """Give up the cache, with a note, where the file cannot be used."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -235,20 +235,20 @@ class Cache:
 
 
 def _connected(path: Path, patience: float) -> sqlite3.Connection:
-    """Open the file, and make what is not there."""
+    """Open the file, and make the tables that are missing."""
     until = time.monotonic() + patience
     while True:
         database = sqlite3.connect(path, timeout=patience)
         try:
-            # Only before there is a table can it be chosen that what is removed frees its room.
+            # That removed entries free their room can be chosen only before there is a table.
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
             database.execute("PRAGMA journal_mode = WAL")
-            # What a loss of power costs is computed again.
+            # What a loss of power destroys is computed again.
             database.execute("PRAGMA synchronous = OFF")
             database.executescript(_TABLES)
         except sqlite3.OperationalError as error:
             database.close()
-            # Two processes that make the file at once are told so without having been let wait.
+            # Where two processes make the file at once, one fails without having waited.
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(0.02)
@@ -265,7 +265,7 @@ def _now() -> int:
 
 
 def _size(database: sqlite3.Connection) -> int:
-    """Return how many bytes the entries take."""
+    """Return the size of the entries in bytes."""
     pages, free, each = (
         int(database.execute(f"PRAGMA {name}").fetchone()[0])
         for name in ("page_count", "freelist_count", "page_size")
@@ -274,7 +274,7 @@ def _size(database: sqlite3.Connection) -> int:
 
 
 def _shrink(database: sqlite3.Connection, down_to: int) -> None:
-    """Remove the entries that were not used for longest, and give their room back."""
+    """Remove the entries that were not used for longest, and shrink the file."""
     database.execute("BEGIN IMMEDIATE")
     with database:
         while _size(database) > down_to:
@@ -292,7 +292,7 @@ def _shrink(database: sqlite3.Connection, down_to: int) -> None:
 
 
 def _packed(key: bytes, values: NDArray[np.float64]) -> bytes:
-    """Return values as bytes, with a checksum, which sqlite's pages have none of."""
+    """Return values as bytes with a checksum, as sqlite's pages have none."""
     content = np.asarray(values, "<f8").tobytes()
     return content + zlib.crc32(key + content).to_bytes(4, "little")
 

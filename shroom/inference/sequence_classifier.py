@@ -215,12 +215,12 @@ def _changes(config: Any) -> bool:
     return bool(models & _CHANGING or kinds & _CHANGING_ROPE)
 
 
-def _dicts(told: object) -> Iterator[dict[Any, Any]]:
+def _dicts(value: object) -> Iterator[dict[Any, Any]]:
     """Yield a value and all values in it, as far as they are dicts."""
-    if isinstance(told, dict):
-        yield told
-        for value in told.values():
-            yield from _dicts(value)
+    if isinstance(value, dict):
+        yield value
+        for part in value.values():
+            yield from _dicts(part)
 
 
 def _folder(name: str, graph: Path) -> str:

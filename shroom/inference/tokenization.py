@@ -65,8 +65,8 @@ def in_chat(
     try:
         return str(tokenizer.apply_chat_template(messages, tokenize=False, **more))
     except Exception as error:
-        said = printable(str(error).partition("\n")[0])
-        raise ShroomError(f"{name}: its chat template fails ({said}); {way_out}") from error
+        reason = printable(str(error).partition("\n")[0])
+        raise ShroomError(f"{name}: its chat template fails ({reason}); {way_out}") from error
 
 
 def longest(tokenizer: Any, config: Any) -> int:
@@ -100,7 +100,7 @@ def longest(tokenizer: Any, config: Any) -> int:
 def padded(tokenizer: Any, config: Any = None) -> Any:
     """Return a tokenizer that fills up batches with what its model takes for padding.
 
-    A causal classifier has its score at the last token that is no padding. Where it does not name
+    A causal classifier has its score at the last token that is not padding. Where it does not name
     the padding, that is the last token whatever it is, so that the padding must end no text.
 
     Parameters
@@ -153,7 +153,7 @@ class PairReader:
     Parameters
     ----------
     tokenizer : tokenizer of transformers
-        A text is only ever text to it: ``</s>`` in one is no end.
+        A text is only ever text to it: ``</s>`` in one does not end it.
     room : int
         The most tokens of a pair, its ``special`` ones included.
     """
