@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from itertools import count as count_from
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,7 +157,7 @@ def _generate(
         url, key_env=api_key_env, timeout=timeout, retries=retries, shorter="lower --examples"
     )
     prompts = Prompts(_texts([seeds], seeds=True), examples=settings.examples, seed=settings.seed)
-    log = Log(path, {**settings.to_dict(), "seeds": prompts.digest}, resume=resume)
+    log = Log(path, {**asdict(settings), "seeds": prompts.digest}, resume=resume)
     if dry_run:
         _rehearse(count, prompts, settings.threshold, log.read() if resume else log)
         return
@@ -239,7 +240,7 @@ def _describe(*, paths: tuple[str, ...], seeds: str | None, threshold: float, fo
     """Count queries, debate questions, and near-duplicates among them and of the seeds."""
     refuse_two_pipes(*paths, seeds)
     found = describe(_texts(list(paths)), _texts([seeds], seeds=True) if seeds else None, threshold)
-    click.echo(json.dumps(found.to_dict(), indent=2) if form == "json" else _table(found))
+    click.echo(json.dumps(asdict(found), indent=2) if form == "json" else _table(found))
 
 
 def _table(found: Likeness) -> str:

@@ -133,11 +133,11 @@ class Judge(Configurable):
                 top_logprobs=prompt.top_logprobs or None,
             )
             self._service = Service(
+                prompt,
                 endpoint,
                 budget or BudgetSettings(),
                 body,
                 mode=prompt.mode or "chat",
-                revision=prompt.revision,
                 reading=_READING,
                 shorter="lower generation_chars",
             )

@@ -115,11 +115,11 @@ class Judge(Configurable, Detector):
             self._asked = Local(prompt.model, prompt.revision, mode, official=official)
             return
         service = Service(
+            prompt,
             endpoint,
             budget or BudgetSettings(),
             self._request(mode),
             mode=mode or "chat",
-            revision=prompt.revision,
             reading=READING,
             shorter="lower context_chars",
         )

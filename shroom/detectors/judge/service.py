@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from shroom.detectors.judge.responses import Reply
-    from shroom.detectors.judge.settings import BudgetSettings, EndpointSettings
+    from shroom.detectors.judge.settings import BudgetSettings, EndpointSettings, PromptSettings
     from shroom.inference.run import Run
 
 
@@ -27,6 +27,8 @@ class Service:
 
     Parameters
     ----------
+    prompt : PromptSettings
+        Which model is asked.
     settings : EndpointSettings
         Where requests are sent; the URL is required.
     budget : BudgetSettings
@@ -35,8 +37,6 @@ class Service:
         The fields that all requests have, including the model's name.
     mode : str
         ``"chat"`` or ``"completion"``.
-    revision : str or None
-        Distinguishes cached answers of several models with the same name.
     reading : int or str
         Version of the code that reads responses: answers read by another one are requested again.
     shorter : str
@@ -45,17 +45,17 @@ class Service:
 
     def __init__(
         self,
+        prompt: PromptSettings,
         settings: EndpointSettings,
         budget: BudgetSettings,
         body: dict[str, Any],
         *,
         mode: str,
-        revision: str | None,
         reading: int | str,
         shorter: str,
     ) -> None:
         self.settings, self.budget = settings, Budget(budget)
-        self.body, self.revision, self.reading = body, revision, reading
+        self.body, self.revision, self.reading = body, prompt.revision, reading
         self.endpoint = Endpoint(
             str(settings.endpoint),
             mode=mode,

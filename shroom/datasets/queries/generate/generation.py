@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shroom.core.problems import ShroomError
 from shroom.datasets.queries.generate.screening import REASONS, Screen
@@ -44,10 +44,6 @@ class Settings:
     threshold: float = 0.7
     temperature: float = 1.0
     max_tokens: int = 100
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return them by name."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,10 +47,6 @@ class Likeness:
     near_earlier: int
     near_seed: int | None
     left: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts by name."""
-        return asdict(self)
 
 
 def describe(queries: Sequence[str], seeds: Sequence[str] | None, threshold: float) -> Likeness:
