@@ -102,8 +102,9 @@ class CrossEncoder(FittedDetector):
     @property
     def training_items(self) -> TrainingItems:
         """The items that it was fitted on; their p hold for the reference of the fit alone."""
+        as_fitted = self.rule is self._model.rule
         items = self._model.training_items
-        return items if self.rule is self._model.rule else items.without_answers()
+        return items if as_fitted else items.without_answers()
 
     @property
     def rule(self) -> Rule:
@@ -189,14 +190,19 @@ class CrossEncoder(FittedDetector):
 
     def remember(self, items: TrainingItems) -> None:
         """Store the items on which the model was fitted, with their out-of-fold p."""
-        self._model.remember(items)
+        self._trained().training_items = items
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted model as a folder, with a card; ``about`` describes its origin."""
         start = str(self.recipe["encoder"])
         encoder = Path(start).name if Path(start).is_dir() else start
         recipe = {**self.recipe, "encoder": encoder, "reference": self.rule.value}
-        self._model.save(Path(path), {"recipe": recipe, **about})
+        self._trained().save(Path(path), {"recipe": recipe, **about})
+
+    def _trained(self) -> TrainedModel:
+        if isinstance(self._model, ModelFolder):
+            raise ShroomError("the cross-encoder has not been fitted, so there is nothing to save")
+        return self._model
 
     def _fitting(self) -> Fitting:
         """Return the recipe as it is carried out; this imports torch."""

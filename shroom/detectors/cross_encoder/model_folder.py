@@ -21,7 +21,6 @@ from shroom.inference.machine import threads
 from shroom.inference.onnx_dequantization import in_float32
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -52,6 +51,7 @@ class ModelFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._sessions: dict[str, Any] = {}
 
     def precision(self, run: Run) -> str:
         """Return what it computes in: ``int8`` or ``float32``.
@@ -75,8 +75,9 @@ class ModelFolder:
     def probabilities(self, batch: NDArray[np.int64], precision: str) -> NDArray[np.float32]:
         """Return p(Hallucination) of a batch of ids and sides: shape [batch]."""
         with _LOADING:
-            runtime = self._session_in_floats if precision == "float32" else self._session
-        return np.asarray(runtime.run(None, {"pairs": batch})[0])
+            if precision not in self._sessions:
+                self._sessions[precision] = self._opened(precision)
+        return np.asarray(self._sessions[precision].run(None, {"pairs": batch})[0])
 
     def content(self) -> str:
         """Return what identifies the weights and the libraries that compute p."""
@@ -122,18 +123,6 @@ class ModelFolder:
                 "whole folder that shroom fit cross-encoder has written"
             ) from error
 
-    def remember(self, items: TrainingItems) -> None:
-        """Refuse: the items of a model in files are in its files."""
-        raise self._unfitted(items)
-
-    def save(self, folder: Path, about: dict[str, Any]) -> None:
-        """Refuse: it is in files already."""
-        raise self._unfitted(folder, about)
-
-    @staticmethod
-    def _unfitted(*_: object) -> ShroomError:
-        return ShroomError("the cross-encoder has not been fitted, so there is nothing to save")
-
     @cached_property
     def _about(self) -> dict[str, Any]:
         path = self.folder / ABOUT
@@ -156,41 +145,19 @@ class ModelFolder:
     def _content(self) -> str:
         return files_digest(self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
 
-    @cached_property
-    def _session(self) -> Any:
-        return opened(self.folder, self._about["integers"])
-
-    @cached_property
-    def _session_in_floats(self) -> Any:
-        return opened(self.folder, self._about["integers"], floats=True)
-
-
-def opened(folder: Path, shapes: Mapping[str, Sequence[int]], *, floats: bool = False) -> Any:
-    """Return the runtime's session of a fitted model.
-
-    Parameters
-    ----------
-    folder : path
-        Of the model.
-    shapes : mapping
-        The shape of each array of integers, in the order in which they are stored.
-    floats : bool
-        Whether products are computed in float32; see :mod:`shroom.inference.onnx_dequantization`.
-
-    Raises
-    ------
-    ShroomError
-        Where the runtime is not installed, or the files are missing or damaged.
-    """
-    try:
-        integers = np.frombuffer(zlib.decompress((folder / INTEGERS).read_bytes()), np.int8)
-        graph = (folder / GRAPH).read_bytes()
-        graph = in_float32(graph) if floats else graph
-    except (OSError, ValueError, zlib.error) as error:
-        raise ShroomError(f"{folder}: cannot be loaded: {error}") from error
-    ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
-    if not len(ends) or len(integers) != ends[-1]:
-        raise ShroomError(f"{folder}: {INTEGERS} does not belong to this {ABOUT}")
-    parts = np.split(integers, ends[:-1])
-    arrays = {name: part.reshape(shapes[name]) for name, part in zip(shapes, parts)}
-    return session(graph, str(folder), arrays)
+    def _opened(self, precision: str) -> Any:
+        """Return the runtime's session; in float32 it computes products of floats."""
+        try:
+            packed = (self.folder / INTEGERS).read_bytes()
+            integers = np.frombuffer(zlib.decompress(packed), np.int8)
+            graph = (self.folder / GRAPH).read_bytes()
+            graph = in_float32(graph) if precision == "float32" else graph
+        except (OSError, ValueError, zlib.error) as error:
+            raise ShroomError(f"{self.folder}: cannot be loaded: {error}") from error
+        shapes = self._about["integers"]
+        ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
+        if not len(ends) or len(integers) != ends[-1]:
+            raise ShroomError(f"{self.folder}: {INTEGERS} does not belong to this {ABOUT}")
+        parts = np.split(integers, ends[:-1])
+        arrays = {name: part.reshape(shapes[name]) for name, part in zip(shapes, parts)}
+        return session(graph, str(self.folder), arrays)

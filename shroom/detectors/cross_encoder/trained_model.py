@@ -59,10 +59,6 @@ class TrainedModel:
     def content(self) -> None:
         """Return ``None``: p of a model that has no file is not cached."""
 
-    def remember(self, items: TrainingItems) -> None:
-        """Store the items on which it was fitted, with their out-of-fold p."""
-        self.training_items = items
-
     def save(self, folder: Path, about: dict[str, Any]) -> None:
         """Write it as a folder that runs without torch."""
         from shroom.detectors.cross_encoder.saving import save
