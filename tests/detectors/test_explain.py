@@ -16,7 +16,6 @@ from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.explain import MOST, Explanation, explain
-from shroom.detectors.lexical import MODEL
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.inference.run import RUN, Run
 from shroom.report.explanation import ShownExplanation, as_json, as_page, as_text
@@ -168,9 +167,8 @@ def test_a_long_hypothesis_is_explained_by_groups(n):
         assert f"has {n} words" in notes[0]
 
 
-@pytest.mark.parametrize("task", list(Task))
-def test_with_a_real_detector(task):
-    found = explain(detector("lexical"), point("the zeppelin", src="the cat", tgt="", task=task))
+def test_with_a_real_detector():
+    found = explain(detector("lexical"), point("the zeppelin", src="the cat", tgt=""))
     assert found.words == ("the", "zeppelin")
     assert found.weights[1] > found.weights[0]
 
@@ -364,14 +362,6 @@ def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
         assert run_command(predict, arguments, "shroom") == 0
         _, shown, _ = explained(name.lower(), data, "--index", 2, "--format", "json")
         assert json.loads(shown)["label"] == json.loads(out.read_text())[2]["label"]
-
-
-def test_a_model_that_is_given_twice(explained, data, tmp_path):
-    given = ("--set", f"model={tmp_path / 'no.json'}", "--model", MODEL)
-    assert explained("lexical", data, "--id", 33, *given)[0] == 0
-    given = ("--set", f"model={MODEL}", "--model", tmp_path / "no.json")
-    code, _, err = explained("lexical", data, "--id", 33, *given)
-    assert (code, "no.json: not a model of the lexical detector" in err) == (1, True)
 
 
 def test_a_single_datapoint_needs_no_number(explained, tmp_path):
