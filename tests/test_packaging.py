@@ -86,9 +86,9 @@ def test_what_is_missing_is_named_at_once():
     )
 
 
-def test_the_core_requires_no_more_than_check_score_and_compare_use():
+def test_the_core_requires_only_small_packages():
     names = {each.name for each in requirements(CONFIG["options"]["install_requires"])}
-    assert names == {"click", "msgspec", "numpy", "rich", "tomli"}
+    assert names == {"click", "filelock", "msgspec", "numpy", "rich", "tomli"}
 
 
 def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch):

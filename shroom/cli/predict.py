@@ -149,7 +149,7 @@ def command(
             _note(text)
         made = dict(zip(names, _made(chosen, files, how)))
         seconds = time.monotonic() - began
-        _check(made, journal)
+        check_made(made)
         write_files(output, made, inputs)
     if record:
         record.unlink(missing_ok=True)  # that of another run
@@ -196,17 +196,6 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
         yield journal
         if journal:
             journal.remove()
-
-
-def _check(made: dict[str, str], journal: Journal | None) -> None:
-    """Check what is to be written; where it fails, what an earlier run has kept may be why."""
-    try:
-        check_made(made)
-    except InvalidInput:
-        if journal and journal.known:
-            said = f"{len(journal.known)} results are taken from it; run again without --resume"
-            say([f"note: {journal.path}: {said}"])
-        raise
 
 
 def _made(chosen: Detector, files: list[DataFile], run: Run) -> list[str]:

@@ -49,7 +49,7 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
     if np.shape(p) != (len(points),) or not ((p >= 0) & (p <= 1)).all():
         raise ShroomError(
             f"the detector {chosen.name} did not return a p from 0 to 1 for each of "
-            f"{len(points)} datapoints"
+            f"{len(points)} datapoints; if some are from an interrupted run, leave out --resume"
         )
     with_ids = any(point.id is not None for point in points)
     ids = np.array([point.id for point in points]) if with_ids else None

@@ -181,5 +181,5 @@ def test_what_is_said_of_many_places_is_one_line(tmp_path):
         (tmp_path / "all" / f"{number}.md").write_text("notes", encoding="utf-8")
     done = shroom("leaderboard", tmp_path / "all", gold, "--no-ci")
     assert done.returncode == 0
-    assert done.stderr.count("is no submission") == 1
+    assert done.stderr.count("is not a submission") == 1
     assert "(the first of 30)" in done.stderr

@@ -8,13 +8,14 @@ from shroom.core.checksummed_lines import line_of, record_of
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.datasets.queries.generate.call_log import Log as QueryLog
+from shroom.detectors.base import Detector
 from shroom.detectors.judge.cache import Cache
 from shroom.detectors.judge.responses import Reply, Step
 from shroom.evaluation.matrix.prediction_store import Store
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.journal import Journal
-from shroom.inference.run import Run
+from shroom.inference.run import RUN, Run
 
 POINTS = [pair("Two cats sat here.", "A dog."), pair("It rained.", "It rained.")]
 ENTRIES = [("one", [0.25]), ("two", [0.75, 1e-9])]
@@ -82,7 +83,7 @@ def test_no_changed_bit_of_a_query_log_changes_an_answer(tmp_path):
             assert "the settings of the run, is damaged" in str(error)  # noqa: PT017
 
 
-class Contender:
+class Contender(Detector):
     """A detector that counts how often it is asked."""
 
     name, fingerprint, asked, precision = "made-up", "0" * 64, 0, None
@@ -91,7 +92,7 @@ class Contender:
     def detector(self):
         return self
 
-    def predict(self, datapoints, run):
+    def predict(self, datapoints, run=RUN):
         del run
         self.asked += 1
         return np.arange(len(datapoints)) / 8

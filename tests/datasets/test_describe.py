@@ -471,7 +471,7 @@ def test_no_row_that_can_be_used(tmp_path, shroom):
     assert "expected a row that can be used, got none" in err
 
 
-@pytest.mark.parametrize(("given", "named_as"), zip(DATA_SETS, [*DATA_SETS][1:]))
+@pytest.mark.parametrize(("given", "named_as"), [*zip(DATA_SETS, [*DATA_SETS][1:])])
 def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
     code, out, err = shroom("datasets", "describe", named_as, small[given])
     assert (code, out) == (1, "")

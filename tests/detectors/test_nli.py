@@ -286,7 +286,7 @@ def test_a_run_is_taken_up_again(made, tmp_path):
     path = tmp_path / "journal"
     with pytest.raises(KeyboardInterrupt):
         NLI(models).predict(points, Run(batch_tokens=1, journal=Journal(path), report=interrupt))
-    assert len(path.read_text().splitlines()) == 5
+    assert len(path.read_text().splitlines()) == 1 + 5  # after a header
     told = []
     run = Run(1, journal=Journal(path, resume=True).read(), report=lambda *at: told.append(at[0]))
     p = NLI(models).predict(points, run)

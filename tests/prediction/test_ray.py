@@ -556,7 +556,7 @@ def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_pat
     given = ("predict", "lexical", data, "--engine", "ray", "-o", tmp_path / "out")
     with Place(str(tmp_path / "out")).alone(f"{MANIFEST}.partial", ""):
         code, text, err = shroom(*given, "--resume")
-        assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{MANIFEST}.partial"]
+        assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{MANIFEST}.partial.lock"]
     assert (code, text) == (1, "")
     assert f"out/{MANIFEST}.partial: another run is writing to it" in err
     assert err.endswith("; wait for its end, or name another folder\n")

@@ -114,6 +114,7 @@ class ModelFolder:
     @cached_property
     def training_items(self) -> TrainingItems:
         """The items on which it was fitted."""
+        _ = self._about  # a folder of another kind is reported as such
         path = self.folder / TRAINING_ITEMS
         try:
             return TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
