@@ -43,7 +43,7 @@ Examples:
 
 
 def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return what is converted; for a data set there is another command."""
+    """Return the kind of conversion; data sets have another command."""
     del ctx
     if value not in ("nli", "table"):
         hint = "the data sets have a command of their own: shroom datasets convert"
@@ -57,11 +57,7 @@ def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.argument("csv", type=PATH)
 @click.argument("data", type=INPUT, required=False)
 @click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    required=True,
-    help="Write to this .json file, .zip file or folder.",
+    "-o", "--output", type=OUTPUT, required=True, help="Write to this .json file, .zip or folder."
 )
 @click.option(
     "--score",
@@ -72,7 +68,7 @@ def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="Formula of p(Hallucination) from C(ontradiction) and E(ntailment).",
 )
 @click.option(
-    "--model", help="Prefix of the file names of one model, in a folder with several models' files."
+    "--model", help="Model whose files to convert, from a folder with several models' files."
 )
 @COLUMNS_OPTION
 def command(
@@ -148,7 +144,7 @@ class _Converted:
     def text(self) -> str:
         predictions, gold, rows = self.track.predictions, self.track.gold, self.track.rows
         more = {}
-        if self.recorded.entailment is not None:  # p alone does not tell both
+        if self.recorded.entailment is not None:  # which p alone does not contain
             more[CONTRADICTION] = self.recorded.contradiction[rows]
             more[ENTAILMENT] = self.recorded.entailment[rows]
         return text_of(predictions.label[rows], predictions.p[rows], gold.ids, more)
@@ -157,7 +153,7 @@ class _Converted:
 def _converted(
     source: Path, found: list[Document], formula: str, problems: Problems
 ) -> _Converted | None:
-    """Return a CSV file aligned with its data; ``None`` where problems hinder it."""
+    """Return a CSV file aligned with its data; ``None`` if problems prevent that."""
     recorded = nli_outputs.recorded(source, problems)
     document = _data_of(source, found, problems)
     if document is None:
@@ -179,8 +175,8 @@ def _converted(
 def _data_of(source: Path, found: list[Document], problems: Problems) -> Document | None:
     """Return the data that a CSV file is about: of its split and track, or the only one."""
     name = Name.guess(source.name)
-    told = Name.guess(found[0].base) if len(found) == 1 else None
-    if len(found) == 1 and (name is None or told is None or _key(name) == _key(told)):
+    other = Name.guess(found[0].base) if len(found) == 1 else None
+    if len(found) == 1 and (name is None or other is None or _key(name) == _key(other)):
         return found[0]
     if found and name is None:
         expected = "a name with split and track, to choose the data by"

@@ -61,9 +61,9 @@ Examples:
     "--output",
     type=OUTPUT,
     required=True,
-    help="Write to this file, folder or .zip file; - for stdout.",
+    help="Write to this file, folder or .zip, or to stdout (-).",
 )
-@click.option("--view", help="View that turns the records into datapoints.  [default: the first]")
+@click.option("--view", help="Use this view of the records as datapoints.  [default: the first]")
 @click.option(
     "--predictions",
     type=INPUT,

@@ -22,9 +22,9 @@ Examples:
 @click.command("list", epilog=EXAMPLES)
 @format_option("text", "json", about="Print text, or one JSON object.")
 def command(*, form: str) -> None:
-    """List the data sets: what each is, its licence, its source, its views, and where it is here.
+    """List the data sets with their licences, sources, views and folders.
 
-    A view is a way to see its records as datapoints; the first is the usual one.
+    A view is a way to see the records as datapoints; the first is the default.
     """
     listed = [_about(name) for name in DATA_SETS]
     if form == "json":
@@ -46,7 +46,7 @@ def _about(name: str) -> dict[str, Any]:
 
 
 def _text(about: dict[str, Any]) -> str:
-    views = [f"{name}: {said}" for name, said in about["views"].items()]
+    views = [f"{name}: {meaning}" for name, meaning in about["views"].items()]
     lines = [f"  {key:<8} {about[key]}" for key in ("about", "licence", "source")]
     lines += [f"  {key:<8} {view}" for key, view in zip(["views"] + [""] * len(views), views)]
     place = about["path"] or f"not found; 'shroom datasets fetch {about['name']}' fetches it"

@@ -1,4 +1,4 @@
-"""What every data set of the family offers, so that the kit reads, shows and scores all alike."""
+"""The interface of a data set, by which the kit reads, describes, converts and scores it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _none(records: Sequence[Any]) -> int:
 class View:
     """One way to see the records of a data set as datapoints.
 
-    A record gives none, one or several, whatever other records there are.
+    A record gives any number of datapoints, independently of the other records.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class View:
         ``records -> [unit]``: for each datapoint what it belongs to, a response or a dialogue.
         Datapoints of one unit are not independent, so they are drawn together.
     left_out : callable
-        ``records -> int``: how many more datapoints there would be, had somebody judged them, or
-        if there were a text that they could be held against.
+        ``records -> int``: the number of further datapoints that nobody judged, or that have no
+        text to compare with.
     """
 
     about: str
@@ -69,10 +69,10 @@ class DataSet:
     ending : str
         What the names of its files end in.
     predictions : callable or None
-        ``(records, wrong, p) -> text``: what a detector says of the datapoints of any view, in the
-        native form of predictions. ``None`` where there is no such form.
+        ``(records, wrong, p) -> text``: a detector's predictions for the datapoints of any view,
+        in the native form. ``None`` if there is no such form.
     no_predictions : str
-        Why there is none.
+        The reason why there is no such form.
     """
 
     name: str
@@ -93,7 +93,7 @@ class DataSet:
         Raises
         ------
         ShroomError
-            Where there is none of that name, or none at all.
+            If there is no view of that name, or none at all.
 
         Examples
         --------
@@ -109,6 +109,7 @@ class DataSet:
             known = list(self.views)
             listed = ", ".join(known)
             near = nearest(name, known)
-            said = printable(name)
-            raise ShroomError(f"no view '{said}' of {self.name};{near} its views are {listed}")
+            raise ShroomError(
+                f"no view '{printable(name)}' of {self.name};{near} its views are {listed}"
+            )
         return self.views[name]

@@ -1,7 +1,6 @@
-"""What reading a data set in its native form gives: records, and everything that was odd.
+"""The records of a data set in its native form, with a report of everything that was odd.
 
-Nothing is dropped in silence: the rows of the files are the records and the rows that could not be
-used, and each of the latter is among the problems, with its place.
+Each row of the files is either a record or counted as dropped, and reported with its place.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ class Collection(Generic[R]):
     dropped : int
         How many rows could not be used.
     problems : Problems
-        Everything that was odd, each with its place; warnings where the row is a record all the
-        same.
+        Everything that was odd, with its place; a warning if the row is still a record.
     sizes : tuple of int
         How many of the records are from each of the files.
     """
@@ -64,14 +62,14 @@ class Collection(Generic[R]):
 
 
 def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Document, list[Any]]]:
-    """Yield each file that can be read and what its lines hold; the rest is among the problems.
+    """Yield each readable file with its items; what cannot be read is reported.
 
     Parameters
     ----------
     paths : iterable of path or "-"
         Files, folders or zips of JSON Lines or JSON lists, also gzipped.
     problems : Problems
-        Gets what hinders the reading.
+        Receives what cannot be read.
     """
     for path in paths:
         for document in documents_among_others(path, problems):

@@ -66,7 +66,7 @@ class Table:
     about : str
         What they are of, in a line.
     keys : tuple of str
-        What tells a row from the others.
+        The columns that identify a row.
     rows : list of dict
         All with the same names. Undefined figures are ``None``.
     """
@@ -234,7 +234,7 @@ def shares(parts: Mapping[str, tuple[ArrayLike, ArrayLike]], how: Intervals) -> 
 
 
 def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
-    """Return the records of each file with its name, short where that tells it from the others.
+    """Return the records of each file with its name, shortened where it stays unique.
 
     Examples
     --------

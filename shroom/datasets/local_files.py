@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shroom.core.problems import Problems
     from shroom.datasets.collection import Collection
 
-#: The folder of ``SHROOM_DATA`` where it has not the data set's name.
+#: The folders in ``SHROOM_DATA`` that do not have the data set's name.
 _FOLDERS = {"queries": "verifiability/queries"}
 
 
@@ -33,14 +33,14 @@ def place_of(name: str) -> Path | None:
 
 
 def read_here(name: str, problems: Problems) -> Collection[Any]:
-    """Return a data set as it is on this machine: where :func:`place_of` tells, or the hub's cache.
+    """Return a data set on this machine: from :func:`place_of`, or from the hub's cache.
 
     Raises
     ------
     InvalidInput
         With every problem, where there are errors.
     ShroomError
-        Where there is no data set of that name, or it is not here.
+        If there is no data set of that name, or it is not on this machine.
     """
     from shroom.datasets.download import hub_cache
 

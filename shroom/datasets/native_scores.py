@@ -1,4 +1,4 @@
-"""What scoring a data set's own predictions gives."""
+"""Scores of predictions in a data set's own form."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class NativeResult:
     dataset : str
         Its name.
     part : dict of str
-        What tells the part from others, such as ``{"lang": "DE"}``; empty where there is one.
+        What identifies the part, such as ``{"lang": "DE"}``; empty if there is only one.
     counts : dict of int
-        What was scored; ``n`` is how many units there are, which are what is resampled.
+        Numbers of what was scored; ``n`` is that of the units, which are resampled.
     scores : dict of float or None
         By metric; ``None`` where it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` where it was not asked for, or cannot be told.
+        By metric; ``None`` if not requested or undefined.
     slices : dict
         By key and word: counts, scores and intervals of a slice.
     floors : dict
         The scores of trivial systems on the same gold.
     signature : str
-        What was measured, so that only like is compared with like.
+        Identifies what was measured, so that only comparable scores are compared.
     """
 
     dataset: str
@@ -71,7 +71,7 @@ class NativeResult:
 
 @dataclass(frozen=True)
 class NativeScore:
-    """The scores of predictions, what there is to warn of, and how intervals were made."""
+    """The scores of predictions, the warnings, and the settings of the intervals."""
 
     results: list[NativeResult]
     problems: Problems
@@ -93,18 +93,18 @@ class NativeScore:
 
 
 def read_gold(read: Callable[[Problems], R], problems: Problems, *keys: str) -> R:
-    """Return what ``read`` makes of the gold, with the problems that bear on scores.
+    """Return the gold as ``read`` reads it, and the problems in it that affect scores.
 
-    What else is odd in gold, describing it tells.
+    ``shroom datasets describe`` reports the others.
 
     Parameters
     ----------
     read : callable
-        Reads the gold, and reports everything that is odd in it to the problems that it is given.
+        Reads the gold, reporting everything odd to the problems that it is given.
     problems : Problems
-        Gets errors, rows that were not used, and what is odd under ``keys``.
+        Receives errors, rows that were not used, and what is odd at ``keys``.
     *keys : str
-        What the keys of rows that are scored by begin with.
+        Beginnings of the keys that scores depend on.
 
     Raises
     ------

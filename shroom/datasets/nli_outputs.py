@@ -1,4 +1,4 @@
-"""What an NLI model said of each datapoint, as it was recorded in a CSV file.
+"""The outputs of an NLI model for each datapoint, as recorded in a CSV file.
 
 The columns are ``p(Contr)`` and, of most models, ``p(Entl)``: the probabilities that the reference
 contradicts or entails the hypothesis; and ``id``, in splits that have ids.
@@ -67,7 +67,7 @@ def files(source: Source, model: str | None = None) -> list[Path]:
     Raises
     ------
     ShroomError
-        Where there is none, or it cannot be told which model is meant.
+        If there is none, or the model is ambiguous.
     """
     path = Path(source)
     if not path.is_dir():
@@ -90,7 +90,7 @@ def files(source: Source, model: str | None = None) -> list[Path]:
 
 
 def model_of(file: Path) -> str:
-    """Return the model that a file's name tells, before split and track.
+    """Return the model in a file's name, before split and track.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def data_set(name: str) -> DataSet:
     Raises
     ------
     ShroomError
-        If there is none of that name.
+        If there is no data set of that name.
 
     Examples
     --------
@@ -43,8 +43,8 @@ def data_set(name: str) -> DataSet:
 def guess(source: Source) -> str | None:
     """Return the name of the data set that a file, a folder or a zip is of, by its first row.
 
-    Of several files the first that is told by its form decides. A pipe, which can be read only
-    once, is not looked at.
+    Of several files, the first with a known form decides. A pipe is not read, since that is
+    possible only once.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def guess(source: Source) -> str | None:
 
 
 def refuse_another(name: str, source: Source) -> None:
-    """Refuse a path that has files of another data set, and none of the one that was named.
+    """Raise an error for a path with files of another data set and none of the named one.
 
     Raises
     ------

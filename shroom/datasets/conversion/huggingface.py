@@ -1,4 +1,4 @@
-"""Datapoints as a ``Dataset`` of Hugging Face, and back; no call of these asks the network."""
+"""Datapoints as a ``Dataset`` of Hugging Face, and back, without the network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS = {
 
 
 def to_hf(data: Sequence[Datapoint] | DataFile) -> datasets.Dataset:
-    """Return datapoints as a dataset with SHROOM's columns; what is not told is ``None``.
+    """Return datapoints as a dataset with SHROOM's columns; missing values are ``None``.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def to_hf(data: Sequence[Datapoint] | DataFile) -> datasets.Dataset:
     Raises
     ------
     ShroomError
-        Where the library is not installed, or a text cannot be UTF-8.
+        If the library is not installed, or a text cannot be encoded in UTF-8.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def from_hf(
 
 
 def rows_of(data: datasets.Dataset, split: str | None = None) -> list[dict[str, Any]]:
-    """Return the rows of a dataset as they would stand in a file: ``None`` is no key.
+    """Return the rows of a dataset in the form of a file, without keys whose value is ``None``.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def table(path: Path) -> datasets.Dataset:
     Raises
     ------
     ShroomError
-        Where it is none, or the library is not installed.
+        If it is not a table, or the library is not installed.
     """
     library = _library()
     import pyarrow.parquet

@@ -62,7 +62,7 @@ def convert(source: DataSet, found: Collection[Any], view: str | None = None) ->
     Raises
     ------
     ShroomError
-        Where there is no such view, or two files have one name, whatever their endings.
+        If there is no such view, or two files have the same name apart from their endings.
     """
     _refuse_doubled([stem_of(file, source) for file in found.files])
     chosen = source.view(view)

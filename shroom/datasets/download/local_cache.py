@@ -1,4 +1,4 @@
-"""What is there of the data sets, and whether files are the public ones."""
+"""The cache folder of the data sets, and whether its files are the public ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stored:
-    """A file of a data set that is there.
+    """A file of a data set that is present.
 
     Attributes
     ----------
@@ -29,13 +29,13 @@ class Stored:
     size : int
         In bytes.
     sha256 : str
-        What it has, whether or not that is known to be right.
+        Its hash, whether or not that is known to be right.
     verified : bool
-        Whether it is known to be right.
+        Whether the hash is known to be right.
     url : str or None
-        Which mirror gave it now; ``None`` if it was there before.
+        The URL it was downloaded from; ``None`` if it was present before.
     refusals : tuple of str
-        What the mirrors said that were tried before that one.
+        The mirrors that were tried before, with their answers.
     """
 
     file: str
@@ -54,12 +54,12 @@ class Stored:
 def cached(name: str) -> Path | None:
     """Return the folder of a data set that was fetched, or ``None`` if a file of it is missing.
 
-    Files are told by name and size, which takes no time: fetching has verified them.
+    Files are identified by name and size, which is fast: fetching has verified their hashes.
 
     Raises
     ------
     ShroomError
-        Where there is no data set of that name.
+        If there is no data set of that name.
     """
     folder = cache_folder(name)
     for file in source(name).files:
@@ -75,7 +75,7 @@ def held(wanted: Source, folder: Path) -> dict[str, Stored]:
     Raises
     ------
     ShroomError
-        Where one has other content than the public file.
+        If one has other content than the public file.
     """
     found = {}
     for file in wanted.files:

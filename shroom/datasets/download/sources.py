@@ -19,14 +19,14 @@ class File:
     Attributes
     ----------
     name : str
-        What it is stored under.
+        Name under which it is stored.
     licence : str
         As its source states it.
     urls : tuple of str
         Where it is, the origin first.
     archives : tuple of str
-        Zip and tar files that have it among their members, under whatever name: it is told by its
-        hash. They are tried after the ``urls``.
+        Zip and tar files that contain it under any name: it is identified by its hash. They are
+        tried after the ``urls``.
     size : int or None
         In bytes.
     sha256 : str or None
@@ -52,7 +52,7 @@ class Source:
     files : tuple of File
         What is fetched.
     by_hand : str
-        What else there is, and where to get it; empty where there is nothing.
+        Further files and where to get them; empty if there are none.
     """
 
     name: str
@@ -66,7 +66,7 @@ def source(name: str) -> Source:
     Raises
     ------
     ShroomError
-        Where there is no data set of that name.
+        If there is no data set of that name.
 
     Examples
     --------

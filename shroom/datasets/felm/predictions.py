@@ -1,4 +1,4 @@
-"""What a system says of FELM's segments: read, checked as a whole, and aligned with the responses.
+"""Predictions for FELM's segments: reading, checking and aligning them with the responses.
 
 One JSON object a line: ``index``, and for each segment ``labels`` (true is factual, as in the data)
 or ``p`` (of being wrong), or both. Rows may be in any order.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.datasets.collection import Collection
 
-#: Beyond this p a segment is called wrong, where there are no labels.
+#: Above this p a segment without a label is predicted to be wrong.
 THRESHOLD = 0.5
 _COLUMNS = ("labels", "p")
 _KNOWN = {*_COLUMNS, *(field.name for field in fields(Response))}
@@ -35,14 +35,14 @@ _KNOWN = {*_COLUMNS, *(field.name for field in fields(Response))}
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a system says of all segments, in the order of the records.
+    """A system's predictions for all segments, in the order of the records.
 
     Attributes
     ----------
     wrong : array of bool, shape [m]
-        Whether it calls a segment wrong: by its labels, or else by p > 0.5.
+        Whether a segment is predicted to be wrong: by labels, or else by p > 0.5.
     p : array of float, shape [m], or None
-        How sure it is that a segment is wrong, in [0, 1]; ``None`` where it does not say.
+        Probability that a segment is wrong, in [0, 1]; ``None`` if there is none.
     """
 
     wrong: NDArray[np.bool_]
@@ -69,7 +69,7 @@ class Predictions:
 
 
 def floors(m: int) -> dict[str, Predictions]:
-    """Return what trivial systems say of m segments, by name.
+    """Return the predictions of trivial systems for m segments, by name.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class _Reader:
     def __init__(self, gold: Collection[Response], problems: Problems) -> None:
         self.problems, self.gold_files = problems, ", ".join(gold.files)
         self.record = {record.index: record for record in gold.records}
-        self.said: dict[str, dict[str, list[Any]]] = {}
+        self.read_rows: dict[str, dict[str, list[Any]]] = {}
         self.file, self.place = "", dict[str, Any]()
 
     def read(self, files: dict[str, list[Any]]) -> None:
@@ -176,7 +176,7 @@ class _Reader:
                 self._missing(item, f'"{key}"')
         self._check_agree(row)
         if record is not None:
-            self.said[record.index] = row
+            self.read_rows[record.index] = row
 
     def _missing(self, item: dict[str, Any], keys: str) -> None:
         self._report("key-missing", None, f"the key {keys}", f"keys {show(list(item))}")
@@ -189,7 +189,7 @@ class _Reader:
         if record is None:
             expected = f"an index of {self.gold_files}"
             self._report("id-unknown", "index", expected, show(item["index"]))
-        elif record.index in self.said:
+        elif record.index in self.read_rows:
             self._report("id-doubled", "index", "an index of its own", f"{index} again")
         return record
 
@@ -228,7 +228,7 @@ class _Reader:
 
     def check_complete(self, source: str) -> None:
         """Report the responses that no row is for."""
-        missing = [index for index in self.record if index not in self.said]
+        missing = [index for index in self.record if index not in self.read_rows]
         if missing:
             first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
             expected = f"all {len(self.record)} indices of {self.gold_files}"
@@ -237,7 +237,7 @@ class _Reader:
 
     def predictions(self) -> Predictions:
         """Return what was read, where there are no errors, in the order of the gold."""
-        rows = [self.said[index] for index in self.record]
+        rows = [self.read_rows[index] for index in self.record]
         column = {key: np.array([each for row in rows for each in row[key]]) for key in rows[0]}
         p = column.get("p")
         wrong = np.logical_not(column["labels"]) if "labels" in column else column["p"] > THRESHOLD
@@ -250,7 +250,7 @@ class _Reader:
 def _check_columns(
     predictions: Predictions, gold: Collection[Response], source: str, problems: Problems
 ) -> None:
-    """Report what shows only in all rows together, as it does for SHROOM's."""
+    """Report what is odd in all rows together, as for SHROOM's predictions."""
     wrong, p = predictions.wrong, predictions.p
     if len(wrong) > 1 and np.all(wrong == wrong[0]):
         found = f"{'wrong' if wrong[0] else 'factual'} for every segment"
@@ -258,13 +258,13 @@ def _check_columns(
     if p is not None and len(p) > 1 and np.ptp(p) == 0:
         found = f"{float(p[0])!r} for every segment"
         problems.add("p-constant", source, "p that differs", found, key="p")
-    meant = np.array([not label for record in gold.records for label in record.labels], float)
-    key, said = ("labels", wrong.astype(float)) if p is None else ("p", p)
+    labels = np.array([not label for record in gold.records for label in record.labels], float)
+    key, predicted = ("labels", wrong.astype(float)) if p is None else ("p", p)
     n = len(gold.records)
-    if n < 10 or np.ptp(said) == 0 or np.ptp(meant) == 0:
+    if n < 10 or np.ptp(predicted) == 0 or np.ptp(labels) == 0:
         return
-    correlation = float(np.corrcoef(said, meant)[0, 1])
-    # The segments of a response go together, so chance is told by the number of responses.
+    correlation = float(np.corrcoef(predicted, labels)[0, 1])
+    # The segments of a response are not independent, so chance depends on the number of responses.
     if correlation * math.sqrt(n - 1) <= -3:
         expected = "labels that are true, and p that is low, for what is factual"
         found = f"a correlation of {correlation:.2f} with the gold"

@@ -37,7 +37,7 @@ NAME = "felm"
 
 
 class Premise(str, Enum):
-    """What a segment is held against."""
+    """The text that a segment is compared with."""
 
     PROMPT = "prompt"  #: what ChatGPT was asked
     REFERENCES = "references"  #: the prompt, and the passages of references where there are any
@@ -52,7 +52,7 @@ class Segments:
     response : array of int, shape [m]
         The place of each segment's response among the records, rising.
     wrong : array of bool, shape [m]
-        What people said: whether it is not factual.
+        The annotators' verdict: whether it is not factual.
     domain : array of str, shape [n]
         Of each response.
     """
@@ -114,7 +114,7 @@ def datapoints(
     records : sequence of Response
         The responses.
     premise : Premise
-        What to hold the segments against.
+        The text to compare the segments with.
 
     Examples
     --------
@@ -136,16 +136,16 @@ def datapoints(
 def predictions(
     records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64]
 ) -> str:
-    """Return what a detector says of the segments as native predictions; see :class:`Predictions`.
+    """Return a detector's predictions in the native form; see :class:`Predictions`.
 
     Parameters
     ----------
     records : sequence of Response
         With m segments in all.
     wrong : array of bool, shape [m]
-        Whether it calls a segment wrong.
+        Whether a segment is predicted to be wrong.
     p : array of float, shape [m]
-        How sure it is that a segment is wrong, in [0, 1].
+        Probability that a segment is wrong, in [0, 1].
     """
     return json_lines(Predictions(wrong, p).rows(records))
 

@@ -1,4 +1,4 @@
-"""A row of FELM's file as a record, reporting everything that is odd about it."""
+"""The rows of FELM's file as records, with a report of everything odd."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEEDED = ("index", "prompt", "segmented_response", "labels")
 
 @dataclass(frozen=True)
 class Response:
-    """One answer of ChatGPT and what people said of its segments.
+    """One answer of ChatGPT and the annotations of its segments.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Response:
     source : str
         Where the prompt is from.
     prompt : str
-        What ChatGPT was asked.
+        The question to ChatGPT.
     response : str or None
-        What it answered; ``None`` where the file has a bare ``NaN``. Its segments are there.
+        The answer; ``None`` where the file has a bare ``NaN``, with segments all the same.
     segmented_response : tuple of str
         The answer in segments, a few of them empty.
     labels : tuple of bool

@@ -35,14 +35,14 @@ def score(
     """
     problems = Problems(limit)
     records = read_gold(lambda found: felm.read(gold, problems=found), problems)
-    said = read_predictions(predictions, records, problems)
+    predicted = read_predictions(predictions, records, problems)
     segments = felm.Segments.of(records.records)
     n, m = len(records.records), len(segments.wrong)
 
     def of(one: Predictions) -> Scored:
         return scored(one.wrong, segments.wrong, segments.response, n, one.p)
 
-    found = of(said)
+    found = of(predicted)
     scores, intervals = estimates(found, how)
     sizes = np.bincount(segments.response, minlength=n)
     domains = {}

@@ -100,7 +100,7 @@ class Fields(Row):
         self.report(code, key + part, expected + rest, show(value))
 
     def _places(self, start: Any, end: Any, key: str, place: int, span: object) -> bool:
-        whole = type(start) is int and type(end) is int  # True and 1.0 are none
+        whole = type(start) is int and type(end) is int  # not True or 1.0
         if whole and 0 <= start < end <= MAX_END:
             return True
         if not whole or not (0 <= start <= MAX_END and 0 <= end <= MAX_END):

@@ -1,4 +1,4 @@
-"""Predictions for Mu-SHROOM, and how they are aligned with the gold.
+"""Predictions for Mu-SHROOM, and their alignment with the gold.
 
 JSON Lines of ``{"id": …, "soft_labels": [{"start", "end", "prob"}], "hard_labels": [[start,
 end]]}``, with either or both kinds of labels.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a system marks in one answer.
+    """The spans that a system marks in one answer.
 
     Attributes
     ----------
@@ -131,13 +131,13 @@ def _aligned(
     missing = [record.id for record in records if record.id not in by_id]
     if missing:
         expected = f"all {len(records)} ids of {_named([gold])}"
-        told = f"{len(missing)} missing: {_first(missing)}"
-        problems.add("ids-missing", where, expected, told, key="id")
+        found = f"{len(missing)} missing: {_first(missing)}"
+        problems.add("ids-missing", where, expected, found, key="id")
     records = [record for record in records if record.id in by_id]
     sizes = [len(record.model_output_text) for record in records]
     rows = [by_id[record.id] for record in records if record.id is not None]
     for row, size in zip(rows, sizes):
-        # What was not given was made of the other kind, which is told once.
+        # Labels that were not given were made of the other kind, which is reported already.
         soft, hard = row.soft if row.soft_given else (), row.hard if row.hard_given else ()
         row.fields.check_ends(soft, hard, size)
     return Aligned(records, marks(records, sizes), marks(rows, sizes))
@@ -162,23 +162,23 @@ def read(*paths: Source, problems: Problems) -> list[Prediction]:
 
 
 def _prediction(fields: Fields, seen: dict[str, str]) -> Prediction | None:
-    item, said = fields.item, fields.id
-    json_reading.report_doubled(item, fields.file, fields.problems, index=fields.index, id=said)
+    item, answer = fields.item, fields.id
+    json_reading.report_doubled(item, fields.file, fields.problems, index=fields.index, id=answer)
     soft = fields.soft(item.get("soft_labels"), "soft_labels")
     hard = fields.hard(item.get("hard_labels"), "hard_labels")
     if item.get("soft_labels") is None and item.get("hard_labels") is None:
         found = f"keys {show(list(item))}"
         fields.report("key-missing", None, "soft_labels, hard_labels or both", found)
-    if not isinstance(said, str):
-        told = show(item["id"]) if "id" in item else "none"
-        fields.report("id-missing", "id", "the id of an answer, a string", told)
+    if not isinstance(answer, str):
+        found = show(item["id"]) if "id" in item else "none"
+        fields.report("id-missing", "id", "the id of an answer, a string", found)
         return None
-    if said in seen:
-        fields.report("id-doubled", "id", "each id once", f"{said}, as in {seen[said]}")
+    if answer in seen:
+        fields.report("id-doubled", "id", "each id once", f"{answer}, as in {seen[answer]}")
         return None
-    seen[said] = f"{fields.file}: item {fields.index}"
+    seen[answer] = f"{fields.file}: item {fields.index}"
     return Prediction(
-        said,
+        answer,
         soft_of(hard or ()) if soft is None else soft,
         hard_of(soft or ()) if hard is None else hard,
         soft is not None,

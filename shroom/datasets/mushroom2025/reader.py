@@ -80,8 +80,8 @@ def _records(
 def datapoints(records: Iterable[Record], p: str = "share") -> list[Datapoint]:
     """Return the records as datapoints: the answer as hypothesis, the question as source.
 
-    Note that a question does not tell what is true: detectors that compare the two texts
-    see only whether the answer is about it.
+    Note that a question does not contain the truth: detectors that compare the two texts see
+    only whether the answer is about it.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ DATA_SET = DataSet(
         "Hallucinations and Related Observable Overgeneration Mistakes"
     ),
     read=read,
-    no_predictions="predictions for it are spans, which the p of a whole answer does not tell",
+    no_predictions="predictions for it are spans, which the p of a whole answer does not contain",
     views={
         choice: View(
             f"answers against questions; p is {meaning}",

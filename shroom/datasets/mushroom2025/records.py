@@ -83,9 +83,9 @@ class Record:
     model_id : str
         The model's name on the hub.
     soft_labels : tuple of SoftSpan or None
-        What share of the annotators marked which characters; ``None`` where it is not told.
+        The share of the annotators who marked each span; ``None`` if the row has none.
     hard_labels : tuple of HardSpan or None
-        What more than half of them marked; ``None`` where it is not told.
+        The spans that more than half of them marked; ``None`` if the row has none.
     model_output_tokens : tuple of str
         The tokens that the model wrote, in its tokenizer's spelling.
     model_output_logits : tuple of float
