@@ -9,11 +9,11 @@ SHROOM_DATA ?= $(wildcard ../shared/data)
 # What `make baseline` runs, and the extra that each recipe needs; most need torch.
 RECIPE ?= cross-encoder
 EXTRA_cross-encoder := onnx
-EXTRA_lexical := lexical
+EXTRA_lexical := fit
 EXTRA_selfcheck-ngram := onnx
 EXTRA_judge-openai := judge
 EXTRA_official-mistral-7b := judge
-EXTRA_stack-similarity := models,stack
+EXTRA_stack-similarity := fit,models
 # What `make train` begins from, and the labelled data that it ends with.
 ENCODER ?= .venv/encoders/all-mpnet-base-v2
 LABELLED := trial-v1.json val.model-agnostic.json val.model-aware.v2.json

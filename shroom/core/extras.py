@@ -42,9 +42,9 @@ def require(extra: str, *packages: str) -> None:
 
     Examples
     --------
-    >>> require("lexical", "click", "no-such-package")
+    >>> require("fit", "click", "no-such-package")
     Traceback (most recent call last):
-    shroom.core.problems.ShroomError: this needs no-such-package: run pip install '.[lexical]' ...
+    shroom.core.problems.ShroomError: this needs no-such-package: run pip install '.[fit]' ...
     """
     missing = [name for name in packages if not importlib.util.find_spec(_MODULES.get(name, name))]
     if missing:

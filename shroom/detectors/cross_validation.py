@@ -35,7 +35,7 @@ def splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
     try:
         from sklearn.model_selection import GroupKFold
     except ImportError as error:
-        raise ShroomError(f"fitting needs scikit-learn: {install_hint('stack')}") from error
+        raise ShroomError(f"fitting needs scikit-learn: {install_hint('fit')}") from error
     number = {hyp: place for place, hyp in enumerate(dict.fromkeys(d.hyp for d in datapoints))}
     if len(number) < 2:
         raise ShroomError("fitting needs datapoints of at least two different hypotheses")

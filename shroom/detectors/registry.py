@@ -25,7 +25,7 @@ REGISTRY = Registry(
             "shroom.detectors.lexical:Lexical",
             "how much of the hypothesis' surface the reference has; a floor",
             ("sacrebleu",),
-            "lexical",
+            "fit",
         ),
         "similarity": Entry(
             "shroom.detectors.similarity:Similarity",
@@ -77,7 +77,7 @@ REGISTRY = Registry(
             "shroom.detectors.stack:Stack",
             "several detectors' p in one, weighted for each task",
             ("sklearn", "sacrebleu"),
-            "stack",
+            "fit",
             "--model: what shroom fit stack has written",
         ),
     },

@@ -197,7 +197,7 @@ class Isotonic:
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Isotonic:
         """Return the curve of least squares, by scikit-learn; equal p share one value."""
-        require("calibrate", "scikit-learn")
+        require("fit", "scikit-learn")
         from sklearn.isotonic import isotonic_regression
 
         knots, place = np.unique(np.clip(p, 0.0, 1.0), return_inverse=True)

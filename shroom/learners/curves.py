@@ -98,7 +98,7 @@ def fit_logistic(
     >>> fit_logistic(np.array([[0.0], [1.0]]), np.array([0.25, 0.75])).round(6)
     array([-1.098612,  2.197225])
     """
-    require("calibrate", "scikit-learn")
+    require("fit", "scikit-learn")
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(

@@ -73,7 +73,7 @@ def fetch(
     files = {} if force else held(wanted, folder)
     missing = [file for file in wanted.files if file.name not in files]
     if missing:
-        require("fetch", "pooch")
+        require("data", "pooch")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:

@@ -119,7 +119,7 @@ def corruptions(
     """
     chosen = [method(name) for name in dict.fromkeys(methods)]
     if any(one.of_english for one in chosen):
-        require("corrupt", "num2words", "text2num")
+        require("data", "num2words", "text2num")
     items = [Item(point) for point in datapoints]
     pool = Pool(items, recogniser or installed(), seed)
     found = []

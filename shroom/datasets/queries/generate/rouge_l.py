@@ -53,7 +53,7 @@ class References:
     """
 
     def __init__(self, references: Iterable[Sequence[str]] = ()) -> None:
-        require("queries", "rapidfuzz")
+        require("data", "rapidfuzz")
         self._references = list(references)
 
     def __len__(self) -> int:
