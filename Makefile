@@ -55,8 +55,8 @@ train: .venv/with-models  ## make the shipped model again (hours on a CPU; needs
 	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(ENCODER) \
 		--folds 5 -o shroom/models/cross-encoder
 
-# A file's tests run in one process, so that what they share is made once; a process that has torch
-# takes about a gigabyte.
+# A file's tests run in one process, so that what they share is made once. A process with torch takes
+# from one to three gigabytes.
 test: .venv/with-test  ## run every test (ARGS='-m models': those that compute with a model)
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
 

@@ -433,6 +433,8 @@ def cluster():
 
     folder = tempfile.mkdtemp(prefix="r", dir="/tmp")  # sockets have paths of 107 bytes
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # With a niceness of 15, which is Ray's default, other tests leave its workers no time.
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's spelling
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import ray
