@@ -213,6 +213,6 @@ def run(command: click.Command, args: list[str], name: str) -> int:
 
 def say_problems(error: InvalidInput) -> None:
     """Write the problems of an invalid input to stderr."""
-    from shroom.cli.options import say
+    from shroom.cli.output import say
 
     say(error.problems)

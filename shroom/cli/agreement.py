@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import (
-    COLUMNS_OPTION,
-    INPUT,
-    OUTPUT,
-    deliver,
-    format_option,
-    interval_options,
-    say_alike,
-)
+from shroom.cli.options import COLUMNS_OPTION, format_option, interval_options
+from shroom.cli.output import deliver, say_alike
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 
 if TYPE_CHECKING:

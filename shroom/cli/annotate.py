@@ -15,7 +15,9 @@ from shroom.annotate.generations import read
 from shroom.annotate.rankers.ranking import output_texts
 from shroom.annotate.run_scorers import score, uses_precision, waiting
 from shroom.annotate.score_log import Log
-from shroom.cli.options import FILE, INPUT, format_option, say
+from shroom.cli.options import format_option
+from shroom.cli.output import say
+from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from shroom import bundle
-from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.problems import Problems
 
 EXAMPLES = """\b

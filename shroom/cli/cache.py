@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import deliver, format_option, say
+from shroom.cli.options import format_option
+from shroom.cli.output import deliver, say
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.inference.result_cache import MOST, NAME, Cache

@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from shroom.cli.options import (
-    COLUMNS_OPTION,
-    FILE,
-    INPUT,
-    OUTPUT,
-    deliver,
-    format_option,
-    refuse_two_pipes,
-    say,
-)
+from shroom.cli.options import COLUMNS_OPTION, format_option, refuse_two_pipes
+from shroom.cli.output import deliver, say
+from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
 from shroom.core.problems import ShroomError, printable
 from shroom.learners.calibrators import METHODS

@@ -11,14 +11,13 @@ from shroom.cli import show_all_warnings
 from shroom.cli.options import (
     COLUMNS_OPTION,
     DATASET_OPTION,
-    INPUT,
-    OUTPUT,
     SHROOM,
     form_of_gold,
     format_option,
     refuse_two_pipes,
-    say,
 )
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.problems import ShroomError
 from shroom.scoring.check import Checked, check
 

@@ -9,16 +9,14 @@ import click
 
 from shroom.cli.options import (
     COLUMNS_OPTION,
-    INPUT,
     METRICS_OPTION,
-    OUTPUT,
     TRIALS_OPTION,
-    deliver,
     format_option,
     interval_options,
     refuse_two_pipes,
-    say,
 )
+from shroom.cli.output import deliver, say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 
 if TYPE_CHECKING:

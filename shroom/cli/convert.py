@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, PATH, say
+from shroom.cli.options import COLUMNS_OPTION
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import check_ending, prepare, write_files
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets import nli_outputs

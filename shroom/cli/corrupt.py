@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, Number, format_option, say
+from shroom.cli.options import format_option
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.core.atomic_writing import check_ending, prepare, refuse_adding, write_files
 from shroom.core.datapoint import Label
 from shroom.core.problems import Problems, ShroomError

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.cli.options import INPUT, OUTPUT, refuse_two_pipes, say
+from shroom.cli.options import refuse_two_pipes
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import (
     check_ending,
     ending,

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import (
-    INPUT,
-    OUTPUT,
-    deliver,
-    format_option,
-    interval_options,
-    refuse_two_pipes,
-    say,
-)
+from shroom.cli.options import format_option, interval_options, refuse_two_pipes
+from shroom.cli.output import deliver, say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.datasets.local_files import place_of
 

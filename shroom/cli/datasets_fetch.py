@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import Number, format_option, say
+from shroom.cli.options import format_option
+from shroom.cli.output import say
+from shroom.cli.parameter_types import Number
 from shroom.cli.progress import shown_progress
 from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from shroom.cli.options import deliver, format_option
+from shroom.cli.options import format_option
+from shroom.cli.output import deliver
 from shroom.datasets.local_files import place_of
 from shroom.datasets.registry import data_set
 from shroom.scoring.known_formats import DATA_SETS

@@ -7,7 +7,8 @@ import json
 
 import click
 
-from shroom.cli.options import deliver, format_option
+from shroom.cli.options import format_option
+from shroom.cli.output import deliver
 from shroom.core.extras import install_hint
 from shroom.detectors.registry import DEFAULT, REGISTRY, class_of
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, say
+from shroom.cli.options import COLUMNS_OPTION
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import prepare, write_files
 from shroom.core.problems import Problems
 from shroom.metrics.classification import accuracy

@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import (
-    OUTPUT,
-    ShownPath,
-    deliver,
-    deliver_page,
-    format_option,
-    interval_options,
-    say,
-)
+from shroom.cli.options import format_option, interval_options
+from shroom.cli.output import deliver, deliver_page, say
+from shroom.cli.parameter_types import OUTPUT, ShownPath
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting

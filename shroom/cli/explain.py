@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import COLUMNS_OPTION, OUTPUT, SETTINGS, deliver, format_option, say
+from shroom.cli.options import COLUMNS_OPTION, SETTINGS, format_option
+from shroom.cli.output import deliver, say
+from shroom.cli.parameter_types import OUTPUT
 from shroom.cli.predict import detector_and_data
 from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.datapoint_files import read_files

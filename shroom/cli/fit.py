@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, SETTINGS, refuse_two_pipes, say
+from shroom.cli.options import COLUMNS_OPTION, SETTINGS, refuse_two_pipes
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.datapoint import Label

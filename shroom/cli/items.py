@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import (
-    COLUMNS_OPTION,
-    INPUT,
-    OUTPUT,
-    PATH,
-    TRACK_OPTION,
-    deliver,
-    format_option,
-    refuse_two_pipes,
-    say,
-)
+from shroom.cli.options import COLUMNS_OPTION, TRACK_OPTION, format_option, refuse_two_pipes
+from shroom.cli.output import deliver, say
+from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import InvalidInput, ShroomError
 

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import (
-    COLUMNS_OPTION,
-    FOLDER,
-    INPUT,
-    OUTPUT,
-    deliver,
-    deliver_page,
-    format_option,
-    interval_options,
-    say_alike,
-)
+from shroom.cli.options import COLUMNS_OPTION, format_option, interval_options
+from shroom.cli.output import deliver, deliver_page, say_alike
+from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.problems import ShroomError, printable
 from shroom.scoring.file_names import SPLITS

@@ -1,18 +1,15 @@
-"""What several verbs share: how they name inputs, and where results go."""
+"""The options that several verbs share."""
 
 from __future__ import annotations
 
 import functools
-import math
-import os
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
-from shroom.core.paths import shown_path
-from shroom.core.problems import Problems, ShroomError
+from shroom.cli.output import say
+from shroom.cli.parameter_types import Number
+from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.delimited_files import naming
 from shroom.scoring.documents import is_pipe
@@ -20,53 +17,9 @@ from shroom.scoring.slices import MORE_SLICES, SLICES
 from shroom.scoring.table import KEYS, P
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from shroom.metrics.base import Metric
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class ShownPath(click.Path):
-    """A path, named from here on as messages show it."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path relative to the working directory, unless that is longer."""
-        return shown_path(os.fsdecode(super().convert(value, param, ctx)))
-
-
-#: A file, a folder, a zip, or ``-`` for a pipe.
-INPUT = ShownPath(exists=True, allow_dash=True)
-#: A file, a folder or a zip, but no pipe.
-PATH = ShownPath(exists=True)
-FILE = ShownPath(exists=True, dir_okay=False)
-FOLDER = ShownPath(exists=True, file_okay=False)
-
-
-class _Output(ShownPath):
-    """A place to write to; no name is none, as of a variable that is not set."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the place that a text names."""
-        if not value:
-            self.fail("an empty name names no place", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-OUTPUT = _Output()
-
-
-class Number(click.FloatRange):
-    """A number in a range; nan, which no range refuses, is none."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the number that a text is."""
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
-            self.fail("nan is no number", param, ctx)
-        return found
 
 
 def format_option(*forms: str, about: str) -> Callable[[F], F]:
@@ -309,55 +262,3 @@ def refuse_two_pipes(*sources: str | None) -> None:
     """Refuse a command line that reads the pipe twice."""
     if sources.count("-") > 1:
         raise click.UsageError("only one input can come from the pipe (-)")
-
-
-def deliver(text: str, output: str | None) -> None:
-    """Write a result to stdout, or whole to a file."""
-    if output is None or output == "-":
-        click.echo(text, nl=False)
-        return
-    from shroom.core.atomic_writing import write_atomically
-
-    write_atomically(output, text)
-
-
-def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
-    """Write a page to stdout, or whole to a file; ``paths`` that are absolute are named in it only.
-
-    A page is passed on, and where its maker keeps files says nothing to its readers.
-    """
-    from markupsafe import escape
-
-    for path in sorted(paths, key=len, reverse=True):
-        name = Path(path).name
-        if Path(path).is_absolute() and name:
-            whole = rf"(?<![<\w]){re.escape(escape(path))}(?!\w)"  # not the end of a tag
-            page = re.sub(whole, str(escape(name)).replace("\\", r"\\"), page)
-    deliver(page, output)
-
-
-def say(problems: Problems | Iterable[str]) -> None:
-    """Write problems or other lines to stderr; of warnings, one line for each kind."""
-    lines = problems.lines() if isinstance(problems, Problems) else problems
-    for line in lines:
-        click.echo(line, err=True)
-    if isinstance(problems, Problems):
-        _say_how_many_more(problems.unshown)
-
-
-def say_alike(lines: Iterable[str]) -> None:
-    """Write lines to stderr, of those that say the same of other places the first, with a count."""
-    kinds: dict[str, list[str]] = {}
-    for line in lines:
-        kinds.setdefault(re.sub(r"\d+", "", line.rpartition(": ")[2]), []).append(line)
-    for alike in kinds.values():
-        every = Problems.all_warnings or len(alike) == 1
-        say(alike if every else [f"{alike[0]} (the first of {len(alike)})"])
-    if not Problems.all_warnings:
-        _say_how_many_more(sum(map(len, kinds.values())) - len(kinds))
-
-
-def _say_how_many_more(n: int) -> None:
-    if n:
-        more = "1 more warning is" if n == 1 else f"{n} more warnings are"
-        say([f"note: {more} shown with --all-warnings"])

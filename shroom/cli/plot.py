@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import (
-    INPUT,
-    METRICS_OPTION,
-    OUTPUT,
-    PATH,
-    TRACK_OPTION,
-    TRIALS_OPTION,
-    interval_options,
-    say,
-)
+from shroom.cli.options import METRICS_OPTION, TRACK_OPTION, TRIALS_OPTION, interval_options
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.cli.report import refuse_inputs
 from shroom.core.atomic_writing import write_atomically
 from shroom.report.figure_files import FORMATS, file

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.cache import NO_CACHE, opened
-from shroom.cli.options import COLUMNS_OPTION, INPUT, OUTPUT, SETTINGS, say
+from shroom.cli.options import COLUMNS_OPTION, SETTINGS
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options

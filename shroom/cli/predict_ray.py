@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
-from shroom.cli.options import say
+from shroom.cli.output import say
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError

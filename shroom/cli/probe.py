@@ -12,16 +12,9 @@ import click
 
 from shroom.annotate.probe.prompt_frame import MODES, POSITIONS
 from shroom.annotate.probe.sites import KINDS
-from shroom.cli.options import (
-    FOLDER,
-    INPUT,
-    OUTPUT,
-    deliver,
-    format_option,
-    interval_options,
-    say,
-    say_alike,
-)
+from shroom.cli.options import format_option, interval_options
+from shroom.cli.output import deliver, say, say_alike
+from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import INPUT, OUTPUT, Number, format_option, refuse_two_pipes, say
+from shroom.cli.options import format_option, refuse_two_pipes
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting, write_atomically
 from shroom.core.checksummed_lines import computed_anew

@@ -11,7 +11,8 @@ import click
 from shroom.annotate.base import RANKERS, Ranker
 from shroom.annotate.generations import read
 from shroom.annotate.rankers.ranking import output_texts
-from shroom.cli.options import INPUT, OUTPUT, say
+from shroom.cli.output import say
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.problems import Problems, ShroomError
 

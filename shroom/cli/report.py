@@ -11,17 +11,13 @@ import click
 from shroom.cli.options import (
     BY_OPTION,
     COLUMNS_OPTION,
-    INPUT,
     METRICS_OPTION,
-    OUTPUT,
-    PATH,
     TRACK_OPTION,
     TRIALS_OPTION,
-    deliver_page,
     interval_options,
-    say,
-    say_alike,
 )
+from shroom.cli.output import deliver_page, say, say_alike
+from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import ShroomError
 

@@ -12,18 +12,15 @@ from shroom.cli.options import (
     BY_OPTION,
     COLUMNS_OPTION,
     DATASET_OPTION,
-    INPUT,
     METRICS_OPTION,
-    OUTPUT,
     SHROOM,
-    deliver,
     form_of_gold,
     format_option,
     interval_options,
     refuse_two_pipes,
-    say,
-    say_alike,
 )
+from shroom.cli.output import deliver, say, say_alike
+from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.scores import Score, score_checked

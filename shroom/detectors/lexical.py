@@ -206,8 +206,6 @@ def _chrf() -> Callable[[str, str], float]:
     try:
         from sacrebleu.metrics import CHRF
     except ImportError as error:
-        raise ShroomError(
-            f"the lexical detector needs sacrebleu: {install_hint('fit')}"
-        ) from error
+        raise ShroomError(f"the lexical detector needs sacrebleu: {install_hint('fit')}") from error
     metric = CHRF(lowercase=True)
     return lambda hyp, premise: float(metric.sentence_score(hyp, [premise]).score) / 100

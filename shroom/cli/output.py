@@ -1,0 +1,66 @@
+"""Where results and messages go: stdout or a file, and stderr."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shroom.core.problems import Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def deliver(text: str, output: str | None) -> None:
+    """Write a result to stdout, or whole to a file."""
+    if output is None or output == "-":
+        click.echo(text, nl=False)
+        return
+    from shroom.core.atomic_writing import write_atomically
+
+    write_atomically(output, text)
+
+
+def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
+    """Write a page to stdout, or whole to a file; ``paths`` that are absolute are named in it only.
+
+    A page is passed on, and where its maker keeps files says nothing to its readers.
+    """
+    from markupsafe import escape
+
+    for path in sorted(paths, key=len, reverse=True):
+        name = Path(path).name
+        if Path(path).is_absolute() and name:
+            whole = rf"(?<![<\w]){re.escape(escape(path))}(?!\w)"  # not the end of a tag
+            page = re.sub(whole, str(escape(name)).replace("\\", r"\\"), page)
+    deliver(page, output)
+
+
+def say(problems: Problems | Iterable[str]) -> None:
+    """Write problems or other lines to stderr; of warnings, one line for each kind."""
+    lines = problems.lines() if isinstance(problems, Problems) else problems
+    for line in lines:
+        click.echo(line, err=True)
+    if isinstance(problems, Problems):
+        _say_how_many_more(problems.unshown)
+
+
+def say_alike(lines: Iterable[str]) -> None:
+    """Write lines to stderr, of those that say the same of other places the first, with a count."""
+    kinds: dict[str, list[str]] = {}
+    for line in lines:
+        kinds.setdefault(re.sub(r"\d+", "", line.rpartition(": ")[2]), []).append(line)
+    for alike in kinds.values():
+        every = Problems.all_warnings or len(alike) == 1
+        say(alike if every else [f"{alike[0]} (the first of {len(alike)})"])
+    if not Problems.all_warnings:
+        _say_how_many_more(sum(map(len, kinds.values())) - len(kinds))
+
+
+def _say_how_many_more(n: int) -> None:
+    if n:
+        more = "1 more warning is" if n == 1 else f"{n} more warnings are"
+        say([f"note: {more} shown with --all-warnings"])

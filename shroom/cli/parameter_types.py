@@ -1,0 +1,53 @@
+"""The types of arguments and options: paths, as messages show them, and numbers."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import click
+
+from shroom.core.paths import shown_path
+
+
+class ShownPath(click.Path):
+    """A path, named from here on as messages show it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path relative to the working directory, unless that is longer."""
+        return shown_path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+#: A file, a folder, a zip, or ``-`` for a pipe.
+INPUT = ShownPath(exists=True, allow_dash=True)
+#: A file, a folder or a zip, but no pipe.
+PATH = ShownPath(exists=True)
+FILE = ShownPath(exists=True, dir_okay=False)
+FOLDER = ShownPath(exists=True, file_okay=False)
+
+
+class _Output(ShownPath):
+    """A place to write to; no name is none, as of a variable that is not set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the place that a text names."""
+        if not value:
+            self.fail("an empty name names no place", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+OUTPUT = _Output()
+
+
+class Number(click.FloatRange):
+    """A number in a range; nan, which no range refuses, is none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number that a text is."""
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail("nan is no number", param, ctx)
+        return found
