@@ -49,10 +49,10 @@ def settings_given(
 
 
 def _value(text: str) -> Any:
-    from shroom.detectors.recipe import parsed
+    from shroom.core.toml import parsed_toml
 
     try:
-        return parsed(f"value = {text}")["value"]
+        return parsed_toml(f"value = {text}")["value"]
     except ValueError:
         return text
 

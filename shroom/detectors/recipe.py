@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError, nearest
+from shroom.core.toml import parsed_toml
 from shroom.detectors.registry import detector
 from shroom.inference.precision import PRECISIONS
 
@@ -140,25 +140,9 @@ def _filled(value: Any) -> Any:
     return value
 
 
-def parsed(text: str) -> dict[str, Any]:
-    """Return the table that a TOML text describes.
-
-    Raises
-    ------
-    ValueError
-        If it is not TOML.
-    """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    found: dict[str, Any] = tomllib.loads(text)
-    return found
-
-
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return parsed(path.read_text(encoding="utf-8-sig"))
+        return parsed_toml(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
         there = f"; there are: {', '.join(p.stem for p in near)}" if near else ""

@@ -19,11 +19,11 @@ from conftest import DATA, ROOT, write_json
 from shroom.annotate.scorers import verdicts
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
+from shroom.core.toml import parsed_toml
 from shroom.detectors.judge import Judge, answers
 from shroom.detectors.judge.prompts import SUPPORT, Template
 from shroom.detectors.judge.responses import Reply, Step, reply_of
 from shroom.detectors.judge.shots import Shots
-from shroom.detectors.recipe import parsed
 from shroom.detectors.registry import detector
 from shroom.inference.journal import Journal
 from shroom.inference.run import Run
@@ -1161,7 +1161,7 @@ def test_a_missing_model_is_reported(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["official-mistral-7b", "judge-llama", "judge-openai"])
 def test_a_recipe_has_valid_settings(name):
-    recipe = parsed((ROOT / "baselines" / f"{name}.toml").read_text())
+    recipe = parsed_toml((ROOT / "baselines" / f"{name}.toml").read_text())
     assert recipe.pop("detector") == "judge"
     assert recipe.pop("data") in (["val", "test"], ["test"])
     made = judging(**recipe)

@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT, SAMPLE
 
 from shroom.core import registry
+from shroom.core.toml import parsed_toml
 from shroom.detectors.base import Detector
-from shroom.detectors.recipe import parsed
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.scoring.datapoint_files import read
 from shroom.scoring.metric_registry import METRICS
@@ -59,7 +59,7 @@ def install(tmp_path, monkeypatch):
 @pytest.fixture
 def documented(install):
     """Install the package of the page."""
-    project = parsed(block("toml"))["project"]
+    project = parsed_toml(block("toml"))["project"]
     install(project["name"], "new_words", block("python"), project["entry-points"])
 
 
