@@ -146,4 +146,6 @@ def _loaded(name: str, revision: str | None, device: str) -> Any:
         ) from error
     if not model.tokenizer or not hasattr(model[0], "do_lower_case"):
         raise ShroomError(f"{name}: does not begin with a transformer, so it cannot be used here")
+    # sentence-transformers takes random numbers for weights that are missing, which this refuses.
+    hub.model("encoder", model[0].auto_model.name_or_path, revision, "cpu")
     return model

@@ -199,6 +199,17 @@ def test_what_sentence_transformers_cannot_load_is_reported(break_it, tmp_path):
         SentenceEncoder(str(folder))
 
 
+def test_weights_that_lack_a_part_are_refused_and_never_random(tmp_path):
+    from safetensors.numpy import load_file, save_file
+
+    folder = encoder(tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: array for name, array in weights.items() if "layer.0.output" not in name}
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ShroomError, match="its weights lack"):
+        SentenceEncoder(str(folder))
+
+
 # --- p without calibration
 
 
