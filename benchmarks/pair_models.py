@@ -24,7 +24,7 @@ from transformers import (
 )
 
 from shroom.detectors.cross_encoder.detector import MODEL
-from shroom.detectors.cross_encoder.model_folder import ABOUT, TOKENIZER, opened
+from shroom.detectors.cross_encoder.model_folder import ABOUT, TOKENIZER, ModelFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,15 +122,14 @@ def shipped() -> PairForSequenceClassification:
 
 def shipped_is_off(model: Any, encoded: Sequence[list[int]]) -> float:
     """Return how far p of the shipped model is at most from that of its graph, in float32."""
-    shapes = json.loads((MODEL / ABOUT).read_text(encoding="utf-8"))["integers"]
-    session = opened(MODEL, shapes, floats=True)
+    folder = ModelFolder(MODEL)
     off = 0.0
     for ids in encoded[:_CHECKED]:
         one = torch.tensor([ids])
         pairs = torch.stack((one, model.sides(one))).numpy()
         with torch.inference_mode():
             p = torch.softmax(model(one).logits, dim=-1)[0, 1]
-        off = max(off, abs(float(p) - float(session.run(None, {"pairs": pairs})[0][0])))
+        off = max(off, abs(float(p) - float(folder.probabilities(pairs, "float32")[0])))
     return off
 
 
