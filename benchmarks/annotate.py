@@ -36,7 +36,7 @@ from shroom.annotate.words import character_ngrams, chinese
 from shroom.annotate.words.languages import CHINESE, LANGUAGES, language, language_of
 from shroom.datasets.dreamcatcher import reader as dreamcatcher
 from shroom.datasets.dreamcatcher.records import Generation, Question
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.scoring import datapoint_files
 from shroom.scoring.display.text import align
 

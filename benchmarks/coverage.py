@@ -24,16 +24,11 @@ import numpy as np
 from common import progress, save, tell
 from scipy import stats
 
+from shroom.metrics.bootstrap import bca_interval, jackknife, joint_bootstrap, percentile_interval
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.metrics.paired_tests import detectable_difference, holm, randomisation
 from shroom.metrics.rank_intervals import groups, rank_intervals
-from shroom.metrics.resampling import (
-    bca_interval,
-    jackknife,
-    joint_bootstrap,
-    percentile_interval,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -29,7 +29,7 @@ from enlarging import write_data
 from watching import Watched, watch
 
 from shroom.core.problems import ShroomError
-from shroom.inference.journal import Journal
+from shroom.inference.resume_log import Journal
 from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ import numpy as np
 import scipy.stats
 from common import Beside, progress, save, tell
 
+from shroom.metrics.bootstrap import bootstrap, percentile_interval
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
-from shroom.metrics.resampling import bootstrap, percentile_interval
 from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:

@@ -178,10 +178,10 @@ def measure(data: Path, n: int) -> dict[str, float]:
     from shroom.detectors.cross_encoder.model_folder import ABOUT, TOKENIZER
     from shroom.detectors.pairs import Pairs
     from shroom.detectors.registry import detector
-    from shroom.inference.run import RUN
+    from shroom.inference.run_settings import RUN
     from shroom.prediction.submission_rows import check_made, made_by
     from shroom.scoring.datapoint_files import DataFile, from_document, read_files, row_of
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
     (file,) = read_files(data)
     points = file.datapoints[:n]

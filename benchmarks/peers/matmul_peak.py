@@ -23,7 +23,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from shroom.inference.batching import batches
 from shroom.inference.machine import threads
 from shroom.inference.ordered_pool import Ahead
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 
 #: Rows, inner and columns: square ones, and what a layer multiplies in a batch of 2048 tokens.
 SHAPES = ((1024, 1024, 1024), (2048, 2048, 2048), (2048, 768, 3072), (4096, 4096, 4096))

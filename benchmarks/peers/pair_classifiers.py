@@ -70,7 +70,7 @@ def engine_of(folder: str, precision: str, notes: list[str]) -> Judge:
 
     from shroom.detectors.nli import NLI
     from shroom.inference import precision as precisions
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     precisions.TOLERANCE = 1.0
     model = NLI(folder)
@@ -87,7 +87,7 @@ def shipped_of(notes: list[str]) -> Judge:
     """Use the kit's own detector, whatever the folder: the graph that it ships with."""
     from shroom.core.datapoint import Datapoint, Task
     from shroom.detectors.cross_encoder.detector import CrossEncoder
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     model = CrossEncoder()
     run = Run(note=notes.append)

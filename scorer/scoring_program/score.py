@@ -28,8 +28,8 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents
 from shroom.scoring.display.codalab import missing_tracks, scores_txt
 from shroom.scoring.display.html import problems_page, scores_page
-from shroom.scoring.documents import documents
-from shroom.scoring.participants import check_folder, score_without_labels, without_gold
+from shroom.scoring.input_files import documents
+from shroom.scoring.platform_limits import check_folder, score_without_labels, without_gold
 from shroom.scoring.scores import Score, score_checked
 
 

@@ -18,7 +18,7 @@ from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.learners.curves import sigmoid
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from shroom.annotate.base import Scorer
     from shroom.core.datapoint import Datapoint
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     Values = NDArray[np.float64]
 

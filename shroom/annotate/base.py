@@ -11,7 +11,7 @@ from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 _TORCH = ("torch", "transformers")
 

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from shroom.annotate.base import RANKERS, SCORERS, Ranker, Scorer
 from shroom.core.problems import ShroomError, nearest, printable, show
-from shroom.inference.journal import PARTIAL
+from shroom.inference.resume_log import PARTIAL
 
 if TYPE_CHECKING:
     from shroom.core.registry import Registry

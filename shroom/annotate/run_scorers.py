@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Callable
 
 from shroom.annotate.base import Failure, Work, with_scores, without
 from shroom.annotate.score_log import key_of
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shroom.annotate.base import Scorer
     from shroom.annotate.score_log import Log
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shroom.annotate.base import Ranked, Scorer, Scores, Work
     from shroom.annotate.run_scorers import ScoringResult
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 EXAMPLES = """\b
 Examples:

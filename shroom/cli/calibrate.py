@@ -200,7 +200,7 @@ def _checked(submission: str, gold: str | None) -> Checked:
     """Return a submission that has passed the check, its gold's texts read where they matter."""
     from shroom.core.problems import Problems
     from shroom.scoring.check import check, read_table
-    from shroom.scoring.documents import documents
+    from shroom.scoring.input_files import documents
     from shroom.scoring.table import Role
 
     checked = check(submission, gold)

@@ -93,9 +93,9 @@ def command(
     if name != SHROOM:
         if gold is None or data or out:
             raise click.UsageError(f"predictions for {name} are checked with --gold alone")
-        from shroom.datasets import score_native
+        from shroom.datasets import native_scores
 
-        return _tell(score_native.check(name, submission, gold, limit), form, f"for {name}")
+        return _tell(native_scores.check(name, submission, gold, limit), form, f"for {name}")
     if out is not None:
         return _fix(submission, gold, data, out, limit, form)
     checked = check(submission, gold, data=data, limit=limit)

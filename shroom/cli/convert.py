@@ -23,8 +23,9 @@ from shroom.prediction.submission_rows import check_made, name_for, text_of
 from shroom.scoring.align import AlignedTrack, align
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled
-from shroom.scoring.documents import TABLES, documents, documents_among_others
-from shroom.scoring.file_names import Name, latest
+from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import TABLES, documents, documents_among_others
 from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.datasets.nli_outputs import Recorded
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
 EXAMPLES = """\b
 Examples:

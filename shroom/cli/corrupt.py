@@ -21,7 +21,7 @@ from shroom.evaluation.corruption.reading import read
 from shroom.evaluation.corruption.registry import METHODS, method
 from shroom.evaluation.corruption.spacy_pipeline import recogniser
 from shroom.scoring.display.text import align
-from shroom.scoring.documents import JSON
+from shroom.scoring.input_files import JSON
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:

@@ -28,12 +28,12 @@ from shroom.datasets.conversion.to_shroom import convert as converted
 from shroom.datasets.local_files import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
-from shroom.scoring.check import Checked, read_table
+from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_columns
-from shroom.scoring.documents import CSV, JSON, documents
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import with_in_sample
+from shroom.scoring.input_files import CSV, JSON, documents
 from shroom.scoring.table import Role
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _predictions_for(
     track = align(Name("", "model-agnostic"), table, data, problems)
     if problems.errors or not isinstance(track, AlignedTrack):
         raise InvalidInput(problems)
-    with_in_sample(Checked(problems, [track]), submission, documented)
+    with_in_sample([track], submission, documented, problems)
     say(problems)
     return table.label[track.rows], table.p[track.rows]
 

@@ -44,7 +44,7 @@ def command(
     folder NAME in that of the environment variable SHROOM_DATA, or what was fetched. 'shroom
     datasets list' has the names.
     """
-    from shroom.datasets.describe import describe
+    from shroom.datasets.description import describe
 
     refuse_two_pipes(*paths)
     if output:

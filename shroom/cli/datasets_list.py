@@ -11,7 +11,7 @@ from shroom.cli.options import format_option
 from shroom.cli.output import deliver
 from shroom.datasets.local_files import place_of
 from shroom.datasets.registry import data_set
-from shroom.scoring.known_formats import DATA_SETS
+from shroom.scoring.data_set_forms import DATA_SETS
 
 EXAMPLES = """\b
 Examples:

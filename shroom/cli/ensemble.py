@@ -20,7 +20,7 @@ from shroom.prediction.ensemble.combine import FOLDS, METHODS, Training, Weighte
 from shroom.prediction.ensemble.members import groups, read, refuse_seen
 from shroom.prediction.submission_rows import check_made, name_for, text_of
 from shroom.scoring.display.text import align, number
-from shroom.scoring.documents import is_pipe
+from shroom.scoring.input_files import is_pipe
 
 if TYPE_CHECKING:
     from shroom.prediction.ensemble.combine import Combined

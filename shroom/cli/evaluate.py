@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from shroom.evaluation.matrix.datasets import Subject
     from shroom.evaluation.matrix.matrix import Matrix
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
     from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b

@@ -19,7 +19,7 @@ from shroom.scoring.datapoint_files import read_files
 if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.base import Detector
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
     from shroom.report.explanation import ShownExplanation
     from shroom.scoring.datapoint_files import DataFile
 
@@ -67,7 +67,7 @@ def command(
         raise click.UsageError("give --id or --index, not both")
     from shroom.core.atomic_writing import refuse_overwriting, write_atomically
     from shroom.detectors.recipe import Recipe
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     targets = [path for path in (output, html) if path and path != "-"]
     if len({os.path.realpath(path) for path in targets}) < len(targets):

@@ -19,9 +19,9 @@ from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.datapoint import Label
 from shroom.core.problems import Problems, ShroomError
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import class_of
-from shroom.detectors.training_items import TrainingItems
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.display.text import align, number
 

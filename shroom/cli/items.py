@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shroom.core.datapoint import Datapoint
-    from shroom.evaluation.systems import Contest
+    from shroom.evaluation.contest import Contest
     from shroom.report.items import Listing
 
 EXAMPLES = """\b
@@ -74,7 +74,7 @@ def command(
     By default those on which the one submission is most wrong, or those that none of several
     labels right. A system is named as in the output, or by its path.
     """
-    from shroom.evaluation.systems import contests, names, read
+    from shroom.evaluation.contest import contests, names, read
 
     if (hardest is not None) + (differing is not None) + unsolved > 1:
         raise click.UsageError("give one of --hardest, --unsolved and --differing")

@@ -86,7 +86,7 @@ def command(
         deliver(render(board, form), None)
         raise ShroomError(f"{folder}: nothing can be ranked; the list says why for each submission")
     if html:
-        from shroom.report.leaderboard import page
+        from shroom.report.leaderboard_table import page
 
         deliver_page(page(board), html, [folder, gold])
     deliver(render(board, form), output)
@@ -98,7 +98,7 @@ def render(board: Leaderboard, form: str) -> str:
     """Return a leaderboard in one of the forms."""
     if form == "json":
         return json.dumps(board.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
-    from shroom.report import leaderboard as forms
+    from shroom.report import leaderboard_table as forms
 
     write = {"text": forms.text, "csv": forms.as_csv, "markdown": forms.markdown}[form]
     return write(board)

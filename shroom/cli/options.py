@@ -11,8 +11,8 @@ from shroom.cli.output import say
 from shroom.cli.parameter_types import Number
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
-from shroom.scoring.delimited_files import naming
-from shroom.scoring.documents import is_pipe
+from shroom.scoring.csv_files import naming
+from shroom.scoring.input_files import is_pipe
 from shroom.scoring.slices import MORE_SLICES, SLICES
 from shroom.scoring.table import KEYS, P
 
@@ -162,8 +162,8 @@ def form_of_gold(dataset: str | None, submission: str, gold: str | None) -> str:
 
 def _refuse_swapped(submission: str, gold: str) -> None:
     """Refuse what looks like gold against what does not."""
+    from shroom.datasets.native_scores import SCORED
     from shroom.datasets.registry import guess
-    from shroom.datasets.score_native import SCORED
 
     looks = guess(submission)
     if looks in SCORED:

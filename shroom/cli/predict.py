@@ -33,7 +33,7 @@ from shroom.core.paths import RUN_RECORD
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
-from shroom.inference.journal import PARTIAL, Journal
+from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.prediction.run_record import is_run_record, run_record
 from shroom.prediction.submission_rows import (
     check_data,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shroom.detectors.base import Detector
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 EXAMPLES = """\b
 Examples:

@@ -12,11 +12,11 @@ from shroom.cli.output import say
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError
-from shroom.inference.journal import PARTIAL
+from shroom.inference.resume_log import PARTIAL
 
 if TYPE_CHECKING:
     from shroom.detectors.recipe import Recipe
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
     from shroom.prediction.ray.manifest import Manifest
 
 F = TypeVar("F", bound=Callable[..., Any])

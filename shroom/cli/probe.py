@@ -20,7 +20,7 @@ from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.checksummed_lines import computed_anew
 from shroom.core.problems import Problems, ShroomError, nearest, printable
-from shroom.inference.journal import PARTIAL
+from shroom.inference.resume_log import PARTIAL
 from shroom.report.figure_files import FORMATS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from shroom.annotate.probe.saved_probe import SavedProbe
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
     from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b

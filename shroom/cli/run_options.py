@@ -8,7 +8,7 @@ from typing import Any, Callable, TypeVar
 import click
 
 from shroom.inference.precision import PRECISIONS
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -99,9 +99,9 @@ def command(
     name = form_of_gold(dataset, submission, gold)
     if name != SHROOM:
         _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
-        from shroom.datasets import score_native
+        from shroom.datasets import native_scores
 
-        native = score_native.score(name, submission, gold, intervals, limit)
+        native = native_scores.score(name, submission, gold, intervals, limit)
         deliver(render_native(native, form), output)
         say(native.problems)
         return

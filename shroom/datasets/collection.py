@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shroom.core import json_reading
-from shroom.scoring.documents import documents_among_others
+from shroom.scoring.input_files import documents_among_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shroom.core.paths import Source
     from shroom.core.problems import Problems
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
 R = TypeVar("R")
 

@@ -1,7 +1,8 @@
-"""What describing files of a data set gives."""
+"""Describing the files of a data set."""
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -9,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.intervals import MAX_ITEMS, estimates
+from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.local_files import read_here
+from shroom.datasets.registry import data_set, refuse_another
+from shroom.metrics.intervals import MAX_ITEMS, USUAL, Intervals, estimates
 from shroom.metrics.pooled_ratio import ratio
 from shroom.scoring.scores import flat
 
@@ -18,8 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from shroom.core.problems import Problems
-    from shroom.metrics.intervals import Intervals
+    from shroom.core.paths import Source
 
     #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
     Row = dict[str, Any]
@@ -243,3 +246,49 @@ def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
     """
     bases = Counter(file.base for file in files)
     return [(each.base if bases[each.base] == 1 else each.file, each.records) for each in files]
+
+
+def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Description:
+    """Return what is in the files of a data set.
+
+    Parameters
+    ----------
+    name : str
+        The data set's.
+    paths : sequence of path or "-"
+        Files, folders or zips of its native form, or a pipe; without any, as it is here.
+    how : Intervals
+        How to make intervals.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors, or no row that can be used.
+    ShroomError
+        Where there is no such data set, or the files are of another.
+
+    Examples
+    --------
+    >>> found = describe("semeval2024", ["shroom/sample"])
+    >>> found.counts
+    {'rows': 120, 'records': 120, 'dropped': 0}
+    """
+    described = data_set(name)
+    for path in paths:
+        refuse_another(name, path)
+    problems = Problems(limit=None)
+    collection = described.read(*paths, problems=problems) if paths else read_here(name, problems)
+    if not collection.records:
+        for file in collection.files:
+            problems.add("empty", file, "a row that can be used", "none")
+        raise InvalidInput(problems)
+    files = [
+        # Of a file that was named twice every row was dropped twice.
+        FileRecords(file, own, problems.count("row-dropped", file) // collection.files.count(file))
+        for file, own in collection.by_file()
+    ]
+    module = importlib.import_module(f"shroom.datasets.{name}.description")
+    if hasattr(module, "check"):
+        module.check(files, problems)
+    contents: Contents = module.contents(files, how)
+    return Description(name, files, contents, problems, how)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
-from shroom.scoring.documents import CSV, Document
 from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import CSV, Document
 from shroom.scoring.item_values import id_in, number_in
 
 if TYPE_CHECKING:

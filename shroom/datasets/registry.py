@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from shroom.core.problems import Problems, ShroomError, printable
 from shroom.core.registry import Entry, Registry
-from shroom.scoring import known_formats
-from shroom.scoring.documents import CSV, JSON, documents_among_others, is_pipe
-from shroom.scoring.known_formats import form_of, row_at
+from shroom.scoring import data_set_forms
+from shroom.scoring.data_set_forms import form_of, row_at
+from shroom.scoring.input_files import CSV, JSON, documents_among_others, is_pipe
 
 if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.datasets.base import DataSet
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
 #: The data sets, in the order in which their forms are looked for.
 DATA_SETS = Registry(
     "data set",
-    {name: Entry(f"shroom.datasets.{name}.reader:DATA_SET") for name in known_formats.DATA_SETS},
+    {name: Entry(f"shroom.datasets.{name}.reader:DATA_SET") for name in data_set_forms.DATA_SETS},
 )
 
 

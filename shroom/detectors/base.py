@@ -8,8 +8,8 @@ import numpy as np
 
 from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
-from shroom.detectors.training_items import DECIMALS, TrainingItems
-from shroom.inference.run import RUN
+from shroom.detectors.out_of_fold import DECIMALS, TrainingItems
+from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
@@ -27,7 +27,8 @@ class Detector:
     """Anything that turns datapoints into p(Hallucination).
 
     A subclass sets :attr:`name` and defines :meth:`predict`; everything else has a default. A
-    detector that can be fitted derives from :class:`~shroom.detectors.fitted.FittedDetector`.
+    detector that can be fitted derives from
+    :class:`~shroom.detectors.fitted_detector.FittedDetector`.
 
     Attributes
     ----------

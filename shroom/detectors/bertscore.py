@@ -15,7 +15,7 @@ from shroom.inference import hub
 from shroom.inference.batching import batches
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.inference.tokenization import counts, longest, padded, plain
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: How many numbers of texts' vectors are kept for the items that follow: 128 MiB of them.
 _KEPT = 1 << 25

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.base import Detector
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: Of a longer hypothesis, neighbouring words are left out together.
 MOST = 256

@@ -22,8 +22,8 @@ from shroom.core.datapoint import premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.fitted import FittedDetector
-from shroom.detectors.training_items import UNREADABLE, TrainingItems
+from shroom.detectors.fitted_detector import FittedDetector
+from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 FEATURES = ("chrf", "overlap", "coverage", "length_ratio")
 MODEL = Path(__file__).parent.parent / "models" / "lexical" / "model.json"

@@ -19,7 +19,7 @@ from shroom.detectors.nli_classifier import Classifier
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.windowed_pairs import Windows
 from shroom.inference import hub
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.inference.tokenization import plain
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
 FORMULAS = ("c/(c+e)", "1-e", "c")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 _ENTAILMENT, _NEUTRAL, _CONTRADICTION = range(3)
 _MEANING = {

@@ -41,7 +41,7 @@ class Recipe:
     path : path or None
         Where it comes from.
     precision : str or None
-        What its model computes in, as :class:`shroom.inference.run.Run` has it.
+        What its model computes in, as :class:`shroom.inference.run_settings.Run` has it.
     """
 
     name: str

@@ -21,7 +21,7 @@ from shroom.detectors.base import Detector
 from shroom.detectors.selfcheck_samples import Samples
 from shroom.detectors.windowed_pairs import Windows
 from shroom.inference import hub
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 VARIANTS = ("ngram", "bertscore", "nli")
 AGGREGATES = ("average", "max")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core import json_reading
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
-from shroom.scoring.documents import documents
+from shroom.scoring.input_files import documents
 from shroom.scoring.item_values import id_in
 
 if TYPE_CHECKING:

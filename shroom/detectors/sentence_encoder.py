@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: Decimals that are kept of a unit vector's numbers.
 _DECIMALS = 7

@@ -19,13 +19,13 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.fitted import FittedDetector
+from shroom.detectors.fitted_detector import FittedDetector
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.sentence_encoder import SentenceEncoder
-from shroom.detectors.training_items import TrainingItems
 from shroom.detectors.windowed_pairs import Windows
 from shroom.inference import hub
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: Inverse strength of the L2 penalty on the curves; chosen by cross-validation.
 _C = 0.3

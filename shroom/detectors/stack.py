@@ -18,12 +18,12 @@ from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.cross_validation import best_strength, splits
-from shroom.detectors.fitted import FittedDetector
+from shroom.detectors.fitted_detector import FittedDetector
 from shroom.detectors.lexical import features as lexical_features
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.stack_file import State
 from shroom.detectors.stack_inputs import Input, Known, inputs_of, refuse_seen
-from shroom.detectors.training_items import TrainingItems
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.learners.curves import clipped_log_odds
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import thresholds_by_task
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.base import Detector
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     Values = NDArray[np.float64]
     Words = NDArray[np.str_]

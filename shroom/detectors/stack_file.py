@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError
 from shroom.detectors.lexical import FEATURES
+from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems
 from shroom.detectors.stack_inputs import inputs_of, restored
-from shroom.detectors.training_items import UNREADABLE, TrainingItems
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.base import Detector
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import Problems, ShroomError, printable
-from shroom.evaluation.systems import contests, read
+from shroom.evaluation.contest import contests, read
+from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
-from shroom.metrics.resampling import bca_interval, jackknife, percentile_interval
 from shroom.scoring.scores import METRICS
 from shroom.scoring.signature import joined
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.paths import Source
-    from shroom.evaluation.systems import Contest
+    from shroom.evaluation.contest import Contest
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Interval
 

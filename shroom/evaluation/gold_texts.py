@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.datapoint_files import read_files
-from shroom.scoring.file_names import latest
+from shroom.scoring.file_choice import latest
 
 if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
-    from shroom.evaluation.systems import Contest
-    from shroom.scoring.documents import Document
+    from shroom.evaluation.contest import Contest
+    from shroom.scoring.input_files import Document
     from shroom.scoring.table import Table
 
 
@@ -36,7 +36,7 @@ def datapoints(contest: Contest, source: Source) -> list[Datapoint]:
 
     Examples
     --------
-    >>> from shroom.evaluation.systems import contests, read
+    >>> from shroom.evaluation.contest import contests, read
     >>> contest = contests(read(["shroom/sample"], "shroom/sample")[0])[0]
     >>> datapoints(contest, "shroom/sample")[2].task.value
     'TS'

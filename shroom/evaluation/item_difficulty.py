@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
-    from shroom.evaluation.systems import Contest
+    from shroom.evaluation.contest import Contest
 
 #: What sorts items is rounded to so many digits: 0.8 - 0.2 is to tie with 0.6 - 0.0.
 _DIGITS = 9
@@ -113,7 +113,7 @@ def hardest(contest: Contest, system: str | None = None, n: int | None = None) -
 
     Examples
     --------
-    >>> from shroom.evaluation.systems import contests, read
+    >>> from shroom.evaluation.contest import contests, read
     >>> contest = contests(read(["shroom/sample"], "shroom/sample")[0])[0]
     >>> [item.row for item in hardest(contest, "sample", 3)]  # all are right: by the order
     [0, 1, 2]

@@ -15,8 +15,8 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.evaluation.comparison import ALPHA, INTERVALS, TRIALS
+from shroom.evaluation.contest import contests
 from shroom.evaluation.submission_folder import checked_entries
-from shroom.evaluation.systems import contests
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import interval
 from shroom.metrics.paired_tests import holm, randomisation
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.paths import Source
+    from shroom.evaluation.contest import Contest
     from shroom.evaluation.submission_folder import Invalid
-    from shroom.evaluation.systems import Contest
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Interval, Intervals
 

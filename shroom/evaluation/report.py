@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.comparison import TRIALS, compare_systems
+from shroom.evaluation.contest import contests, read
 from shroom.evaluation.item_difficulty import hard_items
 from shroom.evaluation.system_report import portrait
-from shroom.evaluation.systems import contests, read
 from shroom.metrics.intervals import USUAL
 from shroom.scoring.scores import METRICS, and_usual, score_checked
 from shroom.scoring.signature import joined
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from shroom.core.paths import Source
     from shroom.evaluation.comparison import Comparison
+    from shroom.evaluation.contest import Contest
     from shroom.evaluation.item_difficulty import HardItem
     from shroom.evaluation.system_report import SystemReport
-    from shroom.evaluation.systems import Contest
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Intervals
     from shroom.scoring.scores import TrackScore

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from shroom.core.paths import is_junk
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.evaluation.systems import refuse_piped_gold, system_name
+from shroom.evaluation.contest import refuse_piped_gold, system_name
 from shroom.scoring.check import check
-from shroom.scoring.documents import JSON, TABLES
 from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import JSON, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.evaluation.systems import Contest
+    from shroom.evaluation.contest import Contest
     from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
     from shroom.metrics.base import Metric
     from shroom.metrics.contingency import Confusion, Spread

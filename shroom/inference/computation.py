@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from shroom.inference.batching import Item
     from shroom.inference.cache_key import CacheKey
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     Work = Callable[[list[Item]], NDArray[Any]]
     Batches = Generator[tuple[list[int], NDArray[np.float64]], None, None]
@@ -84,7 +84,7 @@ def compute(
     Examples
     --------
     >>> from shroom.inference.cache_key import CacheKey
-    >>> from shroom.inference.run import RUN
+    >>> from shroom.inference.run_settings import RUN
     >>> def letters(batch):
     ...     return np.array([len(text) for (text,) in batch])
     >>> items, key = [("a",), ("bcd",), ("a",)], CacheKey("letters")

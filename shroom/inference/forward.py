@@ -145,7 +145,7 @@ def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = 
         ) from error
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = 1  # batches are computed side by side: see shroom.inference.run
+    options.intra_op_num_threads = 1  # batches are computed side by side, one for each core
     if integers:
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in integers.values()]
         options.add_external_initializers(list(integers), values)

@@ -16,8 +16,8 @@ from shroom.core.append_only import LOCK
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.inference.cache_key import files_digest
-from shroom.inference.journal import PARTIAL
 from shroom.inference.model_limits import check_sizes
+from shroom.inference.resume_log import PARTIAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

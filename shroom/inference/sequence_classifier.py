@@ -15,9 +15,9 @@ from shroom.inference.batching import batches
 from shroom.inference.cache_key import CacheKey, files_digest, library_versions
 from shroom.inference.computation import compute
 from shroom.inference.forward import of_onnx, of_torch
-from shroom.inference.journal import PARTIAL
 from shroom.inference.machine import threads
 from shroom.inference.precision import Trusted, precision_for
+from shroom.inference.resume_log import PARTIAL
 from shroom.inference.tokenization import longest, padded
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from shroom.inference.batching import Item
     from shroom.inference.precision import Forward
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
 

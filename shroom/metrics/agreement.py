@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from shroom.metrics.resampling import resamples
+from shroom.metrics.bootstrap import resamples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

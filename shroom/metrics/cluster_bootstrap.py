@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.resampling import CHUNK, chunks
+from shroom.metrics.bootstrap import CHUNK, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shroom.metrics.resampling import (
+from shroom.metrics.bootstrap import (
     bca_interval,
     jackknife,
     joint_bootstrap,

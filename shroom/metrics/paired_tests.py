@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from shroom.metrics.resampling import chunks
+from shroom.metrics.bootstrap import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.metrics.agreement import MISSING, one
-from shroom.metrics.resampling import percentile_interval, resamples
+from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.span_arrays import Cells, Spans
 from shroom.metrics.span_metrics import everything
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.metrics.agreement import Figure
-    from shroom.metrics.resampling import Interval
+    from shroom.metrics.bootstrap import Interval
 
 
 @dataclass(frozen=True, eq=False)

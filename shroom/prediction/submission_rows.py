@@ -10,10 +10,10 @@ import numpy as np
 from shroom.core.atomic_writing import names_a_file
 from shroom.core.datapoint import Label
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.training_items import DECIMALS
+from shroom.detectors.out_of_fold import DECIMALS
 from shroom.scoring.check import check_documents
-from shroom.scoring.documents import Document
-from shroom.scoring.file_names import latest
+from shroom.scoring.file_choice import latest
+from shroom.scoring.input_files import Document
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from shroom.core.paths import Source
     from shroom.detectors.base import Detector
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.file_names import Name
 
@@ -38,7 +38,7 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
     >>> from shroom.core.datapoint import pair
     >>> from shroom.scoring.datapoint_files import DataFile
     >>> from shroom.detectors.registry import detector
-    >>> from shroom.inference.run import RUN
+    >>> from shroom.inference.run_settings import RUN
     >>> file = DataFile("data.json", [pair("Two cats sat here.", "A dog.")])
     >>> text = made_by(detector("unigram"), file, RUN)
     >>> json.loads(text)[0]["label"]
@@ -214,7 +214,7 @@ def name_for(name: Name | None, out: Source, data_name: str) -> str:
 
     Examples
     --------
-    >>> from shroom.scoring.file_names import Name, latest
+    >>> from shroom.scoring.file_names import Name, latest # FIXME
     >>> name_for(Name("val", "model-aware", 2), "out.zip", "val.model-aware.v2.json")
     'val.model-aware.json'
     """

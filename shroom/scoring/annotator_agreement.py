@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes, one
+from shroom.metrics.bootstrap import bootstrap, percentile_interval
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals
-from shroom.metrics.resampling import bootstrap, percentile_interval
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
 from shroom.scoring.votes import Voted, read_votes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from shroom.core.paths import Source
     from shroom.metrics.agreement import Figure
-    from shroom.metrics.resampling import Floats, Interval
+    from shroom.metrics.bootstrap import Floats, Interval
 
     Votes = NDArray[np.int8]
 

@@ -12,11 +12,12 @@ from shroom.core import archives
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.align import AlignedTrack, Track, align, check_direction
 from shroom.scoring.column_checks import check_columns, check_has_ids, check_votes
-from shroom.scoring.documents import Document, documents, documents_among_others
+from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.explaining_reader import tabulate
-from shroom.scoring.file_names import Name, latest, well_named
+from shroom.scoring.file_choice import latest, well_named
+from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import with_in_sample
-from shroom.scoring.known_formats import refuse_another
+from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.table import P, Role, Table
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def check(
     checked = check_documents(
         listed, gold, data=data, splits=splits, texts=texts, problems=problems
     )
-    checked = with_in_sample(checked, submission, listed)
+    checked.tracks = with_in_sample(checked.tracks, submission, listed, problems)
     for track in checked.tracks:
         if track.gold is not None:
             check_votes(track.gold, problems)

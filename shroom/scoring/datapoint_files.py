@@ -14,9 +14,9 @@ from shroom.core import json_reading
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.json_writing import json_line
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
-from shroom.scoring.documents import documents_among_others
+from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.input_files import documents_among_others
 from shroom.scoring.item_values import id_in, p_in, problem_of_p
-from shroom.scoring.known_formats import refuse_another
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from enum import Enum
 
     from shroom.core.paths import Source
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
     AnyEnum = TypeVar("AnyEnum", bound=Enum)
 

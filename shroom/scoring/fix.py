@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.problems import Problems, ShroomError, Stopped
 from shroom.scoring.check import Checked, check_documents
-from shroom.scoring.documents import TABLES, Document, documents, documents_among_others
-from shroom.scoring.file_names import Name, well_named
+from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.file_choice import well_named
+from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
-from shroom.scoring.known_formats import refuse_another
 from shroom.scoring.table import TEXTS
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.core.problems import Problems
     from shroom.scoring.align import Track
-    from shroom.scoring.check import Checked
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
 #: A record of more bytes is not read.
 MAX_BYTES = 1 << 20
@@ -31,29 +30,33 @@ MAX_BYTES = 1 << 20
 KEY = "in_sample"
 
 
-def with_in_sample(checked: Checked, submission: Source, documents: Iterable[Document]) -> Checked:
-    """Return a verdict with the number of in-sample items of each track.
+def with_in_sample(
+    tracks: Iterable[Track], submission: Source, documents: Iterable[Document], problems: Problems
+) -> list[Track]:
+    """Return tracks with the number of in-sample items of each.
 
     Parameters
     ----------
-    checked : Checked
-        The verdict. Its problems get ``in-sample`` where there are such items, and ``run-record``
-        where a record cannot be read.
+    tracks : iterable of Track
+        The predictions of the submission.
     submission : path or "-"
         The source that the user named.
     documents : iterable of Document
         The documents in it.
+    problems : Problems
+        Gets ``in-sample`` where there are such items, and ``run-record`` where a record cannot be
+        read.
     """
-    problems, tracks = checked.problems, []
+    marked = []
     by_file = in_sample_items(submission, documents, problems)
-    for track in checked.tracks:
+    for track in tracks:
         file, n = track.predictions.file, track.predictions.n
         count = min(n, by_file.get(file, 0))
-        tracks.append(replace(track, in_sample=count))
+        marked.append(replace(track, in_sample=count))
         if count:
             expected = "items that the detector was not fitted on"
             problems.add("in-sample", file, expected, f"{count} of {n} that it was")
-    return replace(checked, tracks=tracks)
+    return marked
 
 
 def refuse(tracks: Iterable[Track], what: str, way_out: str = "") -> None:
@@ -93,7 +96,7 @@ def in_sample_items(
     Examples
     --------
     >>> import tempfile
-    >>> from shroom.scoring.documents import documents
+    >>> from shroom.scoring.input_files import documents
     >>> from shroom.core.problems import Problems
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     record = '{"in_sample": {"val.model-aware.v2.json": 501}}'

@@ -19,9 +19,10 @@ from shroom.core.datapoint import Label
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.metrics.correlation import rho
 from shroom.scoring.check import read_table
-from shroom.scoring.documents import Document, documents
-from shroom.scoring.file_names import Name, latest
+from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
+from shroom.scoring.input_files import Document, documents
 from shroom.scoring.scores import Score, TrackScore
 from shroom.scoring.signature import signature
 from shroom.scoring.table import P, Role, Table

@@ -13,10 +13,11 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, printable,
 from shroom.metrics.agreement import MISSING
 from shroom.scoring.check import track_of
 from shroom.scoring.column_checks import check_doubled, check_votes
-from shroom.scoring.documents import Document, documents_among_others
+from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.explaining_reader import tabulate
-from shroom.scoring.file_names import Name, latest
-from shroom.scoring.known_formats import refuse_another
+from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.table import P, Role, Table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import random
 
 from shroom.annotate.base import Work
 from shroom.datasets.dreamcatcher.records import Generation, Question
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 
 TYPES = ("normal", "normal", "uncertainty", None)
 

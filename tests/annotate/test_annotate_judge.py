@@ -29,7 +29,7 @@ from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.responses import Step
 from shroom.detectors.judge.settings import EndpointSettings
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 
 judging = Judge.from_settings
 p_right = partial(share_at, side=side_of)

@@ -27,7 +27,7 @@ from shroom.core.registry import Entry
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors import nli as nli_detector
 from shroom.detectors.registry import detector
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 
 WORDS = ["cat", "dog", "old", "town", "rain", "Grad", "12", "the", "不", "是", "."]
 

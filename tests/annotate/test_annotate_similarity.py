@@ -24,7 +24,7 @@ from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors.registry import detector
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.inference import hub
-from shroom.inference.run import RUN, Run
+from shroom.inference.run_settings import RUN, Run
 
 WORDS = ["cat", "dog", "old", "town", "ﬁne", "Grad", "12", "the", "不", "是", ".", "ß", "é"]
 

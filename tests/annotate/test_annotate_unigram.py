@@ -20,7 +20,7 @@ from shroom.annotate.words.chinese import Chinese
 from shroom.annotate.words.languages import language, language_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import read
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 
 HAN = "北京 是 中国 的 首都 ， 上海 不 知道 大学生 在 图书馆 。".split()  # noqa: SIM905 - to be read
 LATIN = ["Paris", "is", "the", "capital", "of", "France", "isn't", ",", "Dr.", "well-known", "3"]

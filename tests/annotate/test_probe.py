@@ -29,7 +29,7 @@ from shroom.annotate.probe.train import Plan, make
 from shroom.core import extras
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 from shroom.metrics.classification import balanced_accuracy
 from shroom.metrics.discrimination import auroc
 from shroom.metrics.intervals import NO_INTERVALS, Intervals

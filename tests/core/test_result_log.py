@@ -14,8 +14,8 @@ from shroom.detectors.judge.responses import Reply, Step
 from shroom.evaluation.matrix.prediction_store import Store
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.journal import Journal
-from shroom.inference.run import RUN, Run
+from shroom.inference.resume_log import Journal
+from shroom.inference.run_settings import RUN, Run
 
 POINTS = [pair("Two cats sat here.", "A dog."), pair("It rained.", "It rained.")]
 ENTRIES = [("one", [0.25]), ("two", [0.75, 1e-9])]

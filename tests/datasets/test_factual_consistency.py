@@ -26,9 +26,9 @@ from shroom.datasets.factual_consistency.records import Response, repaired_respo
 from shroom.datasets.factual_consistency.rows import COLUMNS
 from shroom.datasets.factual_consistency.tables import agreement, tables
 from shroom.metrics.agreement import krippendorff_alpha
+from shroom.metrics.bootstrap import jackknife, resamples
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 from shroom.metrics.pooled_ratio import ratio, sums
-from shroom.metrics.resampling import jackknife, resamples
 
 REAL = DATA / "factual_consistency"
 HEADER = [name for name in COLUMNS if name != "dial_index"]

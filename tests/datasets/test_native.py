@@ -11,10 +11,10 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from shroom.core.problems import ShroomError
-from shroom.datasets import score_native
+from shroom.datasets import native_scores
+from shroom.datasets.native_scores import SCORED
 from shroom.datasets.registry import DATA_SETS, data_set, form_of, guess
-from shroom.datasets.score_native import SCORED
-from shroom.scoring import known_formats
+from shroom.scoring import data_set_forms
 from shroom.scoring.check import check
 
 DOMAINS = ("wk", "science", "writing_rec", "reasoning", "math")
@@ -558,10 +558,10 @@ def test_a_key_that_comes_again_is_told(tmp_path, rows, said, key, row_id):
     usual = lines(tmp_path / "p.jsonl", said)
     name = guess(gold_file)
     twice = doubling(tmp_path / "q.jsonl", said, key)
-    (told,) = [p for p in score_native.check(name, twice, gold_file) if p.code == "key-doubled"]
+    (told,) = [p for p in native_scores.check(name, twice, gold_file) if p.code == "key-doubled"]
     assert (told.index, told.id, told.severity) == (1, row_id, "warning")
     assert told.found == f'"{key}" again (the last counts)'
-    found = [score_native.score(name, file, gold_file).results for file in (usual, twice)]
+    found = [native_scores.score(name, file, gold_file).results for file in (usual, twice)]
     assert found[0] == found[1]
 
 
@@ -591,7 +591,7 @@ def test_each_data_set_tells_about_itself(name):
     assert found.name == name
     assert all((found.licence, found.about, found.source))
     assert all(view.about for view in found.views.values())
-    assert {form_of(form) for form in known_formats.DATA_SETS[name].forms} == {name}
+    assert {form_of(form) for form in data_set_forms.DATA_SETS[name].forms} == {name}
 
 
 def test_a_view_is_the_usual_one_or_named():

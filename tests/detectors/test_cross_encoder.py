@@ -23,9 +23,9 @@ from shroom.detectors.cross_encoder.export import exported
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
 from shroom.detectors.cross_encoder.training import Example, Schedule, train
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.registry import detector
-from shroom.detectors.training_items import TrainingItems
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 from shroom.inference.weight_packing import in_steps, packed
 from shroom.metrics.correlation import rho
 from shroom.scoring.datapoint_files import read

@@ -17,7 +17,7 @@ from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.explain import MOST, Explanation, explain
 from shroom.detectors.registry import REGISTRY, detector
-from shroom.inference.run import RUN, Run
+from shroom.inference.run_settings import RUN, Run
 from shroom.report.explanation import ShownExplanation, as_json, as_page, as_text
 
 HOSTILE = (

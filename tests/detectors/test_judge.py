@@ -25,8 +25,8 @@ from shroom.detectors.judge.prompts import SUPPORT, Template
 from shroom.detectors.judge.responses import Reply, Step, reply_of
 from shroom.detectors.judge.shots import Shots
 from shroom.detectors.registry import detector
-from shroom.inference.journal import Journal
-from shroom.inference.run import Run
+from shroom.inference.resume_log import Journal
+from shroom.inference.run_settings import Run
 from shroom.scoring.datapoint_files import read
 
 judging = Judge.from_settings

@@ -12,9 +12,9 @@ from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors.lexical import FEATURES, MODEL, Lexical, features
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.registry import detector
-from shroom.detectors.training_items import TrainingItems
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 from shroom.scoring.datapoint_files import read
 
 REAL = DATA / "semeval2024"

@@ -26,8 +26,8 @@ from shroom.detectors.nli import FORMULAS, NLI, p_from
 from shroom.detectors.nli_classifier import columns
 from shroom.detectors.registry import detector
 from shroom.inference import hub
-from shroom.inference.journal import Journal
-from shroom.inference.run import Run
+from shroom.inference.resume_log import Journal
+from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import PairReader, counts, longest, padded, plain
 
 THREE = ["entailment", "neutral", "contradiction"]

@@ -17,7 +17,7 @@ from shroom.core.word_spans import spans
 from shroom.detectors.nli import p_from
 from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import MIDDLE, SelfCheck, sentences, surprise
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 
 HYP = "the small cat sleeps on the mat"
 NEAR = ["the small cat sleeps on a mat", "a small cat sleeps on the mat", "the cat sleeps"]

@@ -20,13 +20,13 @@ from tiny_models import (
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors import sentence_encoder
+from shroom.detectors.out_of_fold import TrainingItems, fingerprint
 from shroom.detectors.registry import detector
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.detectors.similarity import Similarity
-from shroom.detectors.training_items import TrainingItems, fingerprint
 from shroom.inference import hub
-from shroom.inference.journal import Journal
-from shroom.inference.run import RUN, Run
+from shroom.inference.resume_log import Journal
+from shroom.inference.run_settings import RUN, Run
 from shroom.learners.logistic import Logistic
 from shroom.scoring.datapoint_files import read
 

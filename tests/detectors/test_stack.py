@@ -17,12 +17,12 @@ from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.cross_validation import splits
-from shroom.detectors.fitted import FittedDetector
+from shroom.detectors.fitted_detector import FittedDetector
 from shroom.detectors.lexical import Lexical
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.detectors.stack import Stack
-from shroom.detectors.training_items import TrainingItems
-from shroom.inference.run import RUN, Run
+from shroom.inference.run_settings import RUN, Run
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import thresholds_by_task
 from shroom.metrics.correlation import rho

@@ -10,8 +10,8 @@ from conftest import DATA, SAMPLE, write_json
 from shroom.core.datapoint import Datapoint, Task
 from shroom.detectors import lexical
 from shroom.detectors.cross_encoder import detector as cross_encoder
+from shroom.detectors.out_of_fold import TrainingItems, fingerprint
 from shroom.detectors.registry import detector
-from shroom.detectors.training_items import TrainingItems, fingerprint
 from shroom.scoring.datapoint_files import read
 
 TRACK = "val.model-aware.json"

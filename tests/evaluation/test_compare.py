@@ -338,7 +338,7 @@ def test_the_same_submission_twice(systems, shroom):
 
 
 def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
-    from shroom.evaluation.systems import contests
+    from shroom.evaluation.contest import contests
     from shroom.scoring.check import check
 
     places, truth = systems

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.problems import ShroomError
+from shroom.evaluation.contest import Contest
 from shroom.evaluation.gold_texts import datapoints
 from shroom.evaluation.item_difficulty import differing, difficulty, hardest, unsolved, wrong
-from shroom.evaluation.systems import Contest
 from shroom.report.items import LONGEST
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.datapoint_files import read

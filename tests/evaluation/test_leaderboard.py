@@ -83,7 +83,7 @@ def test_a_systems_interval_is_that_of_shroom_score(places):
 
 
 def test_rank_intervals_are_of_joint_resamples(places):
-    from shroom.evaluation.systems import contests
+    from shroom.evaluation.contest import contests
     from shroom.scoring.check import check
     from shroom.scoring.scores import METRICS
 

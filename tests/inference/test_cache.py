@@ -22,9 +22,9 @@ from shroom.detectors.nli import NLI
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey, files_digest
 from shroom.inference.computation import compute
-from shroom.inference.journal import Journal
 from shroom.inference.result_cache import MOST, Cache
-from shroom.inference.run import RUN, Run
+from shroom.inference.resume_log import Journal
+from shroom.inference.run_settings import RUN, Run
 from shroom.inference.sequence_classifier import SequenceClassifier
 
 

@@ -12,9 +12,9 @@ from shroom.core.problems import ShroomError
 from shroom.inference.batching import batches
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.journal import Journal
 from shroom.inference.result_cache import Cache
-from shroom.inference.run import RUN, Run
+from shroom.inference.resume_log import Journal
+from shroom.inference.run_settings import RUN, Run
 
 TEXTS = st.lists(st.text(max_size=12), max_size=30)
 

@@ -15,7 +15,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
 from shroom.inference import hub
 from shroom.inference.result_cache import Cache
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 
 PAIRS = [(premise, hyp) for premise in TEXT for hyp in TEXT]
 

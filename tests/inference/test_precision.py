@@ -15,10 +15,10 @@ from shroom.detectors.nli import NLI
 from shroom.inference import hub, machine, sequence_classifier
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.journal import Journal
 from shroom.inference.precision import TOLERANCE, Trusted, apart, precision_for, softmax
 from shroom.inference.result_cache import Cache
-from shroom.inference.run import Run
+from shroom.inference.resume_log import Journal
+from shroom.inference.run_settings import Run
 from shroom.inference.sequence_classifier import SAMPLE, SequenceClassifier
 
 PAIRS = [(premise, hyp) for premise in TEXT for hyp in TEXT]

@@ -15,8 +15,8 @@ from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
 from shroom.detectors.windowed_pairs import Windowed, Windows, best_rows, parts_of
-from shroom.inference.journal import Journal
-from shroom.inference.run import Run
+from shroom.inference.resume_log import Journal
+from shroom.inference.run_settings import Run
 from shroom.inference.text_windows import beginning, sentence_spans, spans, windows
 from shroom.inference.tokenization import PairReader, counts, plain
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.metrics import citation_metrics
+from shroom.metrics.bootstrap import bootstrap, jackknife
 from shroom.metrics.citation_metrics import (
     CITATION_METRICS,
     COMPLETE,
@@ -17,7 +18,6 @@ from shroom.metrics.citation_metrics import (
     statistics,
 )
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.metrics.resampling import bootstrap, jackknife
 
 POOLED = [metric for metric in CITATION_METRICS if metric.name.startswith("citation")]
 MEANS = [metric for metric in CITATION_METRICS if metric.name.startswith("mean")]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shroom.metrics.bootstrap import CHUNK, bootstrap, jackknife, resamples
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.metrics.resampling import CHUNK, bootstrap, jackknife, resamples
 from shroom.scoring.metric_registry import METRICS, metric
 
 EVERY = {name: metric(name) for name in METRICS}

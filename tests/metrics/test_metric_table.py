@@ -15,8 +15,8 @@ from scipy import stats
 from sklearn import metrics as sklearn
 from sklearn.calibration import calibration_curve
 
+from shroom.metrics.bootstrap import bootstrap, jackknife, joint_bootstrap, resamples
 from shroom.metrics.paired_tests import randomisation
-from shroom.metrics.resampling import bootstrap, jackknife, joint_bootstrap, resamples
 from shroom.scoring.metric_registry import METRICS, metric
 
 EVERY = {name: metric(name) for name in METRICS}

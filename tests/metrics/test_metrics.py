@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from shroom.metrics.bootstrap import bootstrap, normal_interval, percentile_interval, resamples
 from shroom.metrics.classification import ACCURACY, accuracy
 from shroom.metrics.correlation import RHO, levels, rho
-from shroom.metrics.resampling import bootstrap, normal_interval, percentile_interval, resamples
 from shroom.scoring.metric_registry import metric
 
 PAIRS = st.integers(2, 60).flatmap(
@@ -72,7 +72,7 @@ def test_one_item_has_an_accuracy_and_no_rho():
 
 def test_chunks_do_not_change_the_draw(monkeypatch):
     whole = np.concatenate(list(resamples(7, 100)))
-    monkeypatch.setattr("shroom.metrics.resampling.CHUNK", 20)
+    monkeypatch.setattr("shroom.metrics.bootstrap.CHUNK", 20)
     np.testing.assert_array_equal(whole, np.concatenate(list(resamples(7, 100))))
 
 

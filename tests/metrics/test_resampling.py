@@ -9,9 +9,7 @@ from made_up import latent
 from scipy import stats
 
 from shroom.metrics.base import mean_of
-from shroom.metrics.classification import ACCURACY
-from shroom.metrics.correlation import RHO
-from shroom.metrics.resampling import (
+from shroom.metrics.bootstrap import (
     bca_interval,
     bootstrap,
     chunks,
@@ -21,6 +19,8 @@ from shroom.metrics.resampling import (
     percentile_interval,
     resamples,
 )
+from shroom.metrics.classification import ACCURACY
+from shroom.metrics.correlation import RHO
 
 VALUE = mean_of("value", lambda *given: given[1], (0.0, 1.0))
 SCORES = arrays(np.float64, st.integers(1, 60), elements=st.floats(-5, 5))

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
+from shroom.metrics.bootstrap import jackknife
 from shroom.metrics.discrimination import auroc
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.metrics.resampling import jackknife
 from shroom.metrics.segment_metrics import (
     RESPONSE_METRICS,
     SEGMENT_AUROC,

@@ -24,7 +24,7 @@ from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.journal import Journal
+from shroom.inference.resume_log import Journal
 from shroom.prediction import submission_rows
 
 BASELINES = ROOT / "baselines"

@@ -24,7 +24,7 @@ from shroom.core.atomic_writing import encoded
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.recipe import Recipe
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.prediction.ray.cluster import outcomes
 from shroom.prediction.ray.manifest import MANIFEST, Manifest
 from shroom.prediction.ray.run import run_shards
@@ -33,7 +33,7 @@ from shroom.prediction.ray.storage import Place
 from shroom.prediction.ray.worker import Outcome, Worker
 from shroom.prediction.submission_rows import list_of, made_by
 from shroom.scoring.datapoint_files import from_document
-from shroom.scoring.documents import Document
+from shroom.scoring.input_files import Document
 
 # What Ray and its own libraries warn of among themselves.
 pytestmark = [

@@ -12,7 +12,7 @@ from playwright.sync_api import sync_playwright
 from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.report import report
 from shroom.metrics.intervals import Intervals
-from shroom.report.leaderboard import page as leaderboard_page
+from shroom.report.leaderboard_table import page as leaderboard_page
 from shroom.report.report_page import page as report_page
 from shroom.scoring.display.html import scores_page
 from shroom.scoring.scores import score

@@ -18,7 +18,7 @@ from shroom.evaluation.report import report
 from shroom.evaluation.system_report import why_undefined
 from shroom.metrics.contingency import confusion, spread
 from shroom.metrics.intervals import Intervals
-from shroom.report.leaderboard import page as leaderboard_page
+from shroom.report.leaderboard_table import page as leaderboard_page
 from shroom.report.report_page import page
 from shroom.scoring.display.html import problems_page, scores_page
 from shroom.scoring.display.marks import scale, whisker

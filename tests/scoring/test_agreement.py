@@ -31,9 +31,9 @@ from shroom.metrics.agreement import (
     pairwise_agreement,
     unanimous,
 )
+from shroom.metrics.bootstrap import resamples
 from shroom.metrics.human_ceiling import CEILING, human_accuracy, human_rho, label_accuracy
 from shroom.metrics.intervals import Intervals
-from shroom.metrics.resampling import resamples
 from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.scores import score
 

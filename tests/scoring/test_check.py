@@ -293,7 +293,7 @@ def test_gold_that_is_named_first_is_told(tmp_path, first_id):
 
 
 def test_large_files_are_mapped(tmp_path, monkeypatch):
-    monkeypatch.setattr("shroom.scoring.documents._MAP_FROM", 1)
+    monkeypatch.setattr("shroom.scoring.input_files._MAP_FROM", 1)
     p = write_json(tmp_path / "p.json", predictions(12))
     g = write_json(tmp_path / "g.json", gold(12))
     assert check(p, g).ok

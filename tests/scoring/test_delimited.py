@@ -12,7 +12,7 @@ from conftest import DATA, gold, predictions, write_json
 
 from shroom.core.problems import ERROR, Problems, Stopped
 from shroom.metrics.intervals import Intervals
-from shroom.scoring import delimited_files
+from shroom.scoring import csv_files
 from shroom.scoring.check import check
 from shroom.scoring.datapoint_files import read
 from shroom.scoring.scores import score
@@ -41,7 +41,7 @@ def write_table(path, rows, separator=",", encoding="utf-8", **names):
 def items(data, problems=None):
     try:
         return list(
-            delimited_files.iter_items(data, "a.csv", Problems() if problems is None else problems)
+            csv_files.iter_items(data, "a.csv", Problems() if problems is None else problems)
         )
     except Stopped:
         return None
@@ -96,7 +96,7 @@ def test_no_two_columns_are_taken_for_one_key():
 
 
 def test_a_named_column_goes_before_one_that_is_called_like_the_key():
-    with delimited_files.naming({"score": P}):
+    with csv_files.naming({"score": P}):
         (row,) = items(b"label,score,p(Hallucination)\nHallucination,0.1,0.9\n")
     assert row == {"label": "Hallucination", P: 0.1}
 
@@ -126,14 +126,14 @@ def test_what_cannot_be_read_is_one_sentence(data, code, found):
 
 
 def test_a_file_a_line_and_a_cell_have_limits(monkeypatch):
-    monkeypatch.setattr(delimited_files, "MAX_BYTES", 100)
+    monkeypatch.setattr(csv_files, "MAX_BYTES", 100)
     assert refused(b"label,p\n" + b"x" * 100)[0] == "too-large"
-    monkeypatch.setattr(delimited_files, "MAX_CELL", 20)
+    monkeypatch.setattr(csv_files, "MAX_CELL", 20)
     assert refused(b"label,p\nHallucination," + b"1" * 30) == (
         "not-csv",
         "field larger than field limit (20) in the record that begins at line 2",
     )
-    monkeypatch.setattr(delimited_files, "MAX_SEPARATORS", 5)
+    monkeypatch.setattr(csv_files, "MAX_SEPARATORS", 5)
     assert refused(b"label,p\n" + b"," * 9) == (
         "not-csv",
         "more than 5 separators in the record that begins at line 2",

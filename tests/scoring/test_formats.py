@@ -19,9 +19,9 @@ from shroom.core.problem_codes import CODES, WARNING
 from shroom.core.problems import InvalidInput, Problems
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.check import Checked, check
-from shroom.scoring.documents import documents
 from shroom.scoring.fix import fix_submission as mend
 from shroom.scoring.fix import write
+from shroom.scoring.input_files import documents
 from shroom.scoring.scores import score
 
 FORMATS = Path(__file__).resolve().parent / "formats"

@@ -50,7 +50,7 @@ def test_each_kind_is_one_line(folder, shroom, command):
 def test_the_scoring_program_says_nothing_of_it(folder):
     from shroom.core.problems import Problems
     from shroom.scoring.check import check_documents
-    from shroom.scoring.documents import documents
+    from shroom.scoring.input_files import documents
 
     problems = Problems()
     found = documents(folder / "mine", problems)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from shroom.core import archives, json_reading
 from shroom.core.problems import Problems, Stopped, show
-from shroom.scoring import delimited_files, fast_reader
+from shroom.scoring import csv_files, fast_reader
 from shroom.scoring import explaining_reader as rows
 from shroom.scoring.check import check
 from shroom.scoring.fix import fix_submission
@@ -155,7 +155,7 @@ def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
 
 
 def test_a_table_of_too_many_lines_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited_files, "MAX_LINES", 3)
+    monkeypatch.setattr(csv_files, "MAX_LINES", 3)
     path = tmp_path / "p.csv"
     path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
     assert check(path).ok
@@ -164,7 +164,7 @@ def test_a_table_of_too_many_lines_is_refused_before_it_is_read(tmp_path, monkey
 
 
 def test_a_table_of_too_many_cells_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited_files, "MAX_CELLS", 3)
+    monkeypatch.setattr(csv_files, "MAX_CELLS", 3)
     path = tmp_path / "p.csv"
     path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
     assert check(path).ok

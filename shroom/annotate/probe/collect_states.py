@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shroom.annotate.probe.prompt_frame import Frame
     from shroom.annotate.probe.sites import Site
     from shroom.annotate.probe.state_store import Store
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: How many numbers a shard has at most (unless one question alone has more), and how many rows.
 _NUMBERS, _ROWS = 1 << 25, 1024

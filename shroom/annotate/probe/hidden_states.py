@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.annotate.probe.prompt_frame import Frame
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
     Ids = tuple[int, ...]
     Floats = NDArray[np.float64]

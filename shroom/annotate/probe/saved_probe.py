@@ -19,7 +19,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
-from shroom.detectors.training_items import UNREADABLE
+from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: The least number of questions of either label: fewer leave inner folds without one.
 LEAST = 4

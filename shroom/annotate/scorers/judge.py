@@ -15,9 +15,8 @@ from shroom.annotate.scorers.verdicts import Verdict
 from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import share_at
-from shroom.detectors.judge.asking import BudgetExhausted
 from shroom.detectors.judge.local import Local
-from shroom.detectors.judge.service import Service
+from shroom.detectors.judge.service import BudgetExhausted, Service
 from shroom.detectors.judge.settings import (
     BudgetSettings,
     Configurable,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.detectors.judge.prompts import Prompt
     from shroom.detectors.judge.responses import Reply
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: Version of :mod:`verdicts`: replies that were read by another version are requested again.
 _READING = "annotate 1"

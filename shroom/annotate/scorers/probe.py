@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shroom.annotate.base import Scores, Work
     from shroom.annotate.probe.hidden_states import Reader
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 _FIELD = "probe_score"
 

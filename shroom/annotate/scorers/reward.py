@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shroom.annotate.base import Scores, Work
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 FORMS = CHAT, PAIR = "chat", "pair"
 _PLACES = ("question", "generation")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from shroom.annotate.base import Scores, Work
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: Which setting names the model of each method; ``None`` where it needs none.
 _MODELS = {"ngram": None, "nli": "nli_model", "bertscore": "encoder"}
@@ -59,7 +59,7 @@ class SelfCheck:
     --------
     >>> from shroom.annotate.base import Work
     >>> from shroom.datasets.dreamcatcher.records import Generation, Question
-    >>> from shroom.inference.run import RUN
+    >>> from shroom.inference.run_settings import RUN
     >>> said = [Generation(text, "normal") for text in ("In Rome.", "In Rome.", "At sea!")]
     >>> work = [Work(Question("Where?", "In Rome.", None, tuple(said)), (0, 1, 2))]
     >>> [round(fields["selfcheck_ngram_score"], 3) for _, _, fields in SelfCheck().score(work, RUN)]

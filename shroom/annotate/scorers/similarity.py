@@ -19,7 +19,7 @@ from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.inference import hub
-from shroom.inference.run import Run
+from shroom.inference.run_settings import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ class Similarity:
     --------
     >>> from shroom.annotate.base import Work
     >>> from shroom.datasets.dreamcatcher.records import Generation, Question
-    >>> from shroom.inference.run import RUN
+    >>> from shroom.inference.run_settings import RUN
     >>> said = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
     >>> work = [Work(Question("Capital of France?", "Paris", None, said), (0, 1))]
     >>> for _, place, scores in Similarity().score(work, RUN):

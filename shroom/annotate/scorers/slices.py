@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: How many items are done before they are handed on.
 SIZE = 128
@@ -38,7 +38,7 @@ def in_slices(
 
     Examples
     --------
-    >>> from shroom.inference.run import RUN
+    >>> from shroom.inference.run_settings import RUN
     >>> owners = {"a": [(0, 0), (1, 0)], "bcd": [(0, 1)]}
     >>> list(in_slices(owners, lambda texts, run: [len(t) for t in texts], RUN, length=len))
     [(0, 1, 3), (0, 0, 1), (1, 0, 1)]
@@ -57,7 +57,7 @@ def within(run: Run, start: int, size: int, total: int) -> Run:
 
     Examples
     --------
-    >>> from shroom.inference.run import Run
+    >>> from shroom.inference.run_settings import Run
     >>> within(Run(report=print), start=10, size=5, total=20).report(50, 100)
     12 20
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shroom.annotate.base import Scores, Work
     from shroom.annotate.words.base import Language
     from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: Added to divisors, which are then not 0.
 EPSILON = 1e-6
@@ -47,7 +47,7 @@ class Unigram:
     --------
     >>> from shroom.annotate.base import Work
     >>> from shroom.datasets.dreamcatcher.records import Generation, Question
-    >>> from shroom.inference.run import RUN
+    >>> from shroom.inference.run_settings import RUN
     >>> said = (Generation("Paris, France", "normal"), Generation("London", "normal"))
     >>> question = Question("Capital of France?", "Paris", None, said)
     >>> for _, place, scores in Unigram(language="other").score([Work(question, (0, 1))], RUN):

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from shroom.detectors.judge.answers import bare
-from shroom.detectors.judge.responses import Reply, steps_of, usage_of
+from shroom.detectors.judge.responses import Reply, bare, steps_of, usage_of
 from shroom.inference.endpoint.answer import text_of, without_thought
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from shroom.core.json_writing import json_line, json_lines
 from shroom.core.problems import ShroomError
 from shroom.datasets.semeval2024 import reader as semeval2024
 from shroom.scoring.datapoint_files import row_of
-from shroom.scoring.documents import CSV, JSON, PIPE
+from shroom.scoring.input_files import CSV, JSON, PIPE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from shroom.core.json_writing import json_lines
 from shroom.core.problems import Problems
 from shroom.datasets.conversion.huggingface import rows_of, table
 from shroom.datasets.registry import data_set
-from shroom.scoring.documents import CSV, JSON
-from shroom.scoring.known_formats import DATA_SETS
+from shroom.scoring.data_set_forms import DATA_SETS
+from shroom.scoring.input_files import CSV, JSON
 
 if TYPE_CHECKING:
     from shroom.datasets.collection import Collection

@@ -26,7 +26,7 @@ from shroom.datasets.factual_consistency.rows import (
     response_of,
 )
 from shroom.datasets.rows import Row, collect
-from shroom.scoring.documents import CSV, documents_among_others
+from shroom.scoring.input_files import CSV, documents_among_others
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
     from shroom.datasets.collection import Collection
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
 NAME = "factual_consistency"
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.agreement import AGREEMENT, MISSING, one
+from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.intervals import USUAL, estimates
 from shroom.metrics.pooled_ratio import ratio, sums
-from shroom.metrics.resampling import percentile_interval, resamples
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

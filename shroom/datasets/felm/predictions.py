@@ -16,7 +16,7 @@ from shroom.core import json_reading
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.felm.rows import Response
 from shroom.datasets.rows import report_unknown_keys
-from shroom.scoring.documents import documents
+from shroom.scoring.input_files import documents
 from shroom.scoring.item_values import TOLERANCE
 
 if TYPE_CHECKING:

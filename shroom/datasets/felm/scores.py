@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def score(
     predictions: Source, gold: Source, how: Intervals = USUAL, limit: int | None = 20
 ) -> NativeScore:
-    """Return the scores of FELM's segments and responses; see ``score_native.score``.
+    """Return the scores of FELM's segments and responses; see ``native_scores.score``.
 
     Intervals resample responses.
     """

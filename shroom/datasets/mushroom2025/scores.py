@@ -25,7 +25,7 @@ def score(
 ) -> NativeScore:
     """Return the scores of marked spans for each gold file with predictions.
 
-    See ``score_native.score``; intervals resample answers.
+    See ``native_scores.score``; intervals resample answers.
     """
     problems = Problems(limit)
     golds = read_gold(

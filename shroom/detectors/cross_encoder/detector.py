@@ -16,7 +16,7 @@ from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.model_folder import ModelFolder
-from shroom.detectors.fitted import FittedDetector
+from shroom.detectors.fitted_detector import FittedDetector
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.windowed_pairs import Windowed, Windows, parts_of
 from shroom.inference.cache_key import CacheKey
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.cross_encoder.fitting import Fitting
     from shroom.detectors.cross_encoder.trained_model import TrainedModel
-    from shroom.detectors.training_items import TrainingItems
-    from shroom.inference.run import Run
+    from shroom.detectors.out_of_fold import TrainingItems
+    from shroom.inference.run_settings import Run
 
     _Pair = tuple[str, str, str]
 
@@ -194,10 +194,12 @@ class CrossEncoder(FittedDetector):
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted model as a folder, with a card; ``about`` describes its origin."""
+        from shroom.detectors.cross_encoder.saving import save
+
         start = str(self.recipe["encoder"])
         encoder = Path(start).name if Path(start).is_dir() else start
         recipe = {**self.recipe, "encoder": encoder, "reference": self.rule.value}
-        self._trained().save(Path(path), {"recipe": recipe, **about})
+        save(Path(path), self._trained(), {"recipe": recipe, **about})
 
     def _trained(self) -> TrainedModel:
         if isinstance(self._model, ModelFolder):

@@ -11,7 +11,7 @@ from shroom.detectors.cross_encoder.corpora import Corpus, mixture, normalised
 from shroom.detectors.cross_encoder.training import Example
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.recipe import detector_from
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.scoring.datapoint_files import read, read_files
 
 if TYPE_CHECKING:

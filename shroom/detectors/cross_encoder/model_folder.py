@@ -14,7 +14,7 @@ from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
-from shroom.detectors.training_items import UNREADABLE, TrainingItems
+from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems
 from shroom.inference.cache_key import files_digest, library_versions
 from shroom.inference.forward import session
 from shroom.inference.machine import threads
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: What a fitted model's folder holds.
 GRAPH, INTEGERS, TOKENIZER, ABOUT = "model.onnx", "weights.z", "tokenizer.json", "about.json"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shroom.detectors.cross_encoder.training import probabilities
-from shroom.detectors.training_items import TrainingItems
+from shroom.detectors.out_of_fold import TrainingItems
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Rule
     from shroom.detectors.cross_encoder.encoding import Encoding
     from shroom.detectors.cross_encoder.pair_model import PairModel
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 
 @dataclass
@@ -58,9 +58,3 @@ class TrainedModel:
 
     def content(self) -> None:
         """Return ``None``: p of a model that has no file is not cached."""
-
-    def save(self, folder: Path, about: dict[str, Any]) -> None:
-        """Write it as a folder that runs without torch."""
-        from shroom.detectors.cross_encoder.saving import save
-
-        save(folder, self, about)

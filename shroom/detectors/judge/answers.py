@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shroom.core.problems import ShroomError
-from shroom.inference.endpoint.answer import BLANKS, without_thought
+from shroom.detectors.judge.responses import meaning
+from shroom.inference.endpoint.answer import without_thought
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,29 +19,6 @@ if TYPE_CHECKING:
 #: Minimum probability that the tokens of an answer must have together to count as one.
 LEAST_MASS = 0.001
 _ANSWER = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
-
-
-def meaning(token: str) -> str | None:
-    """Return ``"yes"``, ``"no"`` or ``None``: the meaning of a token, ignoring blanks and case.
-
-    Examples
-    --------
-    >>> [meaning(token) for token in (" Yes", "▁no", "NO.", "not", "")]
-    ['yes', 'no', 'no', None, None]
-    """
-    word = bare(token)
-    return word if word in ("yes", "no") else None
-
-
-def bare(token: str, signs: str = "") -> str:
-    """Return a token in lower case, without blanks, punctuation and further signs around it.
-
-    Examples
-    --------
-    >>> bare("▁No."), bare("“对”", "“”")
-    ('no', '对')
-    """
-    return token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]" + signs).lower()
 
 
 def first_word(text: str) -> str | None:

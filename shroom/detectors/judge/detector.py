@@ -26,7 +26,7 @@ from shroom.detectors.judge.settings import (
     ScoringSettings,
 )
 from shroom.detectors.judge.shots import Shots
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.judge.budget import Estimate
     from shroom.detectors.judge.prompting import Prompts
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 
 class Judge(Configurable, Detector):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.answers import Judgement, meaning, official_word, share_of_one
+from shroom.detectors.judge.answers import Judgement, official_word, share_of_one
 from shroom.detectors.judge.budget import Estimate, tokens_in
+from shroom.detectors.judge.responses import meaning
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.detectors.judge.prompts import Prompt
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: Maximum number of tokens of a prompt, even if the model reads more.
 _LONGEST = 8192

@@ -10,13 +10,12 @@ from shroom.detectors.judge.answers import Judgement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.detectors.judge.asking import Request
     from shroom.detectors.judge.budget import Estimate
     from shroom.detectors.judge.prompts import Prompt
     from shroom.detectors.judge.responses import Reply
-    from shroom.detectors.judge.service import Service
+    from shroom.detectors.judge.service import Request, Service
     from shroom.detectors.judge.settings import ScoringSettings
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 #: Version of :mod:`answers`: replies that were read by another version are requested again.
 READING = 2

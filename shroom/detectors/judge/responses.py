@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from shroom.detectors.judge.answers import meaning
-from shroom.inference.endpoint.answer import OPEN, THOUGHT, UNREADABLE, no_answer, text_of
+from shroom.inference.endpoint.answer import BLANKS, OPEN, THOUGHT, UNREADABLE, no_answer, text_of
 
 #: More tokens than any request has; a count above it, or below zero, is an error of the server.
 _MOST_TOKENS = 10**9
@@ -151,3 +150,26 @@ def usage_of(response: dict[str, Any]) -> tuple[int, int] | None:
     except UNREADABLE:
         return None
     return (into, out) if min(into, out) >= 0 and max(into, out) <= _MOST_TOKENS else None
+
+
+def meaning(token: str) -> str | None:
+    """Return ``"yes"``, ``"no"`` or ``None``: the meaning of a token, ignoring blanks and case.
+
+    Examples
+    --------
+    >>> [meaning(token) for token in (" Yes", "▁no", "NO.", "not", "")]
+    ['yes', 'no', 'no', None, None]
+    """
+    word = bare(token)
+    return word if word in ("yes", "no") else None
+
+
+def bare(token: str, signs: str = "") -> str:
+    """Return a token in lower case, without blanks, punctuation and further signs around it.
+
+    Examples
+    --------
+    >>> bare("▁No."), bare("“对”", "“”")
+    ('no', '对')
+    """
+    return token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]" + signs).lower()

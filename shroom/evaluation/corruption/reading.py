@@ -11,14 +11,14 @@ from shroom.core import json_reading
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.problems import Problems, show
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
+from shroom.scoring.csv_files import columns_of
 from shroom.scoring.datapoint_files import DataFile, read_files
-from shroom.scoring.delimited_files import columns_of
 from shroom.scoring.item_values import TOLERANCE, number_in
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from shroom.core.paths import Source
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
 #: What the labels of pairs say, in lower case and with blanks; every other label is an error.

@@ -9,8 +9,8 @@ from pathlib import Path
 from shroom.core.paths import in_data_folder, shown_path
 from shroom.core.problems import ShroomError, nearest, printable
 from shroom.datasets.registry import data_set, guess, refuse_another
-from shroom.scoring.documents import is_pipe
-from shroom.scoring.known_formats import DATA_SETS
+from shroom.scoring.data_set_forms import DATA_SETS
+from shroom.scoring.input_files import is_pipe
 
 #: ``NAME=PATH`` or ``NAME:VIEW=PATH``, distinguished from a path that has an equals sign itself.
 _NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOTALL)

@@ -14,8 +14,8 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.registry import data_set
 from shroom.evaluation.matrix.dataset_specs import Named, named
 from shroom.metrics.cluster_bootstrap import places
-from shroom.scoring.documents import CSV, JSON, documents_among_others, is_pipe
 from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import CSV, JSON, documents_among_others, is_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.scoring.documents import Document
+    from shroom.scoring.input_files import Document
 
 
 @dataclass(frozen=True, eq=False)

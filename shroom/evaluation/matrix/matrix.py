@@ -11,7 +11,7 @@ import numpy as np
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.evaluation.matrix.robustness import corrupted, rises, why_not
 from shroom.evaluation.matrix.threshold_tuning import Threshold
-from shroom.inference.run import RUN, Run
+from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO

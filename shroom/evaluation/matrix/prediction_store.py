@@ -13,8 +13,8 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.checksummed_lines import computed_anew, line_of, record_of
 from shroom.core.problems import ShroomError
 from shroom.evaluation.matrix.datasets import digest_of
-from shroom.inference.journal import PARTIAL, Journal
-from shroom.inference.run import RUN
+from shroom.inference.resume_log import PARTIAL, Journal
+from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.evaluation.matrix.detectors import Contender
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 
 @dataclass(frozen=True, eq=False)

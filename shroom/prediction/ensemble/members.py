@@ -11,8 +11,8 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.scoring.check import check_documents
 from shroom.scoring.datapoint_files import read_files
-from shroom.scoring.documents import documents
 from shroom.scoring.in_sample import refuse, with_in_sample
+from shroom.scoring.input_files import documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
     from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.documents import Document
     from shroom.scoring.file_names import Name
+    from shroom.scoring.input_files import Document
     from shroom.scoring.table import Table
 
     Values = NDArray[np.float64]
@@ -121,7 +121,7 @@ def read(
     tracks = []
     for source, listed in zip(sources, found):
         checked = check_documents(listed, gold, data=against, problems=problems)
-        checked = with_in_sample(checked, source, listed)
+        checked.tracks = with_in_sample(checked.tracks, source, listed, checked.problems)
         tracks.append({track.gold.file: track for track in checked.aligned})
     if gold is None and data is None:
         _refuse_more_tracks(sources[0], problems)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.prediction.ray.worker import Outcome, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
     from shroom.detectors.recipe import Recipe
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
     from shroom.prediction.ray.shards import Shard
 
 #: How often a shard is tried again whose worker was lost; then it is likely the shard's fault.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shroom.detectors.recipe import Recipe
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
     from shroom.prediction.ray.shards import Shard
     from shroom.prediction.ray.storage import Place
     from shroom.prediction.ray.worker import Outcome

@@ -11,8 +11,8 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.prediction.ray.storage import Place
 from shroom.prediction.submission_rows import wanted
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
-from shroom.scoring.documents import JSON, Document
 from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import JSON, Document
 
 #: What the names of shards end in.
 PARQUET = ".parquet"

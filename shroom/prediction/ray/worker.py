@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shroom.core.atomic_writing import encoded
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.version import __version__
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 from shroom.prediction.ray.shards import read
 from shroom.prediction.submission_rows import (
     check_data,
@@ -24,7 +24,7 @@ from shroom.prediction.submission_rows import (
 if TYPE_CHECKING:
     from shroom.detectors.base import Detector
     from shroom.detectors.recipe import Recipe
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
     from shroom.prediction.ray.shards import Shard
 
 

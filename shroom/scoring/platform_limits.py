@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core import archives
 from shroom.core.problems import InvalidInput, Problems
-from shroom.scoring.documents import JSON, TABLES
+from shroom.scoring.input_files import JSON, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

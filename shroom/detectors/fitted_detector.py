@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from shroom.detectors.base import Detector
-from shroom.inference.run import RUN
+from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-    from shroom.inference.run import Run
+    from shroom.inference.run_settings import Run
 
 
 class FittedDetector(Detector):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shroom.inference.journal import Journal
     from shroom.inference.result_cache import Cache
+    from shroom.inference.resume_log import Journal
 
 
 def _silent(*_: object) -> None:

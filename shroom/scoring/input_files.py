@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core import archives, json_reading, pipes
 from shroom.core.paths import is_junk
 from shroom.core.problems import Problems, Stopped
-from shroom.scoring import delimited_files
+from shroom.scoring import csv_files
 from shroom.scoring.file_names import Name
 from shroom.scoring.table import P
 
@@ -84,7 +84,7 @@ class Document:
         head = next(heads(data))
         if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
             return False
-        columns = delimited_files.columns_of(head)
+        columns = csv_files.columns_of(head)
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
     def items(self, data: bytes | memoryview, problems: Problems) -> list[Any] | None:
@@ -97,7 +97,7 @@ class Document:
     def iter_items(self, data: bytes | memoryview, problems: Problems) -> Iterator[Any]:
         """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table."""
         if self.is_table(data):
-            return delimited_files.iter_items(bytes(data), self.file, problems)
+            return csv_files.iter_items(bytes(data), self.file, problems)
         return json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
 
     def read(self, problems: Problems) -> bytes | memoryview | None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.metrics.bootstrap import joint_bootstrap
 from shroom.metrics.rank_intervals import rank_intervals, ranks
-from shroom.metrics.resampling import joint_bootstrap
 from shroom.scoring.check import check
-from shroom.scoring.documents import is_pipe
 from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import is_pipe
 from shroom.scoring.signature import gold_hash, joined, signature
 
 if TYPE_CHECKING:
