@@ -214,7 +214,7 @@ def name_for(name: Name | None, out: Source, data_name: str) -> str:
 
     Examples
     --------
-    >>> from shroom.scoring.file_names import Name, latest # FIXME
+    >>> from shroom.scoring.file_names import Name
     >>> name_for(Name("val", "model-aware", 2), "out.zip", "val.model-aware.v2.json")
     'val.model-aware.json'
     """
