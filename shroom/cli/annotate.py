@@ -72,7 +72,7 @@ def command(
 
     Scorers run in their order and add their fields to each generation; a ranker sorts questions
     into all-right, partial-right and all-wrong, and ranks generations. A run that was interrupted
-    goes on with --resume, and does nothing twice.
+    continues with --resume from the scores that it has stored.
     """
     plan = Config.read(config)
     inputs = [config, *plan.data, against]

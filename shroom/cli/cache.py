@@ -103,7 +103,7 @@ def info(*, form: str) -> None:
     help="Keep the most recently used results, up to a size such as 200MB.",
 )
 def clear(*, down_to: int) -> None:
-    """Remove all results, or those that were not used for longest."""
+    """Remove all results, or the least recently used ones."""
     cache = opened(lambda text: say([f"note: {text}"]))
     cache.clear(down_to)
     say([f"{cache.path}: {cache.info().entries} pairs are left"])

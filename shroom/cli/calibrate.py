@@ -96,7 +96,7 @@ def command(
 ) -> None:
     """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to SUBMISSION.
 
-    Fitting wants GOLD, takes each track by itself, and shows figures from cross-validation.
+    Fitting needs GOLD, takes each track by itself, and shows figures from cross-validation.
     Applying writes SUBMISSION anew, with other p and labels; with GOLD, which must not be the one
     that was fitted on, it shows figures before and after.
     """

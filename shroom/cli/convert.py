@@ -80,7 +80,8 @@ def command(
     """Write what another tool has recorded as JSON: an NLI model's outputs, or any table.
 
     table: CSV is a CSV or TSV file of predictions, gold or data, a folder or zip of such files, or
-    - for a pipe; each row becomes an object with all columns. 'shroom check' checks the result.
+    - for a pipe; each row with an id, or with label and p, becomes an object. 'shroom check' checks
+    the result.
 
     nli: a submission is made. CSV is a file with the columns p(Contr), perhaps p(Entl), and id
     where DATA has ids, or a folder with one model's files. DATA is the file that they are about, or

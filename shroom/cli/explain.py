@@ -132,7 +132,7 @@ def _range(every: list[_Found], number: int | None) -> str:
         return f"its {len(set(ids))} ids go from {min(ids)} to {max(ids)}: give --id N"
     last = max(one.index for one in every)
     none = "its datapoints have no ids; " if not ids else ""
-    return f"{none}count them from 0 to {last}: give --index N"
+    return f"{none}give --index N, from 0 to {last}"
 
 
 def _told(chosen: Detector, found: _Found, run: Run) -> ShownExplanation:

@@ -120,7 +120,7 @@ def command(
     run = replace(run, precision=run.precision or recipe.precision)
     chosen = recipe.make()
     if output is None and not dry_run:
-        raise click.UsageError("where shall the predictions go? Name a file or a folder with -o")
+        raise click.UsageError("missing option '-o': name a file or a folder for the predictions")
     if in_sample and not (output and _record_place(output)):
         raise click.UsageError(
             "--in-sample wants a folder for its output, where run.json marks the scores"
@@ -211,7 +211,8 @@ def _made(chosen: Detector, files: list[DataFile], run: Run) -> list[str]:
                 made.append(made_by(chosen, file, replace(run, report=report)))
     except KeyboardInterrupt:
         if run.journal and run.journal.kept:
-            say([f"{run.journal.kept} results are kept; to go on from them, add --resume"])
+            kept = f"{run.journal.kept} results are kept"
+            say([f"{kept}; to continue, run the same command with --resume"])
         raise
     return made
 

@@ -253,7 +253,7 @@ def _table(found: Likeness) -> str:
         "near-duplicates of any other": found.near_other,
         "near-duplicates of an earlier one": found.near_earlier,
         "near-duplicates of a seed": found.near_seed,
-        "left without near-duplicates": found.left,
+        "remaining without near-duplicates": found.left,
     }
     rows = [(name, str(n)) for name, n in counts.items() if n is not None]
     told = f"near-duplicates: ROUGE-L F of at least {found.threshold:.12g}"

@@ -41,8 +41,8 @@ def run_options(*, precision: bool = True) -> Callable[[F], F]:
             collected = click.option(
                 "--precision",
                 type=click.Choice(PRECISIONS),
-                help="Precision that a model computes in, by default float32; auto takes the "
-                "fastest that agrees with float32.",
+                help="Precision that a model computes in, by default float32 (int8 for the "
+                "shipped model); auto takes the fastest that agrees with float32.",
             )(collected)
         return collected  # type: ignore[return-value]
 

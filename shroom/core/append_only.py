@@ -55,6 +55,10 @@ def locked(path: Path, way_out: str) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout as error:
+        if not place.exists():
+            raise Unwritable(
+                f"{path}: cannot be written: no file can be created beside it"
+            ) from error
         raise ShroomError(f"{path}: another run is writing to it; {way_out}") from error
     except OSError as error:
         if error.errno not in _NO_LOCKS:

@@ -81,7 +81,9 @@ def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> l
     """Return the files that :func:`write_files` will write, having refused what cannot be."""
     one = os.fspath(out) == "-" or names_a_file(out)
     if len(names) > 1 and one:
-        raise ShroomError(f"{out}: is one file, for {len(names)} of them; name a .zip or a folder")
+        raise ShroomError(
+            f"{out}: is a single file, but there are {len(names)} to write; name a .zip or a folder"
+        )
     if os.fspath(out) == "-":
         return []
     path = Path(out)

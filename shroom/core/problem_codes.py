@@ -81,13 +81,11 @@ CODES: dict[str, Code] = {
     "id-unknown": Code(
         ERROR, "check that the file belongs to these data: split, track or language"
     ),
-    "label-p": Code(
-        WARNING, "check the threshold, and that p is that of Hallucination, or of being wrong"
-    ),
+    "label-p": Code(WARNING, "check the threshold, and that p is the probability of Hallucination"),
     "label-constant": Code(WARNING, "check the threshold"),
     "p-constant": Code(WARNING, "give each item its own p: a constant has no rank correlation"),
     "p-inverted": Code(
-        WARNING, "check that p is that of Hallucination, or of being wrong; else turn it (1 - p)"
+        WARNING, "check that p is the probability of Hallucination; otherwise replace it by 1 - p"
     ),
     "in-sample": Code(WARNING, "score it on other items, or with predictions out of fold"),
     "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),

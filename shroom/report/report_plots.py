@@ -87,9 +87,7 @@ def comparison(track: TrackReport) -> list[Panel]:
     for pair in track.comparisons:
         tables.setdefault(pair.metric, []).append(pair)
     if not tables:
-        return [
-            Panel("comparison", track.name, "one system alone has no other to differ from", None)
-        ]
+        return [Panel("comparison", track.name, "there is only one system to compare", None)]
     found = []
     for metric, pairs in tables.items():
         lines, undefined = [], []

@@ -194,7 +194,7 @@ class _Golds:
             return alone
         if name is None:
             if self.documents:
-                expected = "a name with split and track, to choose the gold by"
+                expected = "a name with split and track, to choose the data by"
                 self.problems.add("file-name", document.file, expected, show(document.base))
             return None
         if alone and alone_name and alone_name.key == name.key:

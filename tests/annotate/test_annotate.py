@@ -148,8 +148,8 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
     ranked = Percentile().rank(questions)
     assert [q.category for q in ranked.questions] == ["all-right", "all-wrong", None]
     assert ranked.notes == [
-        "no generation has unigram_overlap_with_answer_score, so it does not count",
-        "probe_score is the same everywhere, so it does not count",
+        "no generation has unigram_overlap_with_answer_score, so it is left out of the sum",
+        "probe_score is the same everywhere, so it is left out of the sum",
         "sim2answer_score does not count where it is missing, in 1 of 3 questions",
         "sim2gen_score does not count where it is missing, in 2 of 3 questions",
         "not ranked, having no generation with scores: 1 of 3 questions",
@@ -644,7 +644,7 @@ def test_rank_does_what_annotate_does(shroom, tmp_path, config):
     [
         (["--up", "101"], 2, "up: expected"),
         (["--up", "nan"], 2, "up: expected"),
-        (["--up", "20"], 2, "down: expected at most up"),
+        (["--up", "20"], 2, "must not exceed up"),
         (["--difference", "3"], 2, "has no setting 'difference'"),
         (["--ranker", "length", "--up", "3"], 2, "has no setting 'up'"),
         (["--ranker", "best"], 2, "best"),

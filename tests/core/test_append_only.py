@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import filelock
 import pytest
@@ -89,3 +90,8 @@ def test_where_nothing_can_be_written_that_is_the_error(tmp_path):
     (tmp_path / "a file").touch()
     with pytest.raises(Unwritable, match="a file/x: cannot be written: "):
         locked(tmp_path / "a file" / "x", "").__enter__()
+
+
+def test_a_folder_in_which_nothing_can_be_made_is_not_taken_for_another_run():
+    with pytest.raises(Unwritable, match="no file can be created"), locked(Path("/proc/x"), "wait"):
+        pass

@@ -306,7 +306,7 @@ def test_no_server_at_all_is_told_as_no_network(publish, call, dead_url):
     code, _, err = call("felm")
     assert code == 1
     last = err.strip().split("\n")[-1]
-    assert "felm: no server can be reached, as where there is no network; 1 of 1 files" in last
+    assert "felm: no server can be reached (is there a network?); 1 of 1 files" in last
     assert "http://no-such-host.invalid/2 cannot be reached: Failed to resolve" in last
     assert f"download them elsewhere and put them into {folder} by hand" in last
     assert "Traceback" not in err

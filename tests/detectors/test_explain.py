@@ -383,7 +383,7 @@ def test_the_page_is_written(explained, data, tmp_path):
     ("arguments", "told"),
     [
         (["--id", "99"], "has no datapoint of id 99; its 12 ids go from 30 to 41"),
-        (["--index", "12"], "has no datapoint of index 12; count them from 0 to 11"),
+        (["--index", "12"], "has no datapoint of index 12; give --index N, from 0 to 11"),
         ([], "which datapoint? its 12 ids go from 30 to 41: give --id N"),
     ],
 )
@@ -395,7 +395,7 @@ def test_a_datapoint_that_is_not_there(explained, data, arguments, told):
 def test_ids_where_there_are_none(explained):
     code, _, err = explained("lexical", SAMPLE / "val.model-aware.json", "--id", 3)
     assert code == 1
-    assert "its datapoints have no ids; count them from 0 to 59: give --index N" in err
+    assert "its datapoints have no ids; give --index N, from 0 to 59" in err
 
 
 def test_what_stands_in_two_files(explained, data, tmp_path):

@@ -366,7 +366,7 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     with pytest.raises(InvalidInput) as error:
         run(begun(data, out), notes=notes)
     assert str(error.value).count(f"{wrong}: expected JSON") == 2
-    assert notes == ["8 of 9 shards are done; when the others are mended, add --resume"]
+    assert notes == ["8 of 9 shards are done; when the others are fixed, add --resume"]
     assert len(list(out.glob("part-*"))) == 8
     wrong.write_bytes(good)
     again = begun(data, out, resume=True)
@@ -583,7 +583,7 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
         (["-o", "{tmp}/p.json"], 2, "--engine ray writes a folder"),
         (["-o", "{tmp}/p.zip"], 2, "--engine ray writes a folder"),
         (["-o", "-"], 2, "--engine ray writes a folder"),
-        ([], 2, "where shall the predictions go?"),
+        ([], 2, "missing option '-o'"),
         (["-o", "{data}"], 1, "lies in the data; name another folder"),
         (["-o", "{data}/out"], 1, "lies in the data; name another folder"),
         (["-o", "{tmp}/out", "--dry-run"], 2, "not for --engine ray"),

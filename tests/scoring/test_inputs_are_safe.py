@@ -381,7 +381,7 @@ def test_several_files_do_not_go_into_one(tmp_path, shroom):
     for verb in (["check", SAMPLE, "--fix"], ["predict", "lexical", SAMPLE, "-o"]):
         for out in (tmp_path / "x.json", "-"):
             code, _, err = shroom(*verb, out)
-            assert (code, "is one file, for 2 of them" in err) == (1, True)
+            assert (code, "is a single file, but there are 2 to write" in err) == (1, True)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -61,7 +61,7 @@ class Percentile:
         self.up = settings.number("up", up, 0, 100)
         self.down = settings.number("down", down, 0, 100)
         if self.down > self.up:
-            raise ShroomError(f"down: expected at most up, {self.up:g}, got {self.down:g}")
+            raise ShroomError(f"down ({self.down:g}) must not exceed up ({self.up:g})")
         self.scores = tuple(dict.fromkeys(settings.names("scores", scores)))
 
     def rank(self, questions: Sequence[Question]) -> Ranked:

@@ -105,8 +105,9 @@ class Scaled:
 
     def notes(self, questions: Sequence[Question]) -> list[str]:
         """Return a sentence for each score that does not count, or not everywhere."""
-        notes = [f"no generation has {name}, so it does not count" for name in self.absent]
-        notes += [f"{name} is the same everywhere, so it does not count" for name in self.constant]
+        notes = [f"no generation has {name}, so it is left out of the sum" for name in self.absent]
+        left_out = "is the same everywhere, so it is left out of the sum"
+        notes += [f"{name} {left_out}" for name in self.constant]
         for name in self.columns:
             n = sum(bool(normal(each)) and name not in self.common(each) for each in questions)
             if n:

@@ -131,7 +131,8 @@ def _report_texts(index: int, response: Response, file: str, problems: Problems)
             problems.add("row-odd", file, "a text", "none", index=index, key=key)
     broken = [key for key, text in texts.items() if is_mojibake(text)]
     if broken:
-        found = "UTF-8 read as Mac Roman (repair=True repairs it): " + _difference(texts[broken[0]])
+        form = "UTF-8 read as Mac Roman (in Python, repair=True repairs it)"
+        found = f"{form}: " + _difference(texts[broken[0]])
         problems.add("row-odd", file, "a text", found, index=index, key=" and ".join(broken))
 
 

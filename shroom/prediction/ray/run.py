@@ -77,7 +77,7 @@ def run_shards(
     if notes > _TOLD:
         note(f"and {notes - _TOLD} more notes")
     if wrong:
-        note(f"{done} of {total} shards are done; when the others are mended, add --resume")
+        note(f"{done} of {total} shards are done; when the others are fixed, add --resume")
         raise InvalidInput(problems)
     lost = [shard.input for shard in manifest.missing]
     if lost:
