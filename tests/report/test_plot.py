@@ -96,7 +96,7 @@ def test_a_system_alone_has_no_comparison(inputs):
     for kind in ("comparison", "ranks"):
         panels = report_plots.panels(kind, alone)
         assert all(panel.draw is None for panel in panels)
-        with pytest.raises(ShroomError, match="nothing to draw: (there is only one system|one system alone)"):
+        with pytest.raises(ShroomError, match=r"nothing to draw: .*one system"):
             figure_files.file(panels, "svg")
 
 
