@@ -87,6 +87,26 @@ def test_python_examples_run(folder_of_examples):
     assert results["README.md"]["score"].accuracy == 1
 
 
+def anchors(path):
+    """Return the anchors of a page's headings, as GitHub and mkdocs make them."""
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in headings}
+
+
+def test_links_lead_to_pages_and_headings():
+    broken = []
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "baselines" / "README.md"]:
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            if re.match(r"[a-z]+:", link):
+                continue
+            name, _, anchor = link.partition("#")
+            path = (page.parent / name) if name else page
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                broken.append((page.name, link))
+    assert broken == []
+
+
 def test_nothing_names_a_place_of_one_machine():
     tracked = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
