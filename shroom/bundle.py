@@ -165,8 +165,11 @@ def _codabench(scorer: Path, splits: list[str], start: dt.date) -> bytes:
     for index, split in enumerate(splits):
         name, about = _PHASES[split]
         tasks.append(_TASK.format(index=index, name=name, about=about, split=split))
-        end = f"    end: {_date(start, index + 1)}\n" if index + 1 < len(splits) else ""
-        begin = _date(start, index)
+        begin, end = _date(start, index), ""
+        if index + 1 < len(splits):
+            # Codabench refuses a phase that ends when the next one starts, and would read a time
+            # that is not quoted as the midnight before it.
+            end = f'    end: "{_date(start, index + 1, -1)} 23:59:59"\n'
         phases.append(_PHASE.format(index=index, name=name, about=about, start=begin, end=end))
     return _filled(scorer / "codabench.yaml", tasks=tasks, phases=phases)
 
@@ -182,9 +185,10 @@ def _codalab(scorer: Path, splits: list[str], start: dt.date) -> bytes:
     return _filled(scorer / "codalab.yaml", phases=phases)
 
 
-def _date(start: dt.date, phase: int) -> str:
+def _date(start: dt.date, phase: int, days: int = 0) -> str:
+    """Return the day on which a phase starts, or one that is ``days`` after it."""
     try:
-        return (start + dt.timedelta(days=_DAYS * phase)).isoformat()
+        return (start + dt.timedelta(days=_DAYS * phase + days)).isoformat()
     except OverflowError as error:
         raise ShroomError(f"{start}: leaves no time for the phases; name an earlier day") from error
 
