@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
-from common import Beside, progress, save, tell
+from common import Beside, progress, save, show
 
 from shroom.annotate.base import normal
 from shroom.annotate.run_scorers import score
@@ -94,9 +94,9 @@ def main() -> int:
                     ratio,
                 )
             )
-    tell(align(rows))
+    show(align(rows))
     for found in figures:
-        tell([f"{found['embedding']}: scores differ by at most {found['difference']:.1g}"])
+        show([f"{found['embedding']}: scores differ by at most {found['difference']:.1g}"])
     save(options.json, {"rows": figures}, _beside(figures))
     return 0 if all(found["same"] for found in figures) else 1
 
@@ -147,8 +147,8 @@ def _beside(figures: list[dict[str, Any]]) -> Iterator[Beside]:
 
 def _by_kit(questions: list[Question], similarity: Similarity) -> list[list[float | None]]:
     made = score(questions, [Unigram(), similarity]).questions
-    said = [one.generation[place] for one in made for place in normal(one)]
-    return [[getattr(each, field) for field in FIELDS] for each in said]
+    answers = [one.generation[place] for one in made for place in normal(one)]
+    return [[getattr(each, field) for field in FIELDS] for each in answers]
 
 
 def _by_generations(questions: list[Question], embed: Embed) -> list[list[float | None]]:
@@ -166,16 +166,16 @@ def _scores(question: Question, places: list[int], embed: Embed) -> list[list[fl
     name = language_of([question.question, *texts])
     keywords = [_keywords(name, text, 20) for text in texts]
     count = Counter(keyword for each in keywords for keyword in each)
-    said = normal(question)
+    places = normal(question)
     prefix = PREFIX.get(name, OTHERS_PREFIX)
-    compared = [question.answer, *(question.generation[place].text for place in said)]
+    compared = [question.answer, *(question.generation[place].text for place in places)]
     answer, *vectors = [embed([prefix.format(question.question, text)])[0] for text in compared]
     rows: list[list[float | None]] = []
     for place in places:
-        vector = vectors[said.index(place)]
+        vector = vectors[places.index(place)]
         others = None
-        if len(said) > 1:
-            others = (sum(float(vector @ other) for other in vectors) - 1) / (len(said) - 1)
+        if len(places) > 1:
+            others = (sum(float(vector @ other) for other in vectors) - 1) / (len(places) - 1)
         average = least_average(surprises(keywords[place + 1], count), 5)
         share = overlap(_tokens(name, question.answer), _known(name, texts[place + 1]))
         rows.append([share, average, float(vector @ answer), others])
@@ -216,7 +216,7 @@ def _questions() -> list[Question]:
     if path.is_file():
         return [one for one in dreamcatcher.read(path).records if isinstance(one, Question)]
     points = datapoint_files.read(ROOT / "shroom" / "sample")
-    said = [
+    sentences = [
         Generation(point.hyp, ("normal", "uncertainty")[n % 2]) for n, point in enumerate(points)
     ]
     return [
@@ -224,7 +224,7 @@ def _questions() -> list[Question]:
             points[n % len(points)].src,
             points[n % len(points)].tgt or points[n % len(points)].src,
             None,
-            tuple(said[(7 * n + row) % len(said)] for row in range(10)),
+            tuple(sentences[(7 * n + row) % len(sentences)] for row in range(10)),
         )
         for n in range(200)
     ]

@@ -1,4 +1,4 @@
-"""What the benchmarks share: measuring a process, telling the results, and storing them."""
+"""What the benchmarks share: measuring a process, printing the results, and storing them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MIB = 1 << 20
-#: Of those that are installed the versions are told.
+#: The packages whose versions are recorded, if they are installed.
 PACKAGES = (
     "numpy",
     "scipy",
@@ -36,7 +36,7 @@ PACKAGES = (
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1 << 10
 #: Over the last minute, before the benchmark added its own.
 _LOAD = os.getloadavg()[0]
-_told: list[str] = []
+_shown: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Run:
 def run(command: Sequence[str | Path]) -> Run:
     """Run a command to its end.
 
-    Its peak memory cannot be told below that of this process, which the child is at first a copy
-    of; so the benchmarks keep no data themselves.
+    The measured peak is at least that of this process, since the child begins as a copy of it; so
+    the benchmarks keep no data themselves.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def run(command: Sequence[str | Path]) -> Run:
         out.seek(0)
         err.seek(0)
         if status:
-            said = err.read().decode(errors="replace")
-            raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{said}")
+            output = err.read().decode(errors="replace")
+            raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{output}")
         cpu = usage.ru_utime + usage.ru_stime
         return Run(seconds, cpu, usage.ru_maxrss * _RSS_UNIT, out.read().decode())
 
@@ -91,7 +91,7 @@ def memory(command: Sequence[str | Path]) -> int:
     """Return the most bytes that a command and its child processes held at once.
 
     Pages that several share count once (the proportional set size), sampled every 10 ms. Where
-    the system does not tell them (all but Linux), it is the peak of the largest process.
+    the system does not report them (all but Linux), it is the peak of the largest process.
 
     Raises
     ------
@@ -182,27 +182,27 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-def machine_line(told: Mapping[str, Any] | None = None) -> str:
+def machine_line(about: Mapping[str, Any] | None = None) -> str:
     """Return a machine (this one) in one line, without what changes from run to run."""
-    told = told or machine()
-    versions = ", ".join(f"{name} {number}" for name, number in told["versions"].items())
+    about = about or machine()
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     return (
-        f"{told['cpu']}, {told['cores']} cores, {told['memory_gib']:g} GiB, {told['system']}, "
+        f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']:g} GiB, {about['system']}, "
         f"{versions}"
     )
 
 
 def progress(text: str) -> None:
-    """Tell on stderr what is being done."""
+    """Print on stderr what is being done."""
     print(text, file=sys.stderr, flush=True)
 
 
-def tell(lines: Iterable[str]) -> None:
+def show(lines: Iterable[str]) -> None:
     """Print lines of the report, the machine above the first, and keep them for ``save``."""
-    if not _told:
+    if not _shown:
         print(machine_line(), f"load before: {_LOAD:.2f}", "", sep="\n")
     for text in lines:
-        _told.extend(text.split("\n"))
+        _shown.extend(text.split("\n"))
         print(text, flush=True)
 
 
@@ -224,7 +224,7 @@ def save(path: Path | None, figures: dict[str, Any], beside: Iterable[Beside] = 
         "machine": machine(),
         "command": _command(sys.argv),
         "beside": [asdict(each) for each in beside],
-        "report": _told,
+        "report": _shown,
         "figures": figures,
     }
     path.parent.mkdir(parents=True, exist_ok=True)

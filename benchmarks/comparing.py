@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 import scipy.stats
-from common import MIB, Beside, Run, progress, run, save, tell
+from common import MIB, Beside, Run, progress, run, save, show
 
 from shroom.scoring.display.text import align
 
@@ -64,7 +64,7 @@ def main() -> int:
     apart = max(differences(options, found, gold, systems))
     seconds = sum(each.seconds for each in kit.values())
     peak = max(each.peak for each in kit.values()) / MIB
-    tell(_report(options, kit, peers, apart))
+    show(_report(options, kit, peers, apart))
     figures = {name: {**vars(each), "out": ""} for name, each in kit.items()}
     totals = {name: sum(row["seconds"] for row in rows) for name, rows in peers.items()}
     work = f"comparing {options.systems} systems: intervals, differences, p-values"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import latent
 import numpy as np
-from common import progress, save, tell
+from common import progress, save, show
 from scipy import stats
 
 from shroom.metrics.bootstrap import bca_interval, jackknife, joint_bootstrap, percentile_interval
@@ -60,8 +60,8 @@ def main() -> int:
         "Ranks and groups": list(ranking(options)),
     }
     for title, rows in tables.items():
-        tell([title, "", *_markdown(rows), ""])
-    tell([f"{options.sets} data sets a line; {time.perf_counter() - start:.0f} s"])
+        show([title, "", *_markdown(rows), ""])
+    show([f"{options.sets} data sets a line; {time.perf_counter() - start:.0f} s"])
     save(options.json, {"sets": options.sets, "tables": tables})
     return 0 if all(row["held"] != "no" for rows in tables.values() for row in rows) else 1
 

@@ -4,7 +4,7 @@
 killed (SIGKILL) at random moments and taken up again with --resume. Both must write the same bytes,
 and no process may hold memory that is more than 10% off its median after the first minute. Else
 the exit code is 1. What stands after `--` is the detector with its settings, by default the kit's
-own model. Needs Linux, which tells the memory of a process in /proc.
+own model. Needs Linux, which shows the memory of a process in /proc.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from common import MIB, progress, save, tell
+from common import MIB, progress, save, show
 from enlarging import write_data
 from watching import Watched, watch
 
@@ -120,9 +120,9 @@ def _measure(options: argparse.Namespace, folder: Path) -> int:
         "settle": options.settle,
     }
     own, others = f"{real:,} of {', '.join(path.name for path in options.data)}", options.n - real
-    tell([f"{setting['detector']} on {options.n:,} datapoints: {own}, all their texts different"])
+    show([f"{setting['detector']} on {options.n:,} datapoints: {own}, all their texts different"])
     if others:
-        tell([f"and {others:,} with the hypothesis of another row of the same task"])
+        show([f"and {others:,} with the hypothesis of another row of the same task"])
     command = [sys.executable, "-m", "shroom", "predict", *options.detector, str(data)]
     if options.undisturbed:
         undisturbed = _earlier(options.undisturbed, setting)
@@ -163,7 +163,7 @@ def run(command: list[str], out: Path, kills: list[float], settle: float) -> dic
         progress(f"{name} begins")
         resume = ["--resume"] if number else []
         watched = watch([*command, *resume], journal, name, moment - spent)
-        for line in watched.said.splitlines():
+        for line in watched.output.splitlines():
             progress(f"    {line}")
         processes.append({"began_with": kept, **_figures(watched, settle)})
         spent += watched.seconds
@@ -226,18 +226,18 @@ def _report(figures: dict[str, Any], options: argparse.Namespace) -> bool:
     rows += [_row("undisturbed", each) for each in undisturbed["processes"]]
     processes = killed["processes"] if killed else []
     rows += [_row(f"process {number}", each) for number, each in enumerate(processes, start=1)]
-    tell(["", *align(rows)])
+    show(["", *align(rows)])
     rate = options.n / undisturbed["seconds"]
-    tell([f"undisturbed: {undisturbed['seconds']:.1f} s, {rate:.1f} datapoints/s"])
+    show([f"undisturbed: {undisturbed['seconds']:.1f} s, {rate:.1f} datapoints/s"])
     sound = _tell_memory([*undisturbed["processes"], *processes], options.settle)
     if killed:
         lost = killed["seconds"] - undisturbed["seconds"]
         times = sum(process["killed"] for process in processes)
         asked = "" if times == options.kills else f" of {options.kills}, since it ended before"
         took = f"{killed['seconds']:.1f} s in all ({lost:+.1f} s)"
-        tell([f"killed {times} times{asked}; {took}"])
+        show([f"killed {times} times{asked}; {took}"])
         same: bool = killed["sha256"] == undisturbed["sha256"]
-        tell([f"the predictions are {'the same, byte for byte' if same else 'NOT the same'}"])
+        show([f"the predictions are {'the same, byte for byte' if same else 'NOT the same'}"])
         sound = sound and same and times == options.kills
     return sound
 
@@ -255,11 +255,11 @@ def _tell_memory(processes: list[dict[str, Any]], settle: float) -> bool:
     """Print whether the memory was constant; return whether it was not found otherwise."""
     off = [process["memory_mib"]["off"] for process in processes if process["memory_mib"]]
     if not off:
-        tell([f"memory is not judged: no process lasted longer than {settle:g} s"])
+        show([f"memory is not judged: no process lasted longer than {settle:g} s"])
         return True
     constant: bool = max(off) <= ALLOWED
     word = "constant" if constant else "NOT constant"
-    tell([f"memory after {settle:g} s is {word}: at most {max(off):.1f}% off a process's median"])
+    show([f"memory after {settle:g} s is {word}: at most {max(off):.1f}% off a process's median"])
     return constant
 
 

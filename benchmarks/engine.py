@@ -19,7 +19,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from common import progress, run, save, tell
+from common import progress, run, save, show
 from engine_tables import (
     ALONE,
     BATCHED,
@@ -52,8 +52,8 @@ class Bench:
     ----------
     scratch, models : Path
         The folders of pairs and results, and of models.
-    told : dict
-        What ``pair_models.py`` says of the models and the machine.
+    description : dict
+        What ``pair_models.py`` reports about the models and the machine.
     n, stride : int
         How many pairs there are; one of ``stride`` goes through the pipeline one by one.
     rounds : int
@@ -62,7 +62,7 @@ class Bench:
 
     scratch: Path
     models: Path
-    told: dict[str, Any]
+    description: dict[str, Any]
     n: int
     stride: int
     rounds: int
@@ -89,7 +89,7 @@ class Bench:
 
     def ways(self, model: str) -> list[str]:
         """Return the ways of judging by a model; those of usual sizes are measured on CUDA."""
-        sixteen = ["bfloat16"] * self.told["bfloat16"]
+        sixteen = ["bfloat16"] * self.description["bfloat16"]
         if model.startswith("roberta"):
             return [BATCHED, *sixteen]
         return [*PEERS, "float32", *sixteen, *[ONNX] * (model == "shipped")]
@@ -108,21 +108,26 @@ def main() -> int:
         models = options.models or scratch / "models"
         progress("making the models")
         made = run([sys.executable, HERE / "pair_models.py", models, scratch / "all.json"])
-        told = json.loads(made.out.splitlines()[-1])
-        bench = Bench(scratch, models, told, len(triples), stride, options.rounds)
-        tell(_introduction(bench, name))
+        description = json.loads(made.out.splitlines()[-1])
+        bench = Bench(scratch, models, description, len(triples), stride, options.rounds)
+        show(_introduction(bench, name))
         figures = {}
-        for model in told["models"]:
+        for model in description["models"]:
             figures[model] = measure(bench, model)
-            tell(["", *report(model, figures[model])])
+            show(["", *report(model, figures[model])])
         different = [text for model, found in figures.items() for text in wrong(model, found)]
         accuracy = accuracies(bench) if options.val else {}
         if accuracy:
-            tell(["", *accuracy_table(accuracy)])
-    tell(["", *(different or [f"in float32, p is the pipeline's to {EXACT:g}"])])
-    told.pop("models")
-    about = {"pairs": bench.n, "single": len(triples[::stride]), "rounds": bench.rounds, **told}
-    save(options.json, {**about, "models": figures, "accuracy": accuracy}, beside(figures))
+            show(["", *accuracy_table(accuracy)])
+    show(["", *(different or [f"in float32, p is the pipeline's to {EXACT:g}"])])
+    description.pop("models")
+    description = {
+        "pairs": bench.n,
+        "single": len(triples[::stride]),
+        "rounds": bench.rounds,
+        **description,
+    }
+    save(options.json, {**description, "models": figures, "accuracy": accuracy}, beside(figures))
     return 1 if different else 0
 
 
@@ -139,9 +144,9 @@ def _options() -> argparse.Namespace:
 
 def measure(bench: Bench, model: str) -> dict[str, Any]:
     """Return for each way its seconds, rates, share of the machine's peak, and difference in p."""
-    cost = bench.told["models"][model]["flop"]
+    cost = bench.description["models"][model]["flop"]
     ways = bench.ways(model)
-    kinds = ["float32", *["bfloat16"] * bench.told["bfloat16"]]
+    kinds = ["float32", *["bfloat16"] * bench.description["bfloat16"]]
     runs: dict[str, list[dict[str, Any]]] = {way: [] for way in [*ways, ALONE]}
     peaks: dict[str, list[float]] = {kind: [] for kind in kinds}
     p: dict[str, NDArray[Any]] = {}
@@ -199,15 +204,16 @@ def accuracies(bench: Bench) -> dict[str, Any]:
 
 
 def _introduction(bench: Bench, name: str) -> Iterator[str]:
-    told = bench.told
+    description = bench.description
     single = -(-bench.n // bench.stride)
-    yield f"{bench.n} pairs of {name}, {told['tokens']} tokens; medians of {bench.rounds} rounds"
+    tokens = description["tokens"]
+    yield f"{bench.n} pairs of {name}, {tokens} tokens; medians of {bench.rounds} rounds"
     yield f"one by one: {single} of them, evenly spaced, and the seconds scaled to all"
-    if told["cut"]:
-        yield f"{told['cut']} pairs are longer than the models read"
-    if told["cuda"]:
-        yield f"on {told['cuda']}"
-    off = f"{told['shipped_off']:.1g}"
+    if description["cut"]:
+        yield f"{description['cut']} pairs are longer than the models read"
+    if description["cuda"]:
+        yield f"on {description['cuda']}"
+    off = f"{description['shipped_off']:.1g}"
     yield f"shipped, in torch: p is at most {off} off the shipped graph's with float32 products"
 
 

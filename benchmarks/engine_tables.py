@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Table = list["tuple[str, ...] | None"]
 
-#: What people use, and how the tables name it; the first one's p is what others are held against.
+#: What people use, and its name in the tables; p of the others are compared with the first one's.
 BATCHED, SINGLE = "pipeline-batched", "pipeline"
 PEERS = {
     SINGLE: "pipeline, one by one",
@@ -72,7 +72,7 @@ def report(model: str, found: dict[str, Any]) -> Iterator[str]:
 
 
 def trusted(way: str, one: dict[str, Any]) -> bool:
-    """Return whether the engine would compute in this precision, as far as these pairs tell."""
+    """Return whether the engine would compute in this precision, as far as these pairs show."""
     return way == "float32" or bool(one["off"] and one["off"][0] <= CLOSE)
 
 
@@ -110,10 +110,10 @@ def beside(figures: dict[str, Any]) -> Iterator[Beside]:
         ways = found["ways"]
         sound = [way for way in ENGINE if way in ways and trusted(way, ways[way])]
         best = max(sound, key=lambda way: median(ways[way]["rates"]))
-        told = {ONNX: "pairs through the kit's own model", best: f"pairs through {model}, {best}"}
-        for way in [way for way in told if way in ways]:
+        works = {ONNX: "pairs through the kit's own model", best: f"pairs through {model}, {best}"}
+        for way in [way for way in works if way in ways]:
             for peer in [peer for peer in PEERS if peer in ways]:
                 ours, theirs = (median(ways[one]["rates"]) for one in (way, peer))
                 yield Beside(
-                    told[way], PEERS[peer], ours, theirs, _ratio(ways, way, peer), "pairs/s"
+                    works[way], PEERS[peer], ours, theirs, _ratio(ways, way, peer), "pairs/s"
                 )

@@ -4,8 +4,8 @@ Each data set of the folder SHROOM_DATA is read as its reader does (every row ch
 odd reported with its place) and turned into datapoints. The peer is json.loads of each line,
 json.load of each list or csv.DictReader of each table of the same files, which checks nothing. Both
 run in turn in one process; the best time of each counts, and the first run of the kit, in which
-modules are imported, is told apart. The 60,000 rows of SHROOM's train split are left out unless
---train is given.
+modules are imported, is reported separately. The 60,000 rows of SHROOM's train split are left out
+unless --train is given.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common import Beside, progress, save, tell
+from common import Beside, progress, save, show
 
 from shroom.core.problems import Problems
 from shroom.datasets.registry import DATA_SETS, data_set
@@ -50,7 +50,7 @@ def main() -> int:
         print(f"no data set in {data}; name the folder of them by SHROOM_DATA", file=sys.stderr)
         return 1
     total = sum(row["first"] for row in rows)
-    tell(_report(rows, total))
+    show(_report(rows, total))
     best, plain = (sum(row[key] for row in rows) for key in ("best", "plain"))
     work = f"reading and checking {len(rows)} data sets"
     peer = "json and csv, which check nothing"

@@ -2,7 +2,7 @@
 
 A line `$NAME` of the template stands for what benchmarks/NAME.py printed, stored in
 results/NAME.json; `$summary` for the most telling ratios of all scripts, and `$machines` for where
-and when they ran. What has not been measured is said to be missing.
+and when they ran. A script without a stored result gets a line that says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUMMARY, MACHINES = "summary", "machines"
 
 
 def main() -> int:
-    """Write the page, or tell whether it is what the results give."""
+    """Write the page, or check whether it is up to date."""
     options = _options()
     results = read(options.results)
     template = TEMPLATE.read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ SEED = 0
 _SPREAD = 1.5
 #: The pairs by which it is set.
 _PROBE = 128
-#: The pairs on which the shipped model is held against its graph.
+#: The pairs on which the shipped model is compared with its graph.
 _CHECKED = 32
 _TOKENS = {
     **dict.fromkeys(("bos_token", "cls_token"), "<s>"),
@@ -65,7 +65,7 @@ def main() -> int:
     encoded = [tokenizer(f"{task}: {ref}", hyp)["input_ids"] for task, ref, hyp in triples]
     cuda = torch.cuda.is_available()
     cpu = torch.cpu.get_capabilities()
-    told: dict[str, Any] = {
+    description: dict[str, Any] = {
         "cuda": torch.cuda.get_device_name() if cuda else None,
         "bfloat16": cuda or bool(cpu.get("avx512_bf16") or cpu.get("amx_bf16")),
         "tokens": sum(map(len, encoded)),
@@ -77,9 +77,9 @@ def main() -> int:
         model.save_pretrained(options.folder / name)
         tokenizer.save_pretrained(options.folder / name)
         if name == "shipped":
-            told["shipped_off"] = shipped_is_off(model, encoded)
-        told["models"][name] = {"flop": [flop(model, length) for length in lengths]}
-    print(json.dumps(told))
+            description["shipped_off"] = shipped_is_off(model, encoded)
+        description["models"][name] = {"flop": [flop(model, length) for length in lengths]}
+    print(json.dumps(description))
     return 0
 
 
@@ -100,7 +100,7 @@ def models(encoded: Sequence[list[int]], *, sizes: bool) -> Iterator[tuple[str, 
 
 
 def shipped() -> PairForSequenceClassification:
-    """Return the kit's own model in float32, as its integers and their steps tell it."""
+    """Return the kit's own model in float32, computed from its integers and their steps."""
     weights = shipped_float.weights()
     inner, width = weights["model.encoder.encoder.layer.0.intermediate.dense.weight"].shape
     buckets, heads = weights["model.encoder.encoder.relative_attention_bias.weight"].shape

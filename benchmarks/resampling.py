@@ -1,7 +1,7 @@
 """Speed of the kit's bootstrap of accuracy and rho beside scipy.stats.bootstrap.
 
 Intervals of 1500 made-up items by the percentile method. scipy calls spearmanr once a resample, so
-it runs with fewer resamples of rho and its time is scaled; the table tells with how many. A second
+it runs with fewer resamples of rho and its time is scaled; the table shows how many. A second
 peer gives scipy a vectorised rho (rankdata along an axis), which few people write.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 import scipy.stats
-from common import Beside, progress, save, tell
+from common import Beside, progress, save, show
 
 from shroom.metrics.bootstrap import bootstrap, percentile_interval
 from shroom.metrics.classification import ACCURACY
@@ -43,7 +43,7 @@ def main() -> int:
     """Measure, print the table, and return 1 if intervals differ."""
     options = _options()
     rows = measure(options)
-    tell(_report(rows, options))
+    show(_report(rows, options))
     figures = {"items": options.items, "resamples": options.resamples, "rows": rows}
     save(options.json, figures, _beside(rows, options))
     return 0 if all(row["agrees"] for row in rows) else 1

@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Callable
 
-from common import save, tell
+from common import save, show
 
 from shroom.scoring.display.text import align
 
@@ -118,9 +118,9 @@ def main() -> int:
     if options.measure:
         save(options.json, measure(options.measure, options.items))
         return 0
-    tell([f"{options.rate:g} datapoints/s for each worker, {options.price:g} for its hour", ""])
+    show([f"{options.rate:g} datapoints/s for each worker, {options.price:g} for its hour", ""])
     sizes(options.rate, options.price)
-    tell([""])
+    show([""])
     figures = troubles(options.rate, options.repeats)
     save(options.json, {"rate": options.rate, "troubles": figures})
     return 0
@@ -134,7 +134,7 @@ def sizes(rate: float, price: float) -> None:
         hours = pairs / rate / 3600
         shown = (f"{hours / workers:,.2f}", f"{hours:,.0f}", f"{hours * price:,.2f}")
         rows.append((f"{pairs:,}", f"{workers:,}", *shown))
-    tell(align(rows))
+    show(align(rows))
 
 
 def troubles(rate: float, repeats: int) -> dict[str, float]:
@@ -142,7 +142,7 @@ def troubles(rate: float, repeats: int) -> dict[str, float]:
     base = Plan(10**8, 256, rate)
     ideal = f"{base.ideal / 3600:.2f} hours"
     head = f"{base.pairs:,} pairs, {base.workers} workers: {ideal} if nothing were lost; medians"
-    tell([head, ""])
+    show([head, ""])
     cases: list[tuple[str, Callable[[Plan], Plan]]] = [
         ("no trouble", lambda plan: plan),
         ("1 worker of 10 at half the rate", lambda plan: replace(plan, slow=0.1)),
@@ -163,7 +163,7 @@ def troubles(rate: float, repeats: int) -> dict[str, float]:
             shown.append(f"{seconds / 3600:.2f} ({again:,.0f})")
             found[f"{name}, {shard}"] = plan.ideal / seconds
         rows.append((name, *shown))
-    tell(align(rows))
+    show(align(rows))
     return found
 
 
@@ -216,8 +216,8 @@ def measure(data: Path, n: int) -> dict[str, float]:
     tokens = sum(pair.shape[1] for pair in encoding(items)[0]) / len(items)
     table: list[tuple[str, ...] | None] = [("of one core", "seconds", "datapoints/s"), None]
     table += [(name, f"{took:.3f}", f"{n / took:,.1f}") for name, took in seconds.items()]
-    tell([f"{n} datapoints, {len(items)} pairs of {tokens:.1f} tokens on average"])
-    tell(align(table))
+    show([f"{n} datapoints, {len(items)} pairs of {tokens:.1f} tokens on average"])
+    show(align(table))
     return {"items": n, **seconds}
 
 

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common import MIB, Beside, Run, memory, progress, run, save, tell
+from common import MIB, Beside, Run, memory, progress, run, save, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ NAIVE = Path(__file__).resolve().parent / "peers" / "naive_score.py"
 P = "p(Hallucination)"
 ROWS = (1_000, 10_000, 100_000, 1_000_000)
 #: Up to so many, little of the time is beyond start-up: such runs are repeated more often, and
-#: growth is told from here on.
+#: growth is computed from here on.
 MOSTLY_STARTUP = 10_000
 #: As many as the val split has of the model-aware track.
 VAL_ROWS = 501
@@ -68,7 +68,7 @@ def main() -> int:
             figures["rows_of"] = _rows_of(data)[0]
             figures["rows"] = [measure(data, place, few, n, options.repeats) for n in options.rows]
             figures["exponent"] = exponents(figures["rows"])
-    tell(_report(figures))
+    show(_report(figures))
     save(options.json, figures, _beside(figures))
     same = figures["startup"]["same"] and all(size["same"] for size in figures.get("rows", []))
     return 0 if same else 1
@@ -201,8 +201,8 @@ def measure(
 
 def _same(pred: Path, gold: Path, naive: Run) -> bool:
     """Return whether kit and plain script find the same accuracy and rho; say so if not."""
-    said = run(command("score --no-ci --format codalab", pred, gold)).out
-    scores = dict(line.split(": ") for line in said.splitlines())
+    output = run(command("score --no-ci --format codalab", pred, gold)).out
+    scores = dict(line.split(": ") for line in output.splitlines())
     track = "aware" if "model-aware" in pred.name else "agnostic"
     kit = [float(scores[f"{track}_{name}"]) for name in ("acc", "rho")]
     peer = [float(line) for line in naive.out.split()]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 import scipy.stats
-from common import Beside, progress, save, tell
+from common import Beside, progress, save, show
 
 from shroom.datasets.mushroom2025.predictions import Aligned, align
 from shroom.datasets.mushroom2025.reader import read
@@ -43,7 +43,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         gold = _gold(Path(folder))
         rows = [_measure(gold, Path(folder), each, options.repeats) for each in (False, True)]
-    tell(_report(rows))
+    show(_report(rows))
     save(options.json, {"rows": rows}, map(_beside, rows))
     return 0 if all(row["same"] for row in rows) else 1
 

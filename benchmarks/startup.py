@@ -2,7 +2,7 @@
 
 All are whole processes, from starting Python to the end, run in turn: beside `python -c pass`, and
 beside importing what the kit's light path does without. The short runs read the kit's sample. What
-each has imported at its end is told by a run of its own.
+each has imported at its end is found in a separate run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from common import MIB, Beside, Run, progress, run, save, tell
+from common import MIB, Beside, Run, progress, run, save, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,7 +61,7 @@ def main() -> int:
         lines = {**verbs, **_uses(Path(scratch) / "predictions.json")}
         rows = measure(lines, options.rounds)
         imported = {name: _imported(words) for name, words in lines.items()}
-    tell(_report(rows, imported, options.rounds))
+    show(_report(rows, imported, options.rounds))
     save(options.json, {"rows": rows, "imported": imported}, _beside(rows, list(verbs)))
     return int(any(FORBIDDEN in imported[name] for name in verbs))
 

@@ -58,7 +58,7 @@ class Watched:
         Whether it was; it may have ended before.
     samples : list of Sample
         In order.
-    said : str
+    output : str
         What it wrote to stderr.
     """
 
@@ -66,7 +66,7 @@ class Watched:
     peak: int
     killed: bool
     samples: list[Sample]
-    said: str
+    output: str
 
 
 def watch(command: Sequence[str], journal: Path, name: str, kill: float = math.inf) -> Watched:
@@ -104,17 +104,17 @@ def watch(command: Sequence[str], journal: Path, name: str, kill: float = math.i
             process.wait()
         seconds = time.perf_counter() - began
         err.seek(0)
-        said = err.read().decode(errors="replace")
+        output = err.read().decode(errors="replace")
     if process.returncode and not killed:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{said}")
-    return Watched(seconds, peak, killed, samples, said)
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{output}")
+    return Watched(seconds, peak, killed, samples, output)
 
 
 def _most(process: int) -> int:
     """Return the most bytes that were resident; 0 of a process that has ended.
 
-    The usage that the system tells of an ended process does not do: it is at least the memory of
-    the process that started it.
+    What the system reports for a process that has ended cannot be used: it is at least the memory
+    of the process that started it.
     """
     status = (_PROCESSES / str(process) / "status").read_text(encoding="utf-8", errors="replace")
     found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)

@@ -69,13 +69,13 @@ def test_the_page_is_made_of_the_results():
     )
 
 
-def test_results_of_two_machines_are_told_apart():
+def test_results_of_two_machines_have_separate_lines():
     other = result(machine={**result()["machine"], "cpu": "Another", "date": "2026-01-01"})
     lines = list(page.machines({"fast": result(), "slow": result(), "late": other}))
     assert [line.rpartition(": ")[2] for line in lines] == ["late", "fast, slow"]
 
 
-def test_check_tells_whether_the_page_is_what_the_results_give(tmp_path):
+def test_check_fails_where_the_page_is_not_up_to_date(tmp_path):
     place = tmp_path / "page.md"
     options = ("--results", tmp_path, "--page", place)
     assert run("page", *options, "--check").returncode == 1
@@ -121,9 +121,9 @@ def test_every_script_has_a_help_and_stores_json():
         )
         for name in SCRIPTS
     }
-    said = {name: process.communicate() for name, process in running.items()}
-    assert {name: said[name] for name in SCRIPTS if running[name].returncode} == {}
-    assert [name for name, (out, _) in said.items() if "--json" not in out] == []
+    outputs = {name: process.communicate() for name, process in running.items()}
+    assert {name: outputs[name] for name in SCRIPTS if running[name].returncode} == {}
+    assert [name for name, (out, _) in outputs.items() if "--json" not in out] == []
 
 
 def test_a_script_stores_what_it_prints(tmp_path):
@@ -144,7 +144,7 @@ def test_a_script_stores_what_it_prints(tmp_path):
     assert json.loads(json.dumps(stored)) == stored
 
 
-def test_the_machine_is_told_without_importing_what_it_names():
+def test_versions_are_read_without_importing_the_packages():
     about = machine()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", about["date"])
     assert {"Python", "numpy", "scipy", "msgspec"} <= set(about["versions"])
@@ -163,5 +163,5 @@ def test_startup_measures_a_verb(monkeypatch):
 
 
 @pytest.mark.parametrize("words", [("check", "--help"), ("datasets", "list")])
-def test_startup_tells_what_is_imported(words):
+def test_startup_lists_the_heavy_imports(words):
     assert set(startup._imported(words)) <= set(startup.HEAVY) - {"torch"}

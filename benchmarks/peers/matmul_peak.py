@@ -32,7 +32,7 @@ REPEATS = 6
 
 
 def finish() -> None:
-    """Wait until the device has done what it was told."""
+    """Wait until the device has finished."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 

@@ -18,7 +18,7 @@ def main() -> None:
     if "id" in gold[0] and "id" in predictions[0]:
         by_id = {row["id"]: row for row in predictions}
         predictions = [by_id[row["id"]] for row in gold]
-    right = sum(said["label"] == meant["label"] for said, meant in zip(predictions, gold))
+    right = sum(one["label"] == other["label"] for one, other in zip(predictions, gold))
     rho = spearmanr(
         [row["p(Hallucination)"] for row in predictions],
         [row["p(Hallucination)"] for row in gold],

@@ -64,7 +64,7 @@ def sentence_transformers_of(folder: str) -> Judge:
 def engine_of(folder: str, precision: str, notes: list[str]) -> Judge:
     """Use the kit's engine on the same folder, without a cache.
 
-    A precision is measured even where the engine would not trust it; the notes tell.
+    A precision is measured even where the engine would not trust it; the notes say so.
     """
     import pair_network  # noqa: F401
 
@@ -125,8 +125,8 @@ def main() -> None:
     p = judge(triples)
     seconds = time.perf_counter() - loaded
     np.save(options.p, np.asarray(p, np.float64))
-    told = {"seconds": seconds, "loading": loaded - began, "notes": list(dict.fromkeys(notes))}
-    print(json.dumps(told))
+    result = {"seconds": seconds, "loading": loaded - began, "notes": list(dict.fromkeys(notes))}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":
