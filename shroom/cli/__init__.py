@@ -35,6 +35,7 @@ VERBS = {
         "fit": "Fit a detector on labelled data.",
         "evaluate": "Evaluate detectors on data sets: the matrix.",
         "explain": "Show which words of a hypothesis drive p.",
+        "rate": "Estimate the share of hallucinations in outputs without labels.",
         "detectors": "List the detectors, and which of them are ready here.",
         "cache": "Show or clear the stored results of models.",
     },

@@ -1,0 +1,156 @@
+"""``shroom rate``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shroom.cli.cache import NO_CACHE, opened
+from shroom.cli.options import SETTINGS, format_option
+from shroom.cli.output import deliver, say
+from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.cli.progress import shown_progress
+from shroom.cli.run_options import run_options
+from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.problems import Problems
+from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import DEFAULT
+
+if TYPE_CHECKING:
+    from shroom.inference.run_settings import Run
+    from shroom.metrics.prediction_powered import Estimate
+    from shroom.prediction.hallucination_rate import GroupRate, HallucinationRate
+
+EXAMPLES = """\b
+Examples:
+  shroom rate outputs.json --labelled val.model-aware.json
+  shroom rate outputs.json --labelled val.model-aware.json --detector lexical --format json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("data", type=INPUT)
+@click.option(
+    "--labelled",
+    type=INPUT,
+    required=True,
+    help="Labelled outputs of the same kind, which show the detector's errors.",
+)
+@click.option(
+    "--detector",
+    default=DEFAULT,
+    show_default=True,
+    help="Detector to use: a name that `shroom detectors` lists, or a recipe's file.",
+)
+@click.option("--model", help="Model of the detector: a file, a folder or a name on the hub.")
+@SETTINGS
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Confidence of the intervals.",
+)
+@run_options()
+@NO_CACHE
+@format_option("text", "json", about="Print a table, or one JSON object.")
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+def command(
+    *,
+    data: str,
+    labelled: str,
+    detector: str,
+    model: str | None,
+    settings: dict[str, Any],
+    confidence: float,
+    run: Run,
+    no_cache: bool,
+    form: str,
+    output: str | None,
+) -> None:
+    """Estimate the share of hallucinations in DATA, which needs no labels.
+
+    A detector labels DATA; its errors on labelled outputs of the same kind correct the share, and
+    give it an interval (prediction-powered inference).
+    """
+    from shroom.prediction.hallucination_rate import hallucination_rate
+    from shroom.scoring.datapoint_files import read
+
+    if output:
+        refuse_overwriting([output], [data, labelled, model])
+    recipe = Recipe.of(detector)
+    chosen = recipe.make(**{**settings, **({"model": model} if model else {})})
+    problems = Problems()
+    outputs, sample = read(data, problems), read(labelled, problems)
+    say(problems)
+    with shown_progress("judging") as report:
+        run = replace(
+            run,
+            precision=run.precision or recipe.precision,
+            note=lambda text: say([f"note: {text}"]),
+            report=report,
+            cache=None if no_cache else opened(lambda text: say([f"note: {text}"])),
+        )
+        rate = hallucination_rate(chosen, outputs, sample, confidence=confidence, run=run)
+    if form == "json":
+        deliver(json.dumps(rate.to_dict(), allow_nan=False) + "\n", output)
+    else:
+        deliver(_table(rate), output)
+
+
+def _table(rate: HallucinationRate) -> str:
+    from shroom.scoring.display.text import align
+
+    interval = f"{100 * rate.confidence:g}% interval"
+    rows: list[tuple[str, ...] | None] = [
+        (
+            "",
+            "outputs",
+            "naive",
+            "corrected",
+            interval,
+            "labelled",
+            "labels alone",
+            interval,
+            "labels for half",
+        ),
+        None,
+    ]
+    rows += [_row(group) for group in rate.groups]
+    lines = [
+        *align(rows),
+        "",
+        f"naive: share of outputs that {rate.detector} labels Hallucination",
+        "corrected: prediction-powered estimate; labels alone: share among the labelled outputs",
+        "labels for half: number of labels that would halve the interval of the estimate",
+        "the labelled outputs have to be a random sample of the same kind as the others",
+    ]
+    if rate.out_of_fold:
+        lines.append(
+            f"{rate.detector} was fitted on {rate.out_of_fold} of the labelled outputs, for which "
+            "it gives its out-of-fold p"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _row(group: GroupRate) -> tuple[str, ...]:
+    needed = group.labels_for_half
+    return (
+        f"{group.by} {group.group}".strip() or "all",
+        str(group.n_outputs),
+        f"{group.naive:.3f}",
+        *_cells(group.corrected),
+        str(group.n_labelled),
+        *_cells(group.labels_alone),
+        "–" if needed is None else str(needed),
+    )
+
+
+def _cells(estimate: Estimate | None) -> tuple[str, str]:
+    if estimate is None:
+        return "–", ""
+    low, high = estimate.interval
+    return f"{estimate.mean:.3f}", f"[{low:.3f}, {high:.3f}]"

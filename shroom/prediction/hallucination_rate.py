@@ -1,0 +1,201 @@
+"""The share of hallucinations in outputs without labels, corrected for a detector's errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.datapoint import Label
+from shroom.core.problems import ShroomError
+from shroom.inference.run_settings import RUN
+from shroom.metrics.prediction_powered import (
+    Estimate,
+    estimate_mean,
+    labels_for_half,
+    prediction_powered_mean,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.detectors.base import Detector
+    from shroom.inference.run_settings import Run
+
+#: The fewest labelled items for which a normal interval is given.
+MIN_LABELLED = 30
+
+
+@dataclass(frozen=True)
+class GroupRate:
+    """The rate of one group of outputs.
+
+    Attributes
+    ----------
+    by, group : str
+        Such as ``"task"`` and ``"MT"``; both are empty for all outputs.
+    n_outputs, n_labelled : int
+        The outputs without labels, and the labelled items.
+    naive : float
+        The share of outputs that the detector labels Hallucination.
+    corrected : Estimate or None
+        The prediction-powered estimate; ``None`` with fewer than :data:`MIN_LABELLED` labelled
+        items.
+    labels_alone : Estimate or None
+        The share among the labelled items.
+    labels_for_half : int or None
+        How many labels would halve the interval of ``corrected``.
+    """
+
+    by: str
+    group: str
+    n_outputs: int
+    n_labelled: int
+    naive: float
+    corrected: Estimate | None = None
+    labels_alone: Estimate | None = None
+    labels_for_half: int | None = None
+
+
+@dataclass(frozen=True)
+class HallucinationRate:
+    """The rate of all outputs and of each group.
+
+    Attributes
+    ----------
+    detector : str
+        Its name.
+    confidence : float
+        Of the intervals.
+    groups : list of GroupRate
+        All outputs first, then each task and each model.
+    out_of_fold : int
+        The labelled items on which the detector was fitted; they have their out-of-fold p.
+    """
+
+    detector: str
+    confidence: float
+    groups: list[GroupRate]
+    out_of_fold: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+def hallucination_rate(
+    detector: Detector,
+    outputs: Sequence[Datapoint],
+    labelled: Sequence[Datapoint],
+    *,
+    confidence: float = 0.95,
+    run: Run = RUN,
+) -> HallucinationRate:
+    """Return the share of hallucinations in outputs, corrected by labelled items of the same kind.
+
+    Parameters
+    ----------
+    detector : Detector
+        Predicts p for both.
+    outputs : sequence of Datapoint
+        Their labels, if they have any, are not used. At least two.
+    labelled : sequence of Datapoint
+        A random sample of the same kind of outputs, with labels; items without one are left out.
+    confidence : float
+        In (0, 1).
+    run : Run
+        How the detector is run.
+
+    Raises
+    ------
+    ShroomError
+        If there are fewer than two outputs or fewer than :data:`MIN_LABELLED` labelled items, or if
+        the detector was fitted on labelled items and has no out-of-fold p for them.
+
+    Examples
+    --------
+    >>> from shroom.detectors.registry import detector
+    >>> from shroom.scoring.datapoint_files import read
+    >>> points = read("shroom/sample/val.model-aware.json")
+    >>> rate = hallucination_rate(detector("lexical"), points[:25], points[25:])
+    >>> rate.groups[0].n_labelled, round(rate.groups[0].naive, 2)
+    (35, 0.12)
+    """
+    labelled = [point for point in labelled if point.label is not None]
+    if len(labelled) < MIN_LABELLED or len(outputs) < 2:
+        raise ShroomError(
+            f"a rate needs at least {MIN_LABELLED} labelled items and two outputs, got "
+            f"{len(labelled)} and {len(outputs)}"
+        )
+    in_sample = int(detector.in_sample(labelled, run).sum())
+    if in_sample:
+        raise ShroomError(
+            f"{detector.name} was fitted on {in_sample} of the labelled items and has no "
+            "out-of-fold p for them, so that they do not show its errors; name other labelled data"
+        )
+    p_labelled, _ = detector.decide(labelled, run)
+    p, flagged = detector.decide(outputs, run)
+    y = np.array([point.label is Label.HALLUCINATION for point in labelled], float)
+    groups = []
+    for by, group, of_output, of_labelled in _groups(outputs, labelled):
+        groups.append(
+            _rate(
+                by,
+                group,
+                p[of_output],
+                flagged[of_output],
+                y[of_labelled],
+                p_labelled[of_labelled],
+                confidence,
+            )
+        )
+    out_of_fold = int(detector.out_of_fold_items(labelled, run).sum())
+    return HallucinationRate(detector.name, confidence, groups, out_of_fold)
+
+
+def _rate(
+    by: str,
+    group: str,
+    p: NDArray[np.float64],
+    flagged: NDArray[np.bool_],
+    y: NDArray[np.float64],
+    p_labelled: NDArray[np.float64],
+    confidence: float,
+) -> GroupRate:
+    naive = float(flagged.mean())
+    if len(y) < MIN_LABELLED or len(p) < 2:
+        return GroupRate(by, group, len(p), len(y), naive)
+    return GroupRate(
+        by,
+        group,
+        len(p),
+        len(y),
+        naive,
+        prediction_powered_mean(y, p_labelled, p, confidence),
+        estimate_mean(y, confidence),
+        labels_for_half(y, p_labelled, len(p)),
+    )
+
+
+def _groups(
+    outputs: Sequence[Datapoint], labelled: Sequence[Datapoint]
+) -> Iterator[tuple[str, str, NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Yield each group of outputs, with masks of the outputs and of the labelled items in it."""
+    yield "", "", np.ones(len(outputs), bool), np.ones(len(labelled), bool)
+    keys: dict[str, Callable[[Datapoint], str]] = {
+        "task": lambda point: point.task.value,
+        "model": lambda point: point.model,
+    }
+    for by, key in keys.items():
+        names = Counter(filter(None, map(key, outputs)))
+        for name in sorted(names) if len(names) > 1 else ():
+            of_outputs, of_labelled = (
+                np.array([key(point) == name for point in points], bool)
+                for points in (outputs, labelled)
+            )
+            yield by, name, of_outputs, of_labelled
