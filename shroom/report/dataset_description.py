@@ -84,7 +84,9 @@ def _of_table(table: Table, how: Intervals) -> list[str]:
     of_keys: _Block = [[_title(key), *(printable(str(row[key])) for row in rows)] for key in keys]
     if _width(of_keys) + sum(map(_width, blocks)) > _WIDTH + 2:
         blocks = [[_with_narrow_head(column) for column in block] for block in blocks]
-        _shorten_keys(of_keys, _WIDTH + 2 - max(map(_width, blocks), default=0))
+        widths = list(map(_width, blocks))
+        room = _WIDTH + 2 - sum(widths)
+        _shorten_keys(of_keys, room if room >= _LEAST + 2 else _WIDTH + 2 - max(widths, default=0))
     lines: list[str] = []
     for part in _parts(of_keys, blocks):
         titles, *cells = zip(*of_keys, *part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import printable
+from shroom.report.forest_plot import shortened
 from shroom.scoring.display.text import align, confidence, interval, kind, number
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from shroom.datasets.native_scores import NativeResult, NativeScore
 
     Row = tuple[str, ...]
+
+#: The most slices that are shown as columns, and the most characters of a slice's name.
+_MOST, _LONGEST = 8, 40
 
 
 def render(score: NativeScore) -> str:
@@ -44,9 +48,13 @@ def _metrics(result: NativeResult, ci: str) -> list[Row | None]:
 
 
 def _slices(result: NativeResult, key: str, slices: Mapping[str, Any]) -> list[Row | None]:
-    """Return a column for each slice, since there are more metrics than slices."""
-    parts = slices.values()
-    rows: list[Row | None] = [(key, *map(printable, slices)), None]
-    rows += [(name, *(str(part[name]) for part in parts)) for name in result.counts]
-    rows += [(name, *(number(part[name]) for part in parts)) for name in result.scores]
-    return rows
+    """Return a column for each slice, or a row for each where there are more than columns fit."""
+    parts = list(slices.values())
+    names = [name for name in (*result.counts, *result.scores) if name in parts[0]]
+    rows: list[Row] = [(key, *(shortened(printable(value), _LONGEST) for value in slices))]
+    for name in names:
+        figure = str if name in result.counts else number
+        rows.append((name, *(figure(part[name]) for part in parts)))
+    if len(slices) > _MOST:
+        rows = list(zip(*rows))
+    return [rows[0], None, *rows[1:]]

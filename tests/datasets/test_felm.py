@@ -483,6 +483,41 @@ def test_the_real_floors(real):
 
 
 @pytest.mark.real
+def test_the_real_tables_by_source_and_type(real, shroom, tmp_path):
+    rows = [{"index": r.index, "labels": [r.domain == "wk"] * len(r.labels)} for r in real.records]
+    path = write_lines(tmp_path / "predictions.jsonl", rows)
+    _, out, _ = shroom("score", path, REAL / "all.jsonl", "--format", "json", "--no-ci")
+    (result,) = json.loads(out)["results"]
+    types = {kind: (each["n"], each["segments"]) for kind, each in result["by_type"].items()}
+    assert types == {
+        "fooled": (5, 29),
+        "irrelevant_with_qst": (22, 102),
+        "knowledge_error": (150, 354),
+        "none": (119, 293),
+        "reasoning_error": (5, 9),
+    }
+    wrong, kind = Segments.of(real.records).wrong, Segments.of(real.records).kind
+    wk = np.repeat([r.domain == "wk" for r in real.records], [len(r.labels) for r in real.records])
+    for name, part in result["by_type"].items():
+        assert part["segment_recall"] == np.mean(~wk[wrong & (kind == name)])
+    assert len(result["by_source"]) == 29
+    gsm = result["by_source"]["GSM8K"]
+    assert (gsm["n"], gsm["segments"], gsm["segment_balanced_accuracy"]) == (202, 1011, 0.5)
+    _, out, _ = shroom("datasets", "describe", "felm", REAL, "--format", "json", "--no-ci")
+    tables = json.loads(out)["tables"]
+    described = {row["type"]: (row["responses"], row["wrong"]) for row in tables["type"]}
+    assert described == types
+    assert sum(row["wrong"] for row in tables["source"]) == 787
+
+
+def test_types_of_another_length_do_not_count(tmp_path):
+    rows = [row(0), row(1, type=["fooled"]), row(2, type="")]
+    assert Segments.of(read_rows(tmp_path, rows).records).kind.tolist() == [
+        *("none", "knowledge_error", "none", "none", "none", "none")
+    ]
+
+
+@pytest.mark.real
 def test_the_page_shows_what_its_example_prints(monkeypatch, capsys):
     page = (ROOT / "docs" / "felm.md").read_text(encoding="utf-8")
     code, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()

@@ -1,4 +1,4 @@
-"""FELM by domain: responses, segments, and how many of them are wrong."""
+"""FELM by domain, source and type of error: responses, segments, and how many are wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from shroom.datasets.felm.reader import DOMAINS, Segments
 from shroom.metrics.segment_metrics import any_wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike
 
     from shroom.datasets.description import FileRecords, Row
     from shroom.datasets.felm.reader import Response
@@ -21,12 +23,10 @@ _KINDS = {True: "factual", False: "wrong"}
 
 
 def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
-    """Return what the responses hold, by domain; intervals resample responses."""
+    """Return what the responses hold, by domain, source and type; intervals resample responses."""
     records = [record for file in files for record in file.records]
-    domains = dict.fromkeys((*DOMAINS, *(record.domain for record in records)))
-    of_domain = {name: [each for each in records if each.domain == name] for name in domains}
-    rows = [_row(name, part, how) for name, part in of_domain.items() if part]
     segments = [segment for record in records for segment in record.segmented_response]
+    by_domain = sorted(records, key=lambda r: (*DOMAINS, r.domain).index(r.domain))
     return Contents(
         labels={
             "segments": counted(_KINDS[label] for each in records for label in each.labels),
@@ -44,26 +44,55 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
             "domain": Table(
                 "wrong is what is not factual; a response is wrong where any segment is",
                 ("domain",),
-                [*rows, _row(ALL, records, how)],
-            )
+                [*_rows("domain", by_domain, how), _row("domain", ALL, records, how)],
+            ),
+            "source": Table(
+                "by the source of the prompt",
+                ("source",),
+                list(_rows("source", records, how, responses=False)),
+            ),
+            "type": Table(
+                "by the type of error; of wrong segments alone", ("type",), _types(records, how)
+            ),
         },
     )
 
 
-def _row(domain: str, records: Sequence[Response], how: Intervals) -> Row:
-    of = Segments.of(records)
+def _rows(
+    key: str, records: Sequence[Response], how: Intervals, *, responses: bool = True
+) -> Iterator[Row]:
+    """Yield the figures of the records by a field."""
+    for value in dict.fromkeys(getattr(record, key) for record in records):
+        part = [record for record in records if getattr(record, key) == value]
+        yield _row(key, value, part, how, responses=responses)
+
+
+def _row(
+    key: str, value: str, records: Sequence[Response], how: Intervals, *, responses: bool = True
+) -> Row:
+    """Return the figures of records; those of wrong responses only if requested."""
+    segments = Segments.of(records)
     n = len(records)
-    wrong = np.bincount(of.response[of.wrong], minlength=n)
-    wrong_responses = any_wrong(of.wrong, of.response, n)
-    parts = {
-        "wrong_share": (wrong, np.bincount(of.response, minlength=n)),
-        "wrong_response_share": (wrong_responses, np.ones(n)),
+    wrong = np.bincount(segments.response[segments.wrong], minlength=n)
+    wrong_responses = any_wrong(segments.wrong, segments.response, n)
+    counts = {"responses": n, "segments": len(segments.wrong), "wrong": int(wrong.sum())}
+    parts: dict[str, tuple[ArrayLike, ArrayLike]] = {
+        "wrong_share": (wrong, np.bincount(segments.response, minlength=n))
     }
-    return {
-        "domain": domain,
-        "responses": n,
-        "segments": len(of.wrong),
-        "wrong": int(wrong.sum()),
-        "wrong_responses": int(wrong_responses.sum()),
-        **shares(parts, how),
-    }
+    if responses:
+        counts["wrong_responses"] = int(wrong_responses.sum())
+        parts["wrong_response_share"] = (wrong_responses, np.ones(n))
+    return {key: value, **counts, **shares(parts, how)}
+
+
+def _types(records: Sequence[Response], how: Intervals) -> list[Row]:
+    """Return a row for each type of error of wrong segments, the most frequent first."""
+    segments = Segments.of(records)
+    kinds, response = segments.kind[segments.wrong], segments.response[segments.wrong]
+    wrong = np.bincount(response, minlength=len(records))
+    rows = []
+    for kind, number in counted(kinds.tolist()).items():
+        of_kind = np.bincount(response[kinds == kind], minlength=len(records))
+        counts = {"type": kind, "responses": int((of_kind > 0).sum()), "wrong": number}
+        rows.append({**counts, **shares({"share_of_wrong": (of_kind, wrong)}, how)})
+    return rows

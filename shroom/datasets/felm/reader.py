@@ -55,11 +55,14 @@ class Segments:
         The annotators' verdict: whether it is not factual.
     domain : array of str, shape [n]
         Of each response.
+    kind : array of str, shape [m]
+        The type of each segment's error, ``"none"`` where there is none, or none is given.
     """
 
     response: NDArray[np.intp]
     wrong: NDArray[np.bool_]
     domain: NDArray[np.str_]
+    kind: NDArray[np.str_]
 
     @classmethod
     def of(cls, records: Sequence[Response]) -> Segments:
@@ -69,6 +72,7 @@ class Segments:
             np.repeat(np.arange(len(records)), sizes),
             np.array([not label for record in records for label in record.labels], bool),
             np.array([record.domain for record in records], np.str_),
+            np.array([kind or "none" for record in records for kind in record.kinds], np.str_),
         )
 
 

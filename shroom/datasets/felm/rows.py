@@ -63,6 +63,12 @@ class Response:
     ref: tuple[str, ...]
     ref_contents: tuple[str, ...]
 
+    @property
+    def kinds(self) -> tuple[str | None, ...]:
+        """For each segment, the kind of error; ``None`` where the list has another length."""
+        m = len(self.labels)
+        return self.type if len(self.type) == m else (None,) * m
+
 
 class RowReader(rows.RowReader[Response]):
     """Reads the rows of one file; an index or an answer must be new in all files."""

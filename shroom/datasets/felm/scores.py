@@ -1,4 +1,4 @@
-"""Scores of predictions for FELM: of segments and of responses, whole and by domain."""
+"""Scores of predictions for FELM's segments and responses: overall, by domain, source and type."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ from shroom.metrics.intervals import USUAL, Intervals, estimates
 from shroom.metrics.segment_metrics import scored
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shroom.core.paths import Source
     from shroom.datasets.felm.predictions import Predictions
     from shroom.metrics.intervals import Scored
+
+#: The metrics of the slices by source, which are many and small.
+_OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
 
 
 def score(
@@ -31,7 +36,8 @@ def score(
 ) -> NativeScore:
     """Return the scores of FELM's segments and responses; see ``native_scores.score``.
 
-    Intervals resample responses.
+    Intervals resample responses. A type of error has only a recall, since the segments that are
+    labelled factual have no type.
     """
     problems = Problems(limit)
     records = read_gold(lambda found: felm.read(gold, problems=found), problems)
@@ -39,18 +45,35 @@ def score(
     segments = felm.Segments.of(records.records)
     n, m = len(records.records), len(segments.wrong)
 
-    def of(one: Predictions) -> Scored:
-        return scored(one.wrong, segments.wrong, segments.response, n, one.p)
+    def of(one: Predictions, mask: slice | NDArray[np.bool_] = slice(None)) -> Scored:
+        p = None if one.p is None else one.p[mask]
+        return scored(one.wrong[mask], segments.wrong[mask], segments.response[mask], n, p)
 
-    found = of(predicted)
-    scores, intervals = estimates(found, how)
+    columns = of(predicted)
+    scores, intervals = estimates(columns, how)
     sizes = np.bincount(segments.response, minlength=n)
-    domains = {}
-    for domain in dict.fromkeys(segments.domain.tolist()):
-        mask = segments.domain == domain
-        counts = {"n": int(mask.sum()), "segments": int(sizes[mask].sum())}
-        rows = [(metric, statistics[mask]) for metric, statistics in found]
-        domains[domain] = part_of(counts, rows, how)
+    slices: dict[str, dict[str, dict[str, object]]] = {"domain": {}, "source": {}, "type": {}}
+    for key in ("domain", "source"):
+        values = np.array([getattr(record, key) for record in records.records], np.str_)
+        for value in dict.fromkeys(values.tolist()):
+            mask = values == value
+            counts = {"n": int(mask.sum()), "segments": int(sizes[mask].sum())}
+            rows = [
+                (metric, statistics[mask])
+                for metric, statistics in columns
+                if key == "domain" or metric.name in _OF_SOURCES
+            ]
+            slices[key][value] = part_of(counts, rows, how)
+    for kind in dict.fromkeys(sorted(segments.kind[segments.wrong].tolist())):
+        mask = segments.wrong & (segments.kind == kind)
+        there = np.bincount(segments.response[mask], minlength=n) > 0
+        counts = {"n": int(there.sum()), "segments": int(mask.sum())}
+        rows = [
+            (metric, statistics[there])
+            for metric, statistics in of(predicted, mask)
+            if metric.name == "segment_recall"
+        ]
+        slices["type"][kind] = part_of(counts, rows, how)
     labels = ((record.index, record.labels) for record in records.records)
     result = NativeResult(
         felm.NAME,
@@ -58,7 +81,7 @@ def score(
         counts={"n": n, "segments": m},
         scores=scores,
         intervals=intervals,
-        slices={"domain": domains},
+        slices={key: parts for key, parts in slices.items() if parts},
         floors={name: whole(of(floor)) for name, floor in floors(m).items()},
         signature=signature(felm.NAME, n, labels, "align:index"),
     )
