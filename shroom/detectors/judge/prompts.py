@@ -183,3 +183,10 @@ SUPPORT = TemplateKind(
     places=("context", "sentence", "task", "examples"),
     needed=("context", "sentence"),
 )
+#: The templates about numbered segments: the prompts of FELM, with a variant for each domain.
+SEGMENTS = TemplateKind(
+    {name: _FOLDER / "felm" / name for name in ("raw", "cot", "link", "content")},
+    variants=("wk", "science", "reasoning", "math"),
+    places=("question", "segments", "links", "passages"),
+    needed=("question", "segments"),
+)

@@ -1,0 +1,91 @@
+"""``shroom judge``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shroom.cli.options import SETTINGS
+from shroom.cli.output import deliver, say
+from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.cli.progress import shown_progress
+from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.json_writing import json_lines
+from shroom.core.problems import Problems
+from shroom.core.registry import Entry, Registry
+from shroom.inference.run_settings import Run
+
+if TYPE_CHECKING:
+    from shroom.detectors.judge.segments import SegmentJudge
+
+EXAMPLES = """\b
+Examples:
+  shroom judge felm felm/all.jsonl --model NAME --endpoint http://localhost:8080/v1 --dry-run
+  shroom judge felm felm/all.jsonl --method cot --model NAME --endpoint URL -o predictions.jsonl
+  shroom score predictions.jsonl felm/all.jsonl
+"""
+#: The judges of data sets in their native form.
+JUDGES: Registry[Entry] = Registry(
+    "judge of", {"felm": Entry("shroom.detectors.judge.segments:SegmentJudge")}
+)
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("dataset", type=click.Choice(JUDGES))
+@click.argument("data", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT, help="Write the predictions to this .jsonl file.")
+@click.option(
+    "--method",
+    type=click.Choice(("raw", "cot", "link", "content", "cot-cons")),
+    help="Ask for the answer alone, with a thought first, with links or texts of the references, "
+    "or for several answers with thoughts.  [default: raw]",
+)
+@click.option("--model", help="Name of the model at the endpoint.")
+@click.option("--endpoint", help="URL of the endpoint, such as http://localhost:8080/v1.")
+@click.option("--samples", type=click.IntRange(1), help="Number of answers of cot-cons.")
+@SETTINGS
+@click.option("--max-cost", type=click.FloatRange(0), help="Stop before exceeding this cost.")
+@click.option("--dry-run", is_flag=True, help="Show the requests and their cost, and stop.")
+def command(
+    *,
+    dataset: str,
+    data: str,
+    output: str | None,
+    settings: dict[str, Any],
+    dry_run: bool,
+    **options: Any,
+) -> None:
+    """Ask a language model which segments of the responses in DATA are wrong.
+
+    The requests, the prompts of each METHOD and the reading of answers are those of the authors of
+    FELM. Answers are kept as they arrive: the same command continues an interrupted run.
+    """
+    from shroom.datasets.felm import reader as felm
+    from shroom.datasets.felm.predictions import Predictions
+    from shroom.detectors.judge.segments import Response
+
+    if output is None and not dry_run:
+        raise click.UsageError("missing option '-o': name a file for the predictions")
+    given = {name: value for name, value in options.items() if value is not None}
+    judge: SegmentJudge = JUDGES.make(dataset, **{**settings, **given})
+    problems = Problems()
+    records = felm.read(data, problems=problems).records
+    say(problems)
+    responses = [
+        Response(r.domain, r.prompt, r.segmented_response, r.ref, r.ref_contents) for r in records
+    ]
+    estimate = judge.dry_run(responses)
+    if output is None or dry_run:
+        click.echo(str(estimate))
+        return
+    if output != "-":
+        refuse_overwriting([output], [data])
+        refuse_unwritable([Path(output)])
+    say([str(estimate).partition("\n")[0]])
+    with shown_progress(dataset) as report:
+        run = Run(report=report, note=lambda text: say([f"note: {text}"]))
+        wrong, p = judge.judge(responses, run)
+    rows = Predictions(wrong, p if judge.samples > 1 else None).rows(records)
+    deliver(json_lines(rows), output)

@@ -1,0 +1,257 @@
+"""The judge of numbered segments: FELM's prompts, the reading of answers, and its verb."""
+
+import hashlib
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from chat_server import chat
+from conftest import DATA
+
+from shroom.core.problems import ShroomError
+from shroom.datasets.felm import reader as felm
+from shroom.detectors.judge.prompts import SEGMENTS
+from shroom.detectors.judge.segments import METHODS, Response, SegmentJudge, wrong_segments
+from shroom.inference.run_settings import Run
+from shroom.metrics.segment_metrics import scored
+
+#: The git blobs of the prompts in the source, by method and domain.
+BLOBS = {
+    ("raw", "math"): "84ab483ae7e177c479d5575fb5cf50b36e5df4c3",
+    ("raw", "reasoning"): "97679102262d9effccc7ee1fe3f10189b2862233",
+    ("raw", "science"): "24beab731a15ce28586a1b23e4eebde079306266",
+    ("raw", "wk"): "4613a250ad48ef7a033bb9085ab29563e82db114",
+    ("cot", "math"): "0bec9cd80546261acbaace029e6db6e0ce628efd",
+    ("cot", "reasoning"): "402741c3f51eb7599e68f494be09fff5e72bf79e",
+    ("cot", "science"): "311c0179dee8bfa37f783a5b945318605c947239",
+    ("cot", "wk"): "39e4ba2b29f1cd24d631b6f61f66acd8bb3a6a2c",
+    ("link", "science"): "275009ec7e0a0a029d02f1128b9f5d6728041052",
+    ("link", "wk"): "a7f531160ef154ad9295c960243f8bd60600d731",
+    ("content", "science"): "f2540fbc85e7c3f21cca7b72be8dcdeedded2b54",
+    ("content", "wk"): "54ee346c3b2bcf25a8f45f06555f7cd3c2fa95f1",
+}
+RESPONSE = Response("science", "Why?", ["1. One.", "(2) two", "3"], ["http://a", "b"], ["Text."])
+
+
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    """Make judges that keep their answers in a folder of the test, and never wait."""
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+
+    def make(url="http://localhost:1/v1", **more):
+        cache = str(tmp_path / "cache")
+        return SegmentJudge.from_settings(**{"model": "m", "endpoint": url, "cache": cache, **more})
+
+    return make
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A file of FELM's form with three responses of two segments."""
+    path = tmp_path / "all.jsonl"
+    rows = [
+        {"index": str(i), "domain": "wk", "source": "mine", "prompt": f"Question {i}?"}
+        | {"response": "A. B.", "segmented_response": ["A.", "B."], "labels": [True, i != 1]}
+        for i in range(3)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("method", SEGMENTS.built_in)
+def test_the_prompts_are_those_of_the_source(judge, method):
+    for domain in SEGMENTS.variants:
+        quoted = (SEGMENTS.built_in[method] / f"{domain}.txt").read_bytes()
+        quoted = quoted.partition(b"\n\nQuestion: ")[0]
+        blob = b"blob %d\0" % len(quoted) + quoted
+        expected = BLOBS.get((method, domain)) or BLOBS["raw", domain]
+        assert hashlib.sha1(blob).hexdigest() == expected  # noqa: S324 - git's
+        asked = judge(method=method).dry_run([RESPONSE._replace(domain=domain)]).prompt
+        end = "\n\nQuestion: Why?\nSegments: 1. One.\n2. two\n3. \n"
+        if (method, domain) in BLOBS:
+            end += {
+                "link": "\nRerefence links: http://a\nb\n",
+                "content": "\nRerefence doc: Text.\n",
+            }.get(method, "")
+        assert asked == quoted.decode() + end
+
+
+def test_the_request_is_that_of_the_source(serve, judge):
+    server = serve(lambda *_: chat("Answer: 2"))
+    wrong, p = judge(server.url, method="cot").judge([RESPONSE])
+    assert (wrong.tolist(), p.tolist()) == ([False, True, False], [0, 1, 0])
+    (body,) = server.bodies
+    assert [message["role"] for message in body.pop("messages")] == ["system", "user"]
+    assert body == {"model": "m", "temperature": 0.0, "max_tokens": 100}
+
+
+def test_a_completion_is_asked_and_read_as_vicuna_is(serve, judge):
+    server = serve(lambda *_: {"choices": [{"text": " 1,2\nIt means"}]})
+    wrong, _ = judge(server.url, mode="completion").judge([RESPONSE])
+    assert wrong.tolist() == [True, True, False]
+    assert server.paths == ["/v1/completions"]
+    assert server.bodies[0]["prompt"].endswith("3. \n\nBelow are your outputs:\nAnswers:")
+
+
+@pytest.mark.parametrize(
+    ("answer", "chat", "wrong"),
+    [
+        ("Answer: 1,3", True, [1, 3]),
+        ("Thought: in 2, 4 is wrong.\nAnswer: 1 and 3.", True, [1, 3]),
+        ("Answer: none\nAnswer: 2", True, [2]),
+        ("Answer: ALL_CORRECT", True, []),
+        ("It is not ALL_CORRECT. Answer: 2", True, []),
+        ("Answer: 9, 12", True, []),
+        ("Answers: 2", True, []),
+        ("Answer: 0", True, [4]),
+        ("Answer: " + "9" * 5000, True, []),
+        ("", True, []),
+        (" 1,3\nIt means segment 1,3", False, [1, 3]),
+        ("ALL_CORRECT 2", False, [2]),
+        (r"ALL\_CORRECT 2", False, []),
+    ],
+)
+def test_an_answer_is_read_as_by_the_source(answer, chat, wrong):
+    assert (np.flatnonzero(wrong_segments(answer, 4, chat=chat)) + 1).tolist() == wrong
+
+
+def test_the_majority_of_samples_counts_and_the_first_where_halves_disagree(serve, judge):
+    answers = ["1,2", "2,3", "ALL_CORRECT", "2"]
+    server = serve(lambda body, _: chat(f"Answer: {answers[body['seed']]}"))
+    made = judge(server.url, method="cot-cons", samples=4)
+    wrong, p = made.judge([RESPONSE._replace(segments=["a", "b", "c"])])
+    assert wrong.tolist() == [False, True, False]
+    assert p.tolist() == [0.25, 0.75, 0.25]
+    assert {body["temperature"] for body in server.bodies} == {0.9}
+    assert judge(server.url, method="cot-cons", samples=2).judge([RESPONSE])[0].tolist() == [
+        *(True, True, False)
+    ]
+
+
+def test_answers_that_cannot_be_read_are_noted(serve, judge):
+    server = serve(lambda body, _: chat("Perhaps" if "Why" in str(body) else "Answer: ALL_CORRECT"))
+    notes = []
+    responses = [RESPONSE, RESPONSE._replace(question="How?", domain="no such")]
+    wrong, _ = judge(server.url).judge(responses, Run(note=notes.append))
+    assert not wrong.any()
+    (note,) = notes
+    assert note.startswith("1 of 2 answers name no segment")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"endpoint": None}, "needs a model behind an endpoint"),
+        ({"model": None}, "needs a model behind an endpoint"),
+        ({"method": "cod"}, "did you mean 'cot'"),
+        ({"samples": 3, "temperature": 0}, "all alike"),
+        ({"template": "nowhere"}, "there is no such file"),
+    ],
+)
+def test_a_wrong_setting_is_reported(judge, settings, message):
+    with pytest.raises(ShroomError, match=message):
+        judge(**settings)
+
+
+def test_the_verb_writes_predictions_that_score_reads(serve, shroom, data, tmp_path, monkeypatch):
+    monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
+    server = serve(
+        lambda body, _: chat("Answer: 2" if "Question 1" in str(body) else "ALL_CORRECT")
+    )
+    line = ("judge", "felm", data, "--model", "m", "--endpoint", server.url)
+    code, out, err = shroom(*line, "--dry-run")
+    assert code == 0
+    assert out.startswith("3 requests (0 more are cached), about ")
+    assert server.bodies == []
+    predicted = tmp_path / "predictions.jsonl"
+    for _ in range(2):  # the second run has all answers
+        code, _, err = shroom(*line, "-o", predicted)
+        assert (code, len(server.bodies)) == (0, 3)
+    assert err.startswith("0 requests (3 more are cached)")
+    rows = [json.loads(row) for row in predicted.read_text().splitlines()]
+    assert rows[1] == {"index": "1", "labels": [True, False]}
+    code, out, _ = shroom("score", predicted, data, "--format", "json", "--no-ci")
+    assert json.loads(out)["results"][0]["segment_f1"] == 1
+    assert shroom(*line, "--samples", 2, "-o", predicted)[0] == 0
+    assert json.loads(predicted.read_text().splitlines()[1])["p"] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--model", "m", "--endpoint", "http://localhost:1/v1"], 2, "missing option '-o'"),
+        (["-o", "{data}", "--model", "m", "--endpoint", "http://localhost:1/v1"], 1, "is an input"),
+        (["-o", "p.jsonl"], 1, "needs a model behind an endpoint"),
+        (["-o", "p.jsonl", "--set", "sample=3"], 1, "has no setting 'sample'; did you mean"),
+    ],
+)
+def test_the_verb_reports_what_is_wrong_before_it_asks(shroom, data, options, code, message):
+    found, _, err = shroom("judge", "felm", data, *(text.format(data=data) for text in options))
+    assert found == code
+    assert message in err
+
+
+def test_the_verb_offers_every_method(shroom):
+    assert f"[{'|'.join(METHODS)}]" in shroom("judge", "--help")[1]
+
+
+#: The figures that a run of the source's program on Vicuna-7B recorded: recall of the factual and
+#: of the wrong segments, balanced accuracy, (TN, TP, FN, FP) with the factual ones as positives,
+#: precision, recall and F1. 12 responses of 847 have no answer.
+RECORDED = {
+    "ALL": (
+        *(0.209288824383164, 0.7391304347826086, 0.4742096295828863, (527, 721, 2724, 186)),
+        *(0.1621039680098431, 0.7391304347826086, 0.2658930373360242),
+    ),
+    "wk": (
+        *(0.23116883116883116, 0.6870748299319728, 0.45912183055040195, (101, 89, 296, 46)),
+        *(0.25440806045340053, 0.6870748299319728, 0.3713235294117647),
+    ),
+    "science": (
+        *(0.05326460481099656, 0.9795918367346939, 0.5164282207728452, (96, 31, 551, 2)),
+        *(0.14837712519319937, 0.9795918367346939, 0.2577181208053691),
+    ),
+    "math": (
+        *(0.339662447257384, 0.552, 0.445831223628692, (69, 161, 313, 56)),
+        *(0.1806282722513089, 0.552, 0.27218934911242604),
+    ),
+    "reasoning": (
+        *(0.16896551724137931, 0.815068493150685, 0.49201700519603214, (119, 147, 723, 27)),
+        *(0.14133016627078385, 0.815068493150685, 0.2408906882591093),
+    ),
+    "writing_rec": (
+        *(0.2583774250440917, 0.7208121827411168, 0.48959480389260424, (142, 293, 841, 55)),
+        *(0.14445574771108852, 0.7208121827411168, 0.24067796610169492),
+    ),
+}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("domain", RECORDED)
+def test_a_recorded_runs_answers_give_its_recorded_figures(domain):
+    """The file has the numbers and marks of the answers in eval/res/vicuna_7B_raw.csv.
+
+    They are from https://github.com/khushipatni/Replicate-FELM, commit 9a0e8a5, MIT License.
+    """
+    records = {r.index: r for r in felm.read(DATA / "felm" / "all.jsonl").records}
+    table = Path(__file__).with_name("felm_vicuna_7b_raw.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in table.splitlines()]
+    rows = [(records[i], text) for i, text in rows if domain in ("ALL", records[i].domain)]
+    flags = [wrong_segments(text, len(record.labels), chat=False) for record, text in rows]
+    wrong = np.array([not label for record, _ in rows for label in record.labels])
+    response = np.repeat(np.arange(len(rows)), list(map(len, flags)))
+    found = np.concatenate(flags)
+    figures = {m.name: m(s) for m, s in scored(found, wrong, response, len(rows))}
+    counts = [found & wrong, ~found & ~wrong, found & ~wrong, ~found & wrong]
+    flagged, factual, flagged_factual, missed = (int(each.sum()) for each in counts)
+    assert (
+        pytest.approx(factual / (factual + flagged_factual), rel=1e-15),
+        pytest.approx(figures["segment_recall"], rel=1e-15),
+        pytest.approx(figures["segment_balanced_accuracy"], rel=1e-15),
+        (flagged, factual, flagged_factual, missed),
+        pytest.approx(figures["segment_precision"], rel=1e-15),
+        pytest.approx(figures["segment_recall"], rel=1e-15),
+        pytest.approx(figures["segment_f1"], rel=1e-15),
+    ) == RECORDED[domain]
