@@ -471,27 +471,27 @@ def official_answer(text, logprob):
     return completion(text, [text.split()[0] if text.split() else "", "x"], [logprob, -1.0])
 
 
-@pytest.mark.parametrize(
-    ("text", "logprob", "p", "label"),
-    [
-        (" Yes", -0.01, 1 - math.exp(-0.01), False),
-        ("yes, it is.", -0.9, 1 - math.exp(-0.9), False),  # p > .5, and still the label of yes
-        (" No", -0.02, math.exp(-0.02), True),
-        ("NO. The context", -1.5, math.exp(-1.5), True),  # p < .5, and still the label of no
-        ("Nothing says so", -0.3, math.exp(-0.3), True),  # it begins with no
-        ("Maybe", -0.1, 0.5, None),
-        ("", -0.1, 0.5, None),
-        ("The sentence: no", -0.1, 0.5, None),
-    ],
-)
-def test_the_official_arithmetic(serve, judge, text, logprob, p, label):
-    server = serve(lambda *_: official_answer(text, logprob))
+def test_the_official_labels_and_p_of_recorded_answers(serve, judge):
+    """Expected are those of the organisers' notebook, to the last digit, with its seed.
+
+    The rows are answers of our own; the labels of those that are neither yes nor no are random.
+    """
+    file = ROOT / "tests" / "detectors" / "official_answers.jsonl"
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    server = serve(
+        lambda body, _: completion(
+            (row := rows[int(body["prompt"].split("target ")[1].split("\n")[0])])["text"],
+            [row["token"], "x"],
+            [row["logprob"], -1.0],
+        )
+    )
+    recorder = Recorder()
     made = judge(server.url, scoring="official", seed=442)
-    found, labels = made.decide([point()])
-    assert found.tolist() == [p]  # to the last digit
-    if label is not None:
-        assert labels.tolist() == [label]
-    assert made.predict([point()]).tolist() == [p]
+    p, labels = made.decide(points(len(rows)), recorder.run)
+    assert p.tolist() == [row["p(Hallucination)"] for row in rows]
+    assert labels.tolist() == [row["label"] == Label.HALLUCINATION.value for row in rows]
+    assert recorder.notes == ["12 of 21 answers are neither yes nor no; p is 0.5 there"]
+    assert made.predict(points(len(rows))).tolist() == p.tolist()
 
 
 def test_the_official_request(serve, judge):
@@ -507,9 +507,22 @@ def test_the_official_request(serve, judge):
             "temperature": 0.0,
             "max_tokens": 16,
             "logprobs": 1,
+            "repeat_penalty": 1.1,
         }
     ]
     assert server.paths == ["/v1/completions"]
+
+
+def test_a_server_without_a_repeat_penalty_is_asked_without(serve, judge):
+    def answer(body, _):
+        if "repeat_penalty" in body:
+            return 400, {}, {"error": {"message": "Unrecognized argument: repeat_penalty"}}
+        return official_answer("no", 0.0)
+
+    recorder = Recorder()
+    made = judge(serve(answer).url, scoring="official")
+    assert made.predict([point()], recorder.run).tolist() == [1]
+    assert "does not accept repeat_penalty" in recorder.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -542,19 +555,6 @@ def test_the_identity_of_the_weights(tmp_path):
     assert before.startswith(f"{tmp_path.name}@")
     (tmp_path / "config.json").write_text("{}")
     assert made.identity != before
-
-
-def test_the_official_labels_by_chance_are_drawn_in_order(serve, judge):
-    import random
-
-    random_labels = random.Random(442)  # noqa: S311
-    server = serve(lambda *_: official_answer("Maybe", -0.1))
-    recorder = Recorder()
-    made = judge(server.url, scoring="official", seed=442)
-    p, labels = made.decide(points(20), recorder.run)
-    assert p.tolist() == [0.5] * 20
-    assert labels.tolist() == [random_labels.randint(0, 1) == 1 for _ in range(20)]
-    assert any("20 of 20 answers are neither" in note for note in recorder.notes)
 
 
 def test_the_official_baseline_in_a_chat_has_no_marks_of_mistral(serve, judge):

@@ -56,5 +56,8 @@ CONCESSIONS = {
     ),
     "max_tokens": Concession("max_completion_tokens", lambda b: "max_tokens" in b, _renamed),
     "temperature": Concession("temperature", lambda b: "temperature" in b, _without("temperature")),
+    "repeat_penalty": Concession(
+        "repeat_penalty", lambda b: "extra_body" in b, _without("extra_body")
+    ),
     "seed": Concession("seed", lambda b: "seed" in b, _without("seed")),
 }
