@@ -21,9 +21,9 @@ from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.core.toml import parsed_toml
 from shroom.detectors.judge import Judge, answers
+from shroom.detectors.judge.prompting import Shots
 from shroom.detectors.judge.prompts import SUPPORT, Template
 from shroom.detectors.judge.responses import Reply, Step, reply_of
-from shroom.detectors.judge.shots import Shots
 from shroom.detectors.registry import detector
 from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
@@ -541,7 +541,7 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
     made = judging(model="m", **more)
     datapoint = point(src="S", tgt="T", task=task, ref=Reference.EITHER)
     assert made.premises(datapoint) == contexts
-    assert tuple(prompt.context for prompt in made._prompts([datapoint]).prompts) == contexts
+    assert tuple(prompt.context for prompt in made._prompter.prompts([datapoint])[0]) == contexts
 
 
 def test_the_identity_of_the_weights(tmp_path):
@@ -1006,7 +1006,7 @@ def test_val_can_be_judged_with_examples_from_val():
     made = judging(model="m", endpoint="http://localhost:1/v1", shots=6, examples=str(file))
     datapoints = read(file)
     assert len(datapoints) == 499
-    for prompt in made._prompts(datapoints).prompts:
+    for prompt in made._prompter.prompts(datapoints)[0]:
         texts = dict(prompt.others)
         assert texts["examples"].count("\nAnswer: ") == 6
         assert f"Sentence: {texts['sentence']}\nAnswer" not in texts["examples"]
@@ -1119,7 +1119,7 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
         recorder.notes
     )
     local = made._asked
-    (prompt,) = made._prompts([long]).prompts
+    ((prompt,), _) = made._prompter.prompts([long])
     text, shorter = local._shortened(prompt)
     assert shorter
     assert "he did not want to go there" in text

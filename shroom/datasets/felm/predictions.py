@@ -83,22 +83,7 @@ def floors(m: int) -> dict[str, Predictions]:
 def read_predictions(
     source: Source, gold: Collection[Response], problems: Problems | None = None
 ) -> Predictions:
-    """Return the predictions of a file, a folder, a zip or a pipe; see :func:`check`.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors.
-    """
-    problems = Problems() if problems is None else problems
-    found = check(source, gold, problems)
-    if found is None or problems.errors:
-        raise InvalidInput(problems)
-    return found
-
-
-def check(source: Source, gold: Collection[Response], problems: Problems) -> Predictions | None:
-    """Return the predictions for the gold's responses, reporting every problem.
+    """Return the predictions for the gold's responses, in the order of the gold.
 
     Parameters
     ----------
@@ -106,33 +91,33 @@ def check(source: Source, gold: Collection[Response], problems: Problems) -> Pre
         JSON Lines or a JSON list, also gzipped; a folder, a zip or a pipe.
     gold : Collection
         What they are for.
-    problems : Problems
-        Gets every problem with its place.
+    problems : Problems, optional
+        Receives every problem with its place.
 
-    Returns
-    -------
-    Predictions or None
-        ``None`` where there are errors.
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors.
     """
-    own = Problems(problems.limit)
+    problems = Problems() if problems is None else problems
     if not gold.records:
-        own.add("gold-unlabelled", ", ".join(gold.files), "labelled responses", "none")
+        problems.add("gold-unlabelled", ", ".join(gold.files), "labelled responses", "none")
     files = {}
-    for document in documents(source, own):
-        data = document.read(own)
+    for document in documents(source, problems):
+        data = document.read(problems)
         if data is not None:
             lines = document.is_lines(data)
-            items = json_reading.items(bytes(data), document.file, own, lines=lines)
+            items = json_reading.items(bytes(data), document.file, problems, lines=lines)
             files[document.file] = items or []
-    reader = _Reader(gold, own)
+    reader = _Reader(gold, problems)
     reader.read(files)
     if files:
         reader.check_complete(str(source))
-    found = None if own.errors else reader.predictions()
-    if found is not None:
-        _check_columns(found, gold, str(source), own)
-    problems.extend(own)
-    return found
+    if problems.errors:
+        raise InvalidInput(problems)
+    predictions = reader.predictions()
+    _check_columns(predictions, gold, str(source), problems)
+    return predictions
 
 
 class _Reader:
@@ -174,7 +159,11 @@ class _Reader:
                 row[key] = [read(f"{key}[{n}]", value) for n, value in enumerate(values)]
             else:
                 self._missing(item, f'"{key}"')
-        self._check_agree(row)
+        for number, (factual, p) in enumerate(zip(*(row.get(key, []) for key in _COLUMNS))):
+            if p != THRESHOLD and factual == (p > THRESHOLD):
+                word, sign = ("true", "<=") if factual else ("false", ">=")
+                expected = f"p {sign} {THRESHOLD} of being wrong for the label {word}"
+                self._report("label-p", f"p[{number}]", expected, repr(p))
         if record is not None:
             self.read_rows[record.index] = row
 
@@ -219,13 +208,6 @@ class _Reader:
             return min(max(float(value), 0.0), 1.0)
         return THRESHOLD
 
-    def _check_agree(self, row: dict[str, list[Any]]) -> None:
-        for number, (factual, p) in enumerate(zip(*(row.get(key, []) for key in _COLUMNS))):
-            if p != THRESHOLD and factual == (p > THRESHOLD):
-                word, sign = ("true", "<=") if factual else ("false", ">=")
-                expected = f"p {sign} {THRESHOLD} of being wrong for the label {word}"
-                self._report("label-p", f"p[{number}]", expected, repr(p))
-
     def check_complete(self, source: str) -> None:
         """Report the responses that no row is for."""
         missing = [index for index in self.record if index not in self.read_rows]
@@ -238,13 +220,12 @@ class _Reader:
     def predictions(self) -> Predictions:
         """Return what was read, where there are no errors, in the order of the gold."""
         rows = [self.read_rows[index] for index in self.record]
-        column = {key: np.array([each for row in rows for each in row[key]]) for key in rows[0]}
-        p = column.get("p")
+        column = {key: np.array([value for row in rows for value in row[key]]) for key in rows[0]}
         wrong = np.logical_not(column["labels"]) if "labels" in column else column["p"] > THRESHOLD
-        return Predictions(np.asarray(wrong), p)
+        return Predictions(np.asarray(wrong), column.get("p"))
 
-    def _report(self, code: str, key: str | None, expected: str, found: str) -> None:
-        self.problems.add(code, self.file, expected, found, key=key, **self.place)
+    def _report(self, code: str, key: str | None, expected: str, value: str) -> None:
+        self.problems.add(code, self.file, expected, value, key=key, **self.place)
 
 
 def _check_columns(

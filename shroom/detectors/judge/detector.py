@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +10,11 @@ import numpy as np
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
+from shroom.detectors.judge import answers
+from shroom.detectors.judge.answers import Judgement
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.prompting import Prompter
 from shroom.detectors.judge.prompts import SUPPORT
-from shroom.detectors.judge.remote import READING, Remote
 from shroom.detectors.judge.service import Service
 from shroom.detectors.judge.settings import (
     BudgetSettings,
@@ -25,7 +23,6 @@ from shroom.detectors.judge.settings import (
     EndpointSettings,
     ScoringSettings,
 )
-from shroom.detectors.judge.shots import Shots
 from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
@@ -35,8 +32,13 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.judge.budget import Estimate
-    from shroom.detectors.judge.prompting import Prompts
+    from shroom.detectors.judge.prompts import Prompt
+    from shroom.detectors.judge.responses import Reply
+    from shroom.detectors.judge.service import Request
     from shroom.inference.run_settings import Run
+
+#: Version of :mod:`answers`: replies that were read by another version are requested again.
+READING = 2
 
 
 class Judge(Configurable, Detector):
@@ -107,10 +109,11 @@ class Judge(Configurable, Detector):
         official = self.scoring.official
         mode = prompt.mode or ("completion" if official else None)
         template = prompt.template or _default_template(mode, official=official)
-        self._prompter = Prompter(SUPPORT.read(template), prompt, official)
+        seed = self.scoring.seed
+        self._prompter = Prompter(SUPPORT.read(template), prompt, official, seed)
         self._check_shots(template)
         self._check_together(endpoint)
-        self._asked: Local | Remote
+        self._asked: Local | _Remote
         if endpoint.endpoint is None:
             self._asked = Local(prompt.model, prompt.revision, mode, official=official)
             return
@@ -123,7 +126,7 @@ class Judge(Configurable, Detector):
             reading=READING,
             shorter="lower context_chars",
         )
-        self._asked = Remote(service, self.scoring)
+        self._asked = _Remote(service, self.scoring)
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
@@ -145,16 +148,15 @@ class Judge(Configurable, Detector):
         """
         if not datapoints:
             return np.empty(0), np.empty(0, bool)
-        prompts = self._prompts(datapoints)
-        self._note(prompts, run)
-        judgements = self._asked.judgements(prompts.prompts, run)
+        prompts, pairs = self._prompter.prompts(datapoints, run)
+        judgements = self._asked.judgements(prompts, run)
         neither = sum(judgement.p is None for judgement in judgements)
         if neither:
             run.note(
                 f"{neither} of {len(judgements)} answers are neither yes nor no; p is 0.5 there"
             )
         values = [0.5 if judgement.p is None else judgement.p for judgement in judgements]
-        p = prompts.pairs.best(np.array(values, np.float64))
+        p = pairs.best(np.array(values, np.float64))
         if not self.scoring.official:
             return p, self.labels(p, datapoints, run)
         chance = random.Random(self.scoring.seed)  # noqa: S311 - as the organisers do
@@ -178,32 +180,7 @@ class Judge(Configurable, Detector):
 
     def dry_run(self, datapoints: Sequence[Datapoint]) -> Estimate:
         """Return the requests of a prediction and their cost, without sending them."""
-        return self._asked.estimate(self._prompts(datapoints).prompts)
-
-    def _prompts(self, datapoints: Sequence[Datapoint]) -> Prompts:
-        if self.prompt.shots and self._prompter.shots is None:
-            from shroom.scoring.datapoint_files import read
-
-            source = str(self.prompt.examples)
-            if not Path(source).exists():
-                raise ShroomError(f"examples {source}: there is no such file or folder")
-            shots = Shots(read(source), self.prompt.shots, self.scoring.seed, source)
-            self._prompter = replace(self._prompter, shots=shots)
-        return self._prompter.prompts(datapoints)
-
-    def _note(self, prompts: Prompts, run: Run) -> None:
-        """Note the contexts that were cut, and prompts with too few examples."""
-        if prompts.cut:
-            most = self.prompt.context_chars
-            run.note(
-                f"{prompts.cut} contexts are longer than {most} characters and were cut to that"
-            )
-        if prompts.few:
-            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(Counter(prompts.few).items()))
-            run.note(
-                f"{self.prompt.examples} has too few other datapoints of the task to give "
-                f"{self.prompt.shots} examples to each ({tasks}); those get fewer"
-            )
+        return self._asked.estimate(self._prompter.prompts(datapoints)[0])
 
     def _request(self, mode: str | None) -> dict[str, Any]:
         """Return the fields of every request."""
@@ -246,6 +223,48 @@ class Judge(Configurable, Detector):
             raise ShroomError(
                 "samples is for endpoints; a model on this machine gives its probabilities"
             )
+
+
+class _Remote:
+    """Computes p(Hallucination) of prompts by a model behind an endpoint."""
+
+    def __init__(self, service: Service, scoring: ScoringSettings) -> None:
+        self.service, self.scoring = service, scoring
+
+    @property
+    def identity(self) -> str:
+        """The model's name and revision; a server does not report its weights."""
+        return "@".join(filter(None, (str(self.service.body["model"]), self.service.revision)))
+
+    def judgements(self, prompts: Sequence[Prompt], run: Run) -> list[Judgement]:
+        replies = self.service.replies(self._requests(prompts), run)
+        if samples := self.scoring.samples:
+            starts = range(0, len(replies), samples)
+            return [Judgement(answers.from_samples(replies[at : at + samples])) for at in starts]
+        if self.scoring.official:
+            return [Judgement(answers.official(r), answers.official_word(r.text)) for r in replies]
+        self._note(replies, run)
+        return [Judgement(answers.from_reply(reply)) for reply in replies]
+
+    def estimate(self, prompts: Sequence[Prompt]) -> Estimate:
+        return self.service.estimate(self._requests(prompts))
+
+    def _note(self, replies: Sequence[Reply], run: Run) -> None:
+        """Note that the server gives no log-probabilities."""
+        # An unfinished thought has no first token, whether or not the server gives probabilities.
+        answered = [reply for reply in replies if answers.first_word(reply.text)]
+        if answered and all(reply.first is None for reply in answered):
+            run.note(
+                f"{self.service.endpoint.url} gives no log-probabilities, so p is 0 or 1, as "
+                "answered; samples = 10 gives finer values for ten times the requests"
+            )
+
+    def _requests(self, prompts: Sequence[Prompt]) -> list[Request]:
+        """Return the requests for prompts: one for each, or one for each sample of each."""
+        if not self.scoring.samples:
+            return [self.service.request(str(prompt)) for prompt in prompts]
+        seeds = range(self.scoring.seed, self.scoring.seed + self.scoring.samples)
+        return [self.service.request(str(p), seed=seed) for p in prompts for seed in seeds]
 
 
 def _default_template(mode: str | None, *, official: bool) -> str:

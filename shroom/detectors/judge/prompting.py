@@ -1,24 +1,27 @@
-"""From datapoints to prompts: the contexts of each hypothesis, and the examples."""
+"""From datapoints to prompts: the contexts of each hypothesis, and labelled examples."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import random
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Callable
 
 import numpy as np
 
-from shroom.core.datapoint import Rule, Task, premises
-from shroom.detectors.judge.prompts import Prompt
-from shroom.detectors.judge.shots import block
+from shroom.core.datapoint import Datapoint, Label, Rule, Task, premises
+from shroom.core.problems import ShroomError
+from shroom.detectors.judge.prompts import Prompt, Template
 from shroom.detectors.pairs import Pairs
+from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.core.datapoint import Datapoint
-    from shroom.detectors.judge.prompts import Template
     from shroom.detectors.judge.settings import ContextSettings
-    from shroom.detectors.judge.shots import Shots
+    from shroom.inference.run_settings import Run
 
 
 @dataclass(frozen=True)
@@ -30,17 +33,17 @@ class Prompter:
     templates : dict
         The template of each task.
     settings : ContextSettings
-        How contexts are chosen and cut.
+        How contexts are chosen and cut, and where the examples come from.
     official : bool
         Whether ``Rule.GIVEN`` is the organisers' rule: the source for PG, else the target.
-    shots : Shots or None
-        Source of the examples.
+    seed : int
+        Seed of the examples.
     """
 
     templates: dict[str, Template]
     settings: ContextSettings
     official: bool
-    shots: Shots | None = None
+    seed: int
 
     def contexts(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return one context, or two of which either may support the hypothesis."""
@@ -49,54 +52,119 @@ class Prompter:
             rule = Rule.SRC if datapoint.task is Task.PG else Rule.TGT
         return premises(datapoint, multilingual=self.settings.multilingual, rule=rule)
 
-    def prompts(self, datapoints: Sequence[Datapoint]) -> Prompts:
-        """Return the prompts of datapoints, one for each of their pairs."""
-        most, cut = self.settings.context_chars, 0
+    def prompts(
+        self, datapoints: Sequence[Datapoint], run: Run = RUN
+    ) -> tuple[list[Prompt], Pairs]:
+        """Return a prompt for each pair of a hypothesis and a context, and the pairs.
+
+        Contexts that were cut, and prompts with too few examples, are noted.
+        """
+        most, count = self.settings.context_chars, self.settings.shots
         prompts, items, owners = [], [], []
+        few = Counter[str]()
         for place, point in enumerate(datapoints):
-            others = (
-                ("sentence", point.hyp),
-                ("task", point.task.value),
-                ("examples", self._examples(point)),
-            )
+            examples = self._shots.of(point) if self._shots else []
+            if len(examples) < count:
+                few[point.task.value] += 1
+            text = block(examples, lambda example: self.contexts(example)[0][:most])
+            others = (("sentence", point.hyp), ("task", point.task.value), ("examples", text))
             for context in self.contexts(point):
                 template = self.templates[point.task.value]
                 prompts.append(Prompt(template, "context", context[:most], others))
                 items.append((point.task.value, context, point.hyp))
                 owners.append(place)
-                cut += len(context) > most
-        few = [
-            point.task.value
-            for point in datapoints
-            if self.shots and len(self.shots.of(point)) < self.shots.count
-        ]
-        pairs = Pairs(items, np.array(owners, np.intp), len(datapoints))
-        return Prompts(prompts, pairs, cut, few)
+        cut = sum(len(context) > most for _, context, _ in items)
+        if cut:
+            run.note(f"{cut} contexts are longer than {most} characters and were cut to that")
+        if few:
+            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
+            run.note(
+                f"{self.settings.examples} has too few other datapoints of the task to give "
+                f"{count} examples to each ({tasks}); those get fewer"
+            )
+        return prompts, Pairs(items, np.array(owners, np.intp), len(datapoints))
 
-    def _examples(self, datapoint: Datapoint) -> str:
-        if self.shots is None:
-            return ""
-        most = self.settings.context_chars
-        return block(self.shots.of(datapoint), lambda point: self.contexts(point)[0][:most])
+    @cached_property
+    def _shots(self) -> Shots | None:
+        if not self.settings.shots:
+            return None
+        from shroom.scoring.datapoint_files import read
+
+        source = str(self.settings.examples)
+        if not Path(source).exists():
+            raise ShroomError(f"examples {source}: there is no such file or folder")
+        return Shots(read(source), self.settings.shots, self.seed, source)
 
 
-@dataclass(frozen=True)
-class Prompts:
-    """The prompts of datapoints.
+class Shots:
+    """Draws examples of the same task, balanced over labels, never the datapoint in question.
 
-    Attributes
+    Each task has one order, drawn with the seed, so that nearly all prompts of a task have the same
+    beginning, which a server can cache.
+
+    Parameters
     ----------
-    prompts : list of Prompt
-        One for each pair of a hypothesis and a context.
-    pairs : Pairs
-        The datapoint that each prompt belongs to.
-    cut : int
-        Number of contexts that were cut.
-    few : list of str
-        The tasks of the datapoints that have fewer examples than requested.
+    datapoints : sequence of Datapoint
+        Those without a label are ignored.
+    count : int
+        Number of examples in a prompt.
+    seed : int
+        Seed of the draw, together with the task.
+    source : str
+        Name of the file in messages.
+
+    Raises
+    ------
+    ShroomError
+        If no datapoint has a label.
     """
 
-    prompts: list[Prompt] = field(repr=False)
-    pairs: Pairs
-    cut: int
-    few: list[str]
+    def __init__(self, datapoints: Sequence[Datapoint], count: int, seed: int, source: str) -> None:
+        labelled = [point for point in datapoints if point.label is not None]
+        if not labelled:
+            raise ShroomError(
+                f"{source}: has no labelled datapoints, so it cannot give examples; name a trial "
+                "or val file"
+            )
+        self.count = count
+        self._order = {task: _order(labelled, task, seed) for task in Task}
+
+    def of(self, datapoint: Datapoint) -> list[Datapoint]:
+        """Return the examples for a datapoint; fewer if the source has too few of its task.
+
+        A datapoint with the same hypothesis is never an example.
+        """
+        hyp = datapoint.hyp.strip()
+        others = [point for point in self._order[datapoint.task] if point.hyp.strip() != hyp]
+        return others[: self.count]
+
+
+def _order(labelled: Sequence[Datapoint], task: Task, seed: int) -> list[Datapoint]:
+    """Return the datapoints of a task, alternating between the labels while both last."""
+    # A string as seed gives the same draw in every version of Python.
+    draw = random.Random(f"{seed} {task.value}")  # noqa: S311 - no secret
+    sides = []
+    for label in Label:
+        side = [point for point in labelled if point.task is task and point.label is label]
+        draw.shuffle(side)
+        sides.append(side)
+    draw.shuffle(sides)
+    shorter, longer = sorted(sides, key=len)
+    pairs = zip(*sides)
+    return [point for pair in pairs for point in pair] + longer[len(shorter) :]
+
+
+def block(examples: Sequence[Datapoint], context: Callable[[Datapoint], str]) -> str:
+    r"""Return the examples as text, with a blank line after each.
+
+    Examples
+    --------
+    >>> point = Datapoint("A pet.", "", "A cat.", Task.DM, label=Label.NOT_HALLUCINATION)
+    >>> block([point], lambda point: point.tgt)
+    'Context: A cat.\nSentence: A pet.\nAnswer: yes\n\n'
+    """
+    answers = {Label.HALLUCINATION: "no", Label.NOT_HALLUCINATION: "yes", None: ""}
+    return "".join(
+        f"Context: {context(point)}\nSentence: {point.hyp}\nAnswer: {answers[point.label]}\n\n"
+        for point in examples
+    )

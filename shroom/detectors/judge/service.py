@@ -122,7 +122,7 @@ class Service:
             if waiting:
                 if cache.path and cache.damaged:
                     run.note(computed_anew(cache.path, cache.damaged))
-                sending = Sending(self, cache, waiting, len(distinct), run, read)
+                sending = _Sending(self, cache, waiting, len(distinct), run, read)
                 try:
                     yield from sending.run_all()
                 finally:
@@ -160,24 +160,8 @@ class Service:
         return Cache(self.settings.folder, f"{self.endpoint.url} {self.body['model']}")
 
 
-class Sending:
-    """The requests of one run while they are sent.
-
-    Parameters
-    ----------
-    service : Service
-        Where requests are sent, and what they may cost.
-    cache : Cache
-        Keeps the replies.
-    waiting : deque of Request
-        The requests that the cache does not answer.
-    total : int
-        Number of requests, including those that the cache answers.
-    run : Run
-        Receives the progress.
-    read : callable
-        Makes a reply of a decoded response.
-    """
+class _Sending:
+    """The requests of one run while they are sent; ``waiting`` are those not in the cache."""
 
     def __init__(
         self,
@@ -208,7 +192,9 @@ class Sending:
                         self.run.report(self.done, self.total)
             except BaseException:
                 self.endpoint.stopped.set()
-                self._keep_the_rest()
+                futures.wait(self.sent)
+                for future in [each for each in self.sent if each.exception() is None]:
+                    self._taken(future)
                 raise
 
     def _send(self, pool: futures.ThreadPoolExecutor) -> None:
@@ -230,23 +216,15 @@ class Sending:
         request, reserved = self.sent.pop(future)
         try:
             reply = future.result()
-        except ShroomError as error:
+        except BaseException as error:
             self.budget.release(reserved)
-            return request.key, error
-        except BaseException:
-            self.budget.release(reserved)
+            if isinstance(error, ShroomError):
+                return request.key, error
             raise
         self.budget.settle(reserved, reply.tokens)
         self.cache.add(request.key, reply)
         self.done += 1
         return request.key, reply
-
-    def _keep_the_rest(self) -> None:
-        """Keep the replies to the requests under way."""
-        futures.wait(self.sent)
-        for future in list(self.sent):
-            if future.exception() is None:
-                self._taken(future)
 
     def _exhausted(self) -> str:
         kept = f"kept in {self.cache.path}" if self.cache.path else "lost, for there is no cache"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, printable, show
 from shroom.inference.endpoint.compatibility import CONCESSIONS
-from shroom.inference.endpoint.rate_limit import Pace
 
 if TYPE_CHECKING:
     import openai
@@ -73,7 +74,8 @@ class Endpoint:
         self.key_env, self.timeout, self.retries = key_env, timeout, retries
         self.shorter = shorter
         self.stopped = threading.Event()
-        self._pace = Pace(per_minute)
+        self._interval = 60 / per_minute if per_minute else 0.0
+        self._next = 0.0
         self._concessions: list[str] = []
         self._reported = 0
         self._client: openai.OpenAI | None = None
@@ -109,7 +111,9 @@ class Endpoint:
 
         key = self._key()
         while True:
-            sent = self._adapted(body)
+            sent = body
+            for name in tuple(self._concessions):
+                sent = CONCESSIONS[name].apply(sent)
             try:
                 content = self._send(sent, key)
             except openai.APIStatusError as error:
@@ -124,7 +128,7 @@ class Endpoint:
                 reason = self._clean(str(error)) or type(error).__name__
                 raise ShroomError(f"{self.url}: the response cannot be read ({reason})") from error
             else:
-                return _decoded(content, self.url)
+                return self._decoded(content)
 
     def _send(self, body: dict[str, Any], key: str) -> bytes:
         """Return the content of the response to a request."""
@@ -132,13 +136,11 @@ class Endpoint:
 
         with self._lock:
             self._client = client = self._client or self._connected(key)
-        requests = client.chat.completions if self._chat else client.completions
+        requests: Any = client.chat.completions if self._chat else client.completions
         # The library requires a model and a key, which a local server may not need.
         fields = {"model": openai.omit, **body}
         headers = {} if key else {"Authorization": openai.omit}
-        response = requests.with_raw_response.create(**fields, extra_headers=headers)
-        content: bytes = response.content
-        return content
+        return bytes(requests.with_raw_response.create(**fields, extra_headers=headers).content)
 
     def _connected(self, key: str) -> openai.OpenAI:
         import openai
@@ -155,9 +157,20 @@ class Endpoint:
             ),
         )
 
+    def _decoded(self, content: bytes) -> Any:
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:  # the latter if it is nested too deeply
+            start = show(content[:200].decode("utf-8", "replace"))
+            raise ShroomError(f"{self.url}: the response is not JSON: {start}") from error
+
     def _before_sending(self, _request: object) -> None:
-        """Wait until a request may be sent; called for retries too."""
-        self.stopped.wait(self._pace.wait())
+        """Wait for the next turn of the rate limit; called for retries too."""
+        with self._lock:
+            now = monotonic()
+            turn = max(now, self._next)
+            self._next = turn + self._interval
+        self.stopped.wait(turn - now)
         if self.stopped.is_set():
             raise Interrupted
 
@@ -188,23 +201,17 @@ class Endpoint:
 
     def _refusal(self, error: openai.APIStatusError, message: str) -> str:
         code = error.status_code
-        hints = {
-            401: f"; put the key into the environment variable {self.key_env}",
-            403: f"; put the key into the environment variable {self.key_env}",
-            404: "; check the model's name, and that the URL ends in /v1",
-            413: f"; {self.shorter}",
-        }
-        hint = hints.get(code, "")
+        key = f"; put the key into the environment variable {self.key_env}"
+        name = "; check the model's name, and that the URL ends in /v1"
+        hint = {401: key, 403: key, 404: name, 413: f"; {self.shorter}"}.get(code, "")
         if code in _RETRIED or code >= 500:
             wait = self._clean(error.response.headers.get("Retry-After", ""))
             request = f", and the server asks to wait: Retry-After: {wait}" if wait else ""
-            hint = f"{_attempts(error)}{request}{_LATER}"
+            hint = (
+                f"{_attempts(error)}{request}; all answers so far are kept, so run again later, "
+                "perhaps with a lower concurrency or a longer timeout"
+            )
         return f"{self.url}: HTTP {code}: {message}{hint}"
-
-    def _adapted(self, body: dict[str, Any]) -> dict[str, Any]:
-        for name in tuple(self._concessions):
-            body = CONCESSIONS[name].apply(body)
-        return body
 
     def _concede(self, sent: dict[str, Any], code: int, message: str) -> bool:
         """Return whether the server may accept the request without one of its fields."""
@@ -218,34 +225,19 @@ class Endpoint:
         return False
 
 
-_LATER = (
-    "; all answers so far are kept, so run again later, perhaps with a lower concurrency or a "
-    "longer timeout"
-)
-
-
 def _attempts(error: openai.APIError) -> str:
     """Return how often a request was sent."""
     retries = int(error.request.headers.get("x-stainless-retry-count", 0))
     return f"; tried {retries + 1} times" if retries else ""
 
 
-def _decoded(content: bytes, url: str) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:  # the latter if it is nested too deeply
-        start = show(content[:200].decode("utf-8", "replace"))
-        raise ShroomError(f"{url}: the response is not JSON: {start}") from error
-
-
 def _base(url: str) -> str:
     """Return the URL without the part that belongs to one kind of request."""
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        usable = False
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # such as a port beyond 65535
+        usable = None
     if not usable or not url.isascii() or not url.isprintable() or " " in url:
         raise ShroomError(
             f"endpoint {show(url)}: is not the URL of a server; expected one such as "
@@ -256,10 +248,7 @@ def _base(url: str) -> str:
             f"endpoint of {parts.hostname}: a URL must not contain a key; put the key into an "
             "environment variable and name the variable in api_key_env"
         )
-    base = url.rstrip("/")
-    for ending in ("/chat/completions", "/completions"):
-        base = base.removesuffix(ending)
-    return base
+    return re.sub("(/chat)?/completions$", "", url.rstrip("/"))
 
 
 def _message(content: bytes) -> str:
