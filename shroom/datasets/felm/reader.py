@@ -128,13 +128,13 @@ def datapoints(
     >>> point.src, point.hyp, point.p
     ('How tall is Everest?\n\nIt is 8849 m high.', '8849 m.', 0.0)
     """
-    found = []
+    points = []
     for record in records:
         passages = record.ref_contents if premise is Premise.REFERENCES else ()
         src = "\n\n".join((record.prompt, *passages))
         for segment, factual in zip(record.segmented_response, record.labels):
-            found.append(pair(src, segment, float(not factual)))
-    return found
+            points.append(pair(src, segment, float(not factual)))
+    return points
 
 
 def predictions(

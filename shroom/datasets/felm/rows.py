@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.problems import show
 from shroom.datasets import rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: World knowledge, science and technology, writing and recommendation, reasoning, mathematics.
 DOMAINS = ("wk", "science", "writing_rec", "reasoning", "math")
@@ -71,28 +68,33 @@ class Response:
 
 
 class RowReader(rows.RowReader[Response]):
-    """Reads the rows of one file; an index or an answer must be new in all files."""
+    """Reads the rows of one file; an index or a response must be new in all files."""
 
     id_key = "index"
     not_an_object = "item-object"
 
     def read(self, row: rows.Row) -> Response | None:
         """Return the response of a row."""
-        item = row.item
-        missing = [key for key in _NEEDED if key not in item]
+        missing = [key for key in _NEEDED if key not in row.item]
         for key in missing:
-            row.report("key-missing", None, f'the key "{key}"', f"keys {show(list(item))}")
+            row.report("key-missing", None, f'the key "{key}"', f"keys {show(list(row.item))}")
         if missing:
             return None
-        _refuse_unusable(item)
+        index = row.need("index", lambda value: type(value) in (str, int), "a string")
+        prompt = row.need("prompt", rows.is_text, "a text")
+        segments = row.need("segmented_response", rows.is_texts, "a list of texts")
+        labels = row.need("labels", _is_flags, "a list of true or false")
+        if not segments or len(segments) != len(labels):
+            expected = f"one for each of {len(segments)} segments, and some"
+            raise rows.Unusable("labels", expected, f"{len(labels)}")
         record = Response(
-            str(item["index"]),
+            str(index),
             domain=_domain(row),
             source=row.text("source", None) or "",
-            prompt=item["prompt"],
+            prompt=prompt,
             response=row.text("response", None),
-            segmented_response=tuple(item["segmented_response"]),
-            labels=tuple(item["labels"]),
+            segmented_response=tuple(segments),
+            labels=tuple(labels),
             comment=self._list(row, "comment"),
             type=self._list(row, "type", none=True),
             ref=self._list(row, "ref"),
@@ -155,31 +157,11 @@ def _check_texts(row: rows.Row, record: Response) -> None:
             row.odd(key, "a segment with a text", show(segment))
     for key, value in vars(record).items():
         texts = value if isinstance(value, tuple) else (value,)
-        broken = _LINE_BREAKS.search("".join(map(_text_of, texts)))
+        broken = _LINE_BREAKS.search("".join(text for text in texts if isinstance(text, str)))
         if broken:
             found = f"U+{ord(broken[0]):04X}, which some readers take for the end of a line"
             row.odd(key, "a text without ends of lines other than \\n", found)
 
 
-def _text_of(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _refuse_unusable(item: Mapping[str, Any]) -> None:
-    """Raise :class:`Unusable` if a row cannot be a response."""
-    index, segments, labels = item["index"], item["segmented_response"], item["labels"]
-    if type(index) not in (str, int):
-        raise rows.Unusable("index", "a string", show(index))
-    if not isinstance(item["prompt"], str):
-        raise rows.Unusable("prompt", "a text", show(item["prompt"]))
-    for key, kind, word in (
-        ("segmented_response", str, "texts"),
-        ("labels", bool, "true or false"),
-    ):
-        value = item[key]
-        if not isinstance(value, list) or not all(isinstance(one, kind) for one in value):
-            raise rows.Unusable(key, f"a list of {word}", show(value))
-    if not segments or len(segments) != len(labels):
-        raise rows.Unusable(
-            "labels", f"one for each of {len(segments)} segments, and some", f"{len(labels)}"
-        )
+def _is_flags(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(flag, bool) for flag in value)

@@ -121,13 +121,12 @@ class Budget:
         return Reservation(into, out, cost)
 
     def settle(self, reserved: Reservation, used: tuple[int, int] | None) -> None:
-        """Count the tokens that the server reports for a request, or else those reserved."""
+        """Count the tokens that the server reports for a request, or else those reserved.
+
+        A request that was not answered has used none.
+        """
         self._reserved = max(0.0, self._reserved - reserved.cost)
         self.spent += self.cost(used) if used else reserved.cost
         if used and reserved.into:
             # If texts have more tokens than estimated, later estimates are raised accordingly.
             self._ratio = max(self._ratio, used[0] / reserved.into)
-
-    def release(self, reserved: Reservation) -> None:
-        """Cancel the reservation of a request that was not answered."""
-        self._reserved = max(0.0, self._reserved - reserved.cost)

@@ -217,7 +217,7 @@ class _Sending:
         try:
             reply = future.result()
         except BaseException as error:
-            self.budget.release(reserved)
+            self.budget.settle(reserved, (0, 0))
             if isinstance(error, ShroomError):
                 return request.key, error
             raise

@@ -7,12 +7,11 @@ import os
 import re
 import threading
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 from urllib.parse import urlsplit
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, printable, show
-from shroom.inference.endpoint.compatibility import CONCESSIONS
 
 if TYPE_CHECKING:
     import openai
@@ -113,7 +112,7 @@ class Endpoint:
         while True:
             sent = body
             for name in tuple(self._concessions):
-                sent = CONCESSIONS[name].apply(sent)
+                sent = _CONCESSIONS[name][1](sent)
             try:
                 content = self._send(sent, key)
             except openai.APIStatusError as error:
@@ -217,8 +216,8 @@ class Endpoint:
         """Return whether the server may accept the request without one of its fields."""
         if code not in (400, 422, 501):
             return False
-        for name, concession in CONCESSIONS.items():
-            if concession.word in message.lower() and concession.applies(sent):
+        for name, (word, without) in _CONCESSIONS.items():
+            if word in message.lower() and without(sent) != sent:
                 if name not in self._concessions:
                     self._concessions.append(name)
                 return True
@@ -263,3 +262,32 @@ def _message(content: bytes) -> str:
     except (ValueError, RecursionError):
         pass
     return text
+
+
+def _fewer(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a request for at most five alternatives of a token."""
+    key = "top_logprobs" if body.get("logprobs") is True else "logprobs"
+    return {**body, key: 5} if int(body.get(key, 0) or 0) > 5 else body
+
+
+def _without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda body: {key: value for key, value in body.items() if key not in names}
+
+
+def _renamed(body: dict[str, Any]) -> dict[str, Any]:
+    renamed = {"max_tokens": "max_completion_tokens"}
+    return {renamed.get(key, key): value for key, value in body.items()}
+
+
+#: Parts of requests that some servers refuse, in the order in which they are given up, by their
+#: names in notes: a word of the error message, and what returns the request without the part.
+#: Compatible APIs differ: some give at most five alternatives of a token, or no log-probabilities;
+#: newer models of OpenAI need ``max_completion_tokens`` and accept no temperature.
+_CONCESSIONS = {
+    "more than 5 log-probabilities": ("logprob", _fewer),
+    "log-probabilities": ("logprob", _without("logprobs", "top_logprobs")),
+    "max_tokens": ("max_completion_tokens", _renamed),
+    "temperature": ("temperature", _without("temperature")),
+    "repeat_penalty": ("repeat_penalty", _without("extra_body")),
+    "seed": ("seed", _without("seed")),
+}
