@@ -22,8 +22,8 @@ from shroom.core.problems import ShroomError
 from shroom.core.toml import parsed_toml
 from shroom.detectors.judge import Judge, answers
 from shroom.detectors.judge.prompting import Shots
-from shroom.detectors.judge.prompts import SUPPORT, Template
-from shroom.detectors.judge.responses import Reply, Step, reply_of
+from shroom.detectors.judge.prompts import SUPPORT
+from shroom.detectors.judge.responses import Reply, reply_of
 from shroom.detectors.registry import detector
 from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
@@ -112,12 +112,6 @@ def test_p_is_the_mass_of_no_against_that_of_yes():
     assert share([]) is None
 
 
-def test_the_token_that_answers_counts_where_another_comes_first():
-    blank = Step("\n", -0.1, (("\n", -0.1), ("Yes", -3.0)))
-    word = Step("No", NO, (("No", NO), ("Yes", YES)))
-    assert answers.from_reply(Reply("\nNo", blank, word)) == pytest.approx(0.25)
-
-
 def test_the_share_of_no_among_samples():
     replies = [Reply(text) for text in ("No", "yes", "no.", "perhaps")]
     assert answers.from_samples(replies) == pytest.approx(2 / 3)
@@ -153,14 +147,17 @@ def test_an_impossible_token_count_is_ignored(count):
         assert reply_of({**chat("Yes"), "usage": usage}).tokens is None
 
 
-@pytest.mark.parametrize("form", ["content", "lists", "lists without alternatives"])
-def test_both_forms_of_log_probabilities_are_read(form):
-    response = {
-        "content": chat("Yes", [("Yes", YES), ("No", NO)]),
-        "lists": completion("Yes", ["Yes"], [YES], [{"Yes": YES, "No": NO}]),
-        "lists without alternatives": completion("Yes", ["Yes"], [math.log(0.75)]),
-    }[form]
-    assert answers.from_reply(reply_of(response)) == pytest.approx(0.25)
+@pytest.mark.parametrize(
+    ("response", "p"),
+    [
+        (chat("Yes", [("Yes", YES), ("No", NO)]), 0.25),
+        (chat("Yes", [("Yes", 1e-9), ("No", -math.inf)]), 0),
+        (completion("Yes", ["Yes"], [YES], [{"Yes": YES, "No": NO}]), 0.25),
+        (completion("Yes", ["Yes"], [math.log(0.75)]), 0.25),
+    ],
+)
+def test_both_forms_of_log_probabilities_are_read(response, p):
+    assert answers.from_reply(reply_of(response)) == pytest.approx(p)
 
 
 #: The log-probabilities of a sure yes, and of a token that a thought holds.
@@ -240,21 +237,6 @@ def test_unfinished_thoughts_do_not_count_as_a_lack_of_log_probabilities(serve, 
     assert recorder.notes == ["2 of 2 answers are neither yes nor no; p is 0.5 there"]
 
 
-def test_answers_read_by_another_version_are_requested_again(serve, judge, monkeypatch):
-    server = serve(lambda *_: chat("no"))
-    judge(server.url).predict([point()])
-    monkeypatch.setattr("shroom.detectors.judge.detector.READING", 1)
-    judge(server.url).predict([point()])
-    assert len(server.bodies) == 2
-
-
-def test_extreme_log_probabilities_are_read():
-    top = [{"token": "Yes", "logprob": 1e-9}, {"token": "No", "logprob": -math.inf}]
-    step = {**top[0], "top_logprobs": top}
-    response = {"choices": [{"message": {"content": "Yes"}, "logprobs": {"content": [step]}}]}
-    assert answers.from_reply(reply_of(response)) == 0
-
-
 # The templates
 
 
@@ -267,12 +249,6 @@ def test_the_built_in_templates_contain_context_and_sentence(name):
         assert text == text.strip()
         assert "yes or no" in text
         assert "{" not in text
-
-
-def test_texts_that_are_filled_in_are_not_templates():
-    template = Template.parse("{context}|{sentence}", "t", SUPPORT.places, SUPPORT.needed)
-    filled = template.fill(context="{sentence} {0} {{", sentence="\ud800}")
-    assert filled == "{sentence} {0} {{|?}"
 
 
 @pytest.mark.parametrize(
@@ -698,6 +674,15 @@ def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes)
         assert server.bodies[-1]["max_completion_tokens"] == 8
 
 
+def test_requests_keep_to_a_rate(serve, judge, monkeypatch):
+    made = judge(serve(lambda *_: chat("no")).url, per_minute=120)
+    waits = []
+    monkeypatch.setattr("shroom.inference.endpoint.client.monotonic", lambda: 5.0)
+    monkeypatch.setattr(made._asked.service.endpoint.stopped, "wait", waits.append)
+    made.predict(points(3))
+    assert sorted(waits) == [0, 0.5, 1]
+
+
 # The key
 
 
@@ -760,7 +745,7 @@ def test_concurrent_replies_belong_to_their_questions(serve, judge):
     np.testing.assert_allclose(p, (np.arange(16) + 1) / 20)
 
 
-def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
+def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge, monkeypatch):
     server = serve(lambda *_: completion("no", ["no"], [-0.1]))
     p = judge(server.url).predict([point()])
     for number, other in enumerate(
@@ -782,6 +767,9 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     for same in ({"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}):
         assert judge(server.url, **same).predict([point()]).tolist() == p.tolist()
     assert len(server.bodies) == 10
+    monkeypatch.setattr("shroom.detectors.judge.detector.READING", 1)
+    judge(server.url).predict([point()])
+    assert len(server.bodies) == 11
 
 
 def test_an_interrupted_run_is_resumed(serve, judge):
@@ -842,24 +830,12 @@ def test_a_half_written_line_is_asked_again(serve, judge, tmp_path):
     assert len(server.bodies) == 5
 
 
-@pytest.mark.parametrize(
-    ("xdg", "cache", "folder"),
-    [
-        ("{tmp}/xdg", None, "xdg/shroom/judge"),
-        ("relative", "true", "home/.cache/shroom/judge"),
-        ("{tmp}/xdg", "~/mine", "home/mine"),
-        ("{tmp}/xdg", False, None),
-    ],
-)
-def test_the_folder_of_the_cache(serve, monkeypatch, tmp_path, xdg, cache, folder):
+def test_without_a_cache_nothing_is_kept(serve, judge, tmp_path):
     server = serve(lambda *_: chat("no"))
-    monkeypatch.setenv("XDG_CACHE_HOME", xdg.format(tmp=tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for _ in range(2):
-        judging(model="m", endpoint=server.url, cache=cache).predict([point()])
-    assert len(server.bodies) == (2 if folder is None else 1)
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert [path.parent for path in files] == ([tmp_path / folder] if folder else [])
+        judge(server.url, cache=False).predict([point()])
+    assert len(server.bodies) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_cache_that_cannot_be_written_is_reported_before_anything_is_asked(
@@ -909,13 +885,6 @@ def test_a_server_that_counts_more_than_estimated_raises_later_estimates(serve, 
         made.predict(points(50))
     assert len(server.bodies) == 3  # at 1 each; estimated at some hundredths
     assert made._asked.service.budget.spent <= 3.5
-
-
-def test_nothing_is_asked_that_costs_too_much_alone(serve, judge):
-    server = serve(lambda *_: chat("no"))
-    with pytest.raises(ShroomError, match="0 of 1 requests are answered"):
-        judge(server.url, price_in=1, price_out=1, max_cost=0).predict([point()])
-    assert server.bodies == []
 
 
 def test_a_dry_run_asks_nothing(serve, judge):
@@ -1039,28 +1008,25 @@ def by_hand(folder, prompt, *, marks):
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 100_000])
-def test_a_local_model_by_hand(folder, batch_tokens):
-    made = judging(model=str(folder), template="official-chat")
+@pytest.mark.parametrize("in_chat", [True, False])
+def test_a_local_model_by_hand(folder, plain, batch_tokens, in_chat):
+    name = folder if in_chat else plain
+    made = judging(model=str(name), template="official-chat")
     datapoints = [point(hyp="he " * i, tgt="the cat") for i in range(4)]
     p = made.predict(datapoints, Run(batch_tokens=batch_tokens))
-    for datapoint, found in zip(datapoints, p):
+    for datapoint, value in zip(datapoints, p):
         asked = made.dry_run([datapoint]).prompt
-        text = f"<|user|>\n{asked}</s>\n<|assistant|>\n"
-        tokenizer, logprobs = by_hand(folder, text, marks=False)
+        text = f"<|user|>\n{asked}</s>\n<|assistant|>\n" if in_chat else asked
+        tokenizer, logprobs = by_hand(name, text, marks=not in_chat)
         yes, no = (
             tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in ("yes", "no")
         )
         expected = 1 / (1 + math.exp(logprobs[yes] - logprobs[no]))
-        assert found == pytest.approx(expected, abs=1e-4)
+        assert value == pytest.approx(expected, abs=1e-4)
     assert len(set(p.tolist())) == 4
 
 
-def test_a_local_model_without_a_chat_template(plain):
-    made = judging(model=str(plain), template="official-chat")
-    (p,) = made.predict([point()])
-    tokenizer, logprobs = by_hand(plain, made.dry_run([point()]).prompt, marks=True)
-    yes, no = (tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in ("yes", "no"))
-    assert p == pytest.approx(1 / (1 + math.exp(logprobs[yes] - logprobs[no])), abs=1e-4)
+def test_a_chat_needs_a_chat_template(plain):
     with pytest.raises(ShroomError, match="has no chat template"):
         judging(model=str(plain), mode="chat").predict([point()])
 
