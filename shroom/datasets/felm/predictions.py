@@ -17,7 +17,7 @@ from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.felm.rows import Response
 from shroom.datasets.rows import report_unknown_keys
 from shroom.scoring.input_files import documents
-from shroom.scoring.item_values import TOLERANCE
+from shroom.scoring.item_values import problem_of_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,15 +198,12 @@ class _Reader:
         return bool(value)
 
     def _p(self, key: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self._report("p-number", key, "a number", show(value))
-        elif isinstance(value, float) and not math.isfinite(value):
-            self._report("p-finite", key, "a finite number", show(value))
-        elif not -TOLERANCE <= value <= 1 + TOLERANCE:
-            self._report("p-range", key, "a number in [0, 1]", show(value))
-        else:
-            return min(max(float(value), 0.0), 1.0)
-        return THRESHOLD
+        problem = problem_of_p(value)
+        if problem:
+            code, expected = problem
+            self._report(code, key, expected, show(value))
+            return THRESHOLD
+        return min(max(float(value), 0.0), 1.0)
 
     def check_complete(self, source: str) -> None:
         """Report the responses that no row is for."""

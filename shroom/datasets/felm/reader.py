@@ -137,23 +137,6 @@ def datapoints(
     return points
 
 
-def predictions(
-    records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64]
-) -> str:
-    """Return a detector's predictions in the native form; see :class:`Predictions`.
-
-    Parameters
-    ----------
-    records : sequence of Response
-        With m segments in all.
-    wrong : array of bool, shape [m]
-        Whether a segment is predicted to be wrong.
-    p : array of float, shape [m]
-        Probability that a segment is wrong, in [0, 1].
-    """
-    return json_lines(Predictions(wrong, p).rows(records))
-
-
 def _responses(records: Sequence[Response]) -> list[Hashable]:
     return [place for place, record in enumerate(records) for _ in record.labels]
 
@@ -167,15 +150,15 @@ DATA_SET = DataSet(
         "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of Large Language Models"
     ),
     read=read,
-    predictions=predictions,
+    predictions=lambda records, wrong, p: json_lines(Predictions(wrong, p).rows(records)),
     views={
-        premise.value: View(about, partial(datapoints, premise=premise), _responses)
-        for premise, about in (
-            (
-                Premise.REFERENCES,
-                "the segments of answers against the prompt and the references",
-            ),
-            (Premise.PROMPT, "the segments of answers against the prompt alone"),
-        )
+        Premise.REFERENCES.value: View(
+            "the segments of answers against the prompt and the references", datapoints, _responses
+        ),
+        Premise.PROMPT.value: View(
+            "the segments of answers against the prompt alone",
+            partial(datapoints, premise=Premise.PROMPT),
+            _responses,
+        ),
     },
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge.responses import meaning
@@ -90,9 +89,8 @@ def says_no(token: str) -> bool | None:
     return {"yes": False, "no": True}.get(meaning(token) or "")
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """The p and the word of an answer.
+class Judgement(NamedTuple):
+    """The judgement that an answer gives.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,12 +46,11 @@ class _Answers(ResultLog[str, Reply]):
     @staticmethod
     def parse(record: Any) -> list[tuple[str, Reply]]:
         key, fields = record
-        steps = {
-            name: Step(str(token), float(logprob), tuple((str(t), float(v)) for t, v in top))
-            for name in ("first", "verdict")
-            if name in fields
-            for token, logprob, top in [fields[name]]
-        }
+        steps = {}
+        for name in {"first", "verdict"} & fields.keys():
+            token, logprob, top = fields[name]
+            alternatives = tuple((str(other), float(value)) for other, value in top)
+            steps[name] = Step(str(token), float(logprob), alternatives)
         tokens = fields["tokens"]
         reply = Reply(str(fields["text"]), tokens=tokens and (tokens[0], tokens[1]), **steps)
         return [(str(key), reply)]
@@ -87,11 +86,11 @@ class Cache:
     def __init__(self, folder: Path | None, scope: str) -> None:
         self.path = folder and folder / f"{key_of(scope)[:16]}.jsonl"
         self.known: dict[str, Reply] = {}
-        self._log = self.path and _Answers(self.path, resume=True)
+        self._log = _Answers(self.path, resume=True) if self.path else None
 
     @property
     def damaged(self) -> int:
-        """How many lines of the file are damaged; they do not count."""
+        """Number of damaged lines in the file, which do not count."""
         return self._log.damaged if self._log else 0
 
     def read(self) -> Cache:
@@ -107,26 +106,25 @@ class Cache:
         Raises
         ------
         ShroomError
-            Where the folder cannot be written to, before anything is asked.
+            Where the folder cannot be written to: if possible, before anything is asked.
         """
-        with ExitStack() as stack:
-            try:
-                if self._log:
-                    self.known = stack.enter_context(self._log.open()).known
-            except Unwritable as error:
-                raise ShroomError(
-                    f"{error}, so answers cannot be kept there; name another folder as cache, or "
-                    "give cache = false"
-                ) from error
+        if self._log is None:
             yield self
+            return
+        try:
+            with self._log.open() as log:
+                self.known = log.known
+                yield self
+        except Unwritable as error:
+            raise ShroomError(
+                f"{error}, so answers cannot be kept there; name another folder as cache, or give "
+                "cache = false"
+            ) from error
 
     def add(self, key: str, reply: Reply) -> None:
         """Store an answer."""
         self.known[key] = reply
         if self._log:
-            steps = {
-                name: [step.token, step.logprob, step.top]
-                for name, step in (("first", reply.first), ("verdict", reply.verdict))
-                if step
-            }
-            self._log.write([key, {"text": reply.text, "tokens": reply.tokens, **steps}])
+            steps = {"first": reply.first, "verdict": reply.verdict}
+            fields = {name: step for name, step in steps.items() if step}
+            self._log.write([key, {"text": reply.text, "tokens": reply.tokens, **fields}])

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shroom.inference.endpoint.answer import BLANKS, OPEN, THOUGHT, UNREADABLE, no_answer, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: More tokens than any request has; a count above it, or below zero, is an error of the server.
 _MOST_TOKENS = 10**9
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A token of an answer, with its alternatives.
 
     Attributes
@@ -104,19 +106,8 @@ def _thinks_apart(choice: dict[str, Any]) -> bool:
 
 
 def _steps(logprobs: dict[str, Any]) -> list[Step]:
-    content = logprobs.get("content")
-    if content:
-        return [
-            Step(
-                _token(step["token"]),
-                _logprob(step["logprob"]),
-                tuple(
-                    (_token(t["token"]), _logprob(t["logprob"]))
-                    for t in step.get("top_logprobs") or ()
-                ),
-            )
-            for step in content
-        ]
+    if content := logprobs.get("content"):
+        return [_step(token, token.get("top_logprobs") or ()) for token in content]
     if not logprobs.get("token_logprobs"):
         return []
     tokens, values = logprobs["tokens"], logprobs["token_logprobs"]
@@ -127,6 +118,11 @@ def _steps(logprobs: dict[str, Any]) -> list[Step]:
         )
         for token, value, top in zip(tokens, values, tops)
     ]
+
+
+def _step(token: dict[str, Any], top: Iterable[dict[str, Any]]) -> Step:
+    alternatives = tuple((_token(t["token"]), _logprob(t["logprob"])) for t in top)
+    return Step(_token(token["token"]), _logprob(token["logprob"]), alternatives)
 
 
 def _token(value: Any) -> str:
