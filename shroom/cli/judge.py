@@ -68,8 +68,8 @@ def command(
 
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o': name a file for the predictions")
-    given = {name: value for name, value in options.items() if value is not None}
-    judge: SegmentJudge = JUDGES.make(dataset, **{**settings, **given})
+    options = {name: value for name, value in options.items() if value is not None}
+    judge: SegmentJudge = JUDGES.make(dataset, **{**settings, **options})
     problems = Problems()
     records = felm.read(data, problems=problems).records
     say(problems)

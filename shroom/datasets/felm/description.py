@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 _KINDS = {True: "factual", False: "wrong"}
 
 
-def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
+def contents(files: Sequence[FileRecords], settings: Intervals) -> Contents:
     """Return what the responses hold, by domain, source and type; intervals resample responses."""
     records = [record for file in files for record in file.records]
     segments = [segment for record in records for segment in record.segmented_response]
     by_domain = sorted(records, key=lambda r: (*DOMAINS, r.domain).index(r.domain))
     return Contents(
         labels={
-            "segments": counted(_KINDS[label] for each in records for label in each.labels),
+            "segments": counted(_KINDS[label] for record in records for label in record.labels),
             "responses": counted(_KINDS[all(record.labels)] for record in records),
         },
         lengths=lengths(
             {
                 "prompt": [record.prompt for record in records],
-                "response": [each.response for each in records if each.response is not None],
+                "response": [r.response for r in records if r.response is not None],
                 "segment": segments,
                 "reference": [text for record in records for text in record.ref_contents],
             }
@@ -44,31 +44,38 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
             "domain": Table(
                 "wrong is what is not factual; a response is wrong where any segment is",
                 ("domain",),
-                [*_rows("domain", by_domain, how), _row("domain", ALL, records, how)],
+                [*_rows("domain", by_domain, settings), _row("domain", ALL, records, settings)],
             ),
             "source": Table(
                 "by the source of the prompt",
                 ("source",),
-                list(_rows("source", records, how, responses=False)),
+                list(_rows("source", records, settings, responses=False)),
             ),
             "type": Table(
-                "by the type of error; of wrong segments alone", ("type",), _types(records, how)
+                "by the type of error; of wrong segments alone",
+                ("type",),
+                _types(records, settings),
             ),
         },
     )
 
 
 def _rows(
-    key: str, records: Sequence[Response], how: Intervals, *, responses: bool = True
+    key: str, records: Sequence[Response], settings: Intervals, *, responses: bool = True
 ) -> Iterator[Row]:
     """Yield the figures of the records by a field."""
     for value in dict.fromkeys(getattr(record, key) for record in records):
         part = [record for record in records if getattr(record, key) == value]
-        yield _row(key, value, part, how, responses=responses)
+        yield _row(key, value, part, settings, responses=responses)
 
 
 def _row(
-    key: str, value: str, records: Sequence[Response], how: Intervals, *, responses: bool = True
+    key: str,
+    value: str,
+    records: Sequence[Response],
+    settings: Intervals,
+    *,
+    responses: bool = True,
 ) -> Row:
     """Return the figures of records; those of wrong responses only if requested."""
     segments = Segments.of(records)
@@ -82,10 +89,10 @@ def _row(
     if responses:
         counts["wrong_responses"] = int(wrong_responses.sum())
         parts["wrong_response_share"] = (wrong_responses, np.ones(n))
-    return {key: value, **counts, **shares(parts, how)}
+    return {key: value, **counts, **shares(parts, settings)}
 
 
-def _types(records: Sequence[Response], how: Intervals) -> list[Row]:
+def _types(records: Sequence[Response], settings: Intervals) -> list[Row]:
     """Return a row for each type of error of wrong segments, the most frequent first."""
     segments = Segments.of(records)
     kinds, response = segments.kind[segments.wrong], segments.response[segments.wrong]
@@ -94,5 +101,5 @@ def _types(records: Sequence[Response], how: Intervals) -> list[Row]:
     for kind, number in counted(kinds.tolist()).items():
         of_kind = np.bincount(response[kinds == kind], minlength=len(records))
         counts = {"type": kind, "responses": int((of_kind > 0).sum()), "wrong": number}
-        rows.append({**counts, **shares({"share_of_wrong": (of_kind, wrong)}, how)})
+        rows.append({**counts, **shares({"share_of_wrong": (of_kind, wrong)}, settings)})
     return rows

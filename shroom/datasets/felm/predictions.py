@@ -14,6 +14,7 @@ import numpy as np
 
 from shroom.core import json_reading
 from shroom.core.problems import InvalidInput, Problems, show
+from shroom.datasets import rows
 from shroom.datasets.felm.rows import Response
 from shroom.datasets.rows import report_unknown_keys
 from shroom.scoring.input_files import documents
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     from shroom.core.paths import Source
     from shroom.datasets.collection import Collection
+
+    #: The columns of a row: a value for each segment.
+    _Values = dict[str, list[Any]]
 
 #: Above this p a segment without a label is predicted to be wrong.
 THRESHOLD = 0.5
@@ -59,13 +63,13 @@ class Predictions:
         >>> Predictions(np.array([False, True])).rows([record])
         [{'index': '7', 'labels': [True, False]}]
         """
-        found, start = [], 0
+        rows, start = [], 0
         for record in records:
             part = slice(start, start + len(record.labels))
             row = {"index": record.index, "labels": (~self.wrong[part]).tolist()}
-            found.append(row if self.p is None else {**row, "p": self.p[part].tolist()})
+            rows.append(row if self.p is None else {**row, "p": self.p[part].tolist()})
             start = part.stop
-        return found
+        return rows
 
 
 def floors(m: int) -> dict[str, Predictions]:
@@ -109,120 +113,109 @@ def read_predictions(
             lines = document.is_lines(data)
             items = json_reading.items(bytes(data), document.file, problems, lines=lines)
             files[document.file] = items or []
-    reader = _Reader(gold, problems)
-    reader.read(files)
-    if files:
-        reader.check_complete(str(source))
+    records = {record.index: record for record in gold.records}
+    objects = [item for items in files.values() for item in items if isinstance(item, dict)]
+    columns = [key for key in _COLUMNS if any(key in item for item in objects)]
+    read_rows: dict[str, _Values] = {}
+    for file, items in files.items():
+        _RowReader(file, problems, gold, columns, read_rows).records(items)
+        expected = '"index", "labels" and "p"'
+        report_unknown_keys(items, _KNOWN, expected, file, problems)
+    missing = [index for index in records if index not in read_rows]
+    if files and missing:
+        first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+        expected = f"all {len(records)} indices of {', '.join(gold.files)}"
+        value = f"{len(missing)} missing: {first}"
+        problems.add("ids-missing", str(source), expected, value, key="index")
     if problems.errors:
         raise InvalidInput(problems)
-    predictions = reader.predictions()
+    column = {
+        key: np.array([value for index in records for value in read_rows[index][key]])
+        for key in columns
+    }
+    wrong = np.logical_not(column["labels"]) if "labels" in column else column["p"] > THRESHOLD
+    predictions = Predictions(np.asarray(wrong), column.get("p"))
     _check_columns(predictions, gold, str(source), problems)
     return predictions
 
 
-class _Reader:
-    """The rows of predictions while they are read."""
+class _RowReader(rows.RowReader[None]):
+    """Reads the rows of a file of predictions into ``read_rows``, by index."""
 
-    def __init__(self, gold: Collection[Response], problems: Problems) -> None:
-        self.problems, self.gold_files = problems, ", ".join(gold.files)
-        self.record = {record.index: record for record in gold.records}
-        self.read_rows: dict[str, dict[str, list[Any]]] = {}
-        self.file, self.place = "", dict[str, Any]()
+    id_key = "index"
+    not_an_object = "item-object"
 
-    def read(self, files: dict[str, list[Any]]) -> None:
-        """Read the rows of all files."""
-        rows = [row for items in files.values() for row in items if isinstance(row, dict)]
-        columns = [key for key in _COLUMNS if any(key in row for row in rows)]
-        for file, items in files.items():
-            self.file = file
-            for place, item in enumerate(items):
-                if isinstance(item, dict):
-                    self._read_row(place, item, columns)
-                elif item is not json_reading.BROKEN:
-                    self.problems.add("item-object", file, "an object", show(item), index=place)
-            expected = '"index", "labels" and "p"'
-            report_unknown_keys(items, _KNOWN, expected, file, self.problems)
+    def __init__(
+        self,
+        file: str,
+        problems: Problems,
+        gold: Collection[Response],
+        columns: list[str],
+        read_rows: dict[str, _Values],
+    ) -> None:
+        super().__init__(file, problems)
+        self.gold_files, self.columns, self.read_rows = ", ".join(gold.files), columns, read_rows
+        self.of_index = {record.index: record for record in gold.records}
 
-    def _read_row(self, place: int, item: dict[str, Any], columns: list[str]) -> None:
-        index = item.get("index")
-        index = str(index) if type(index) is int else index
-        self.place = {"index": place, "id": index if isinstance(index, str) else None}
-        json_reading.report_doubled(item, self.file, self.problems, **self.place)
-        record = self._record(item, index)
-        row = {}
-        if not columns:
-            self._missing(item, '"labels" or "p"')
-        for key in columns:
-            if key in item:
-                values = self._list(key, item[key], record)
+    def read(self, row: rows.Row) -> None:
+        """Store the values of a row."""
+        json_reading.report_doubled(row.item, self.file, self.problems, index=row.index, id=row.id)
+        record = self._record(row)
+        values = {}
+        for key in self.columns:
+            if key in row.item:
                 read = self._label if key == "labels" else self._p
-                row[key] = [read(f"{key}[{n}]", value) for n, value in enumerate(values)]
+                listed = enumerate(self._list(row, key, record))
+                values[key] = [read(row, f"{key}[{n}]", value) for n, value in listed]
             else:
-                self._missing(item, f'"{key}"')
-        for number, (factual, p) in enumerate(zip(*(row.get(key, []) for key in _COLUMNS))):
+                self._missing(row, f'"{key}"')
+        if not self.columns:
+            self._missing(row, '"labels" or "p"')
+        for number, (factual, p) in enumerate(zip(*(values.get(key, []) for key in _COLUMNS))):
             if p != THRESHOLD and factual == (p > THRESHOLD):
                 word, sign = ("true", "<=") if factual else ("false", ">=")
                 expected = f"p {sign} {THRESHOLD} of being wrong for the label {word}"
-                self._report("label-p", f"p[{number}]", expected, repr(p))
+                row.report("label-p", f"p[{number}]", expected, repr(p))
         if record is not None:
-            self.read_rows[record.index] = row
+            self.read_rows[record.index] = values
 
-    def _missing(self, item: dict[str, Any], keys: str) -> None:
-        self._report("key-missing", None, f"the key {keys}", f"keys {show(list(item))}")
+    def _missing(self, row: rows.Row, keys: str) -> None:
+        row.report("key-missing", None, f"the key {keys}", f"keys {show(list(row.item))}")
 
-    def _record(self, item: dict[str, Any], index: Any) -> Response | None:
-        if "index" not in item:
-            self._missing(item, '"index"')
+    def _record(self, row: rows.Row) -> Response | None:
+        if "index" not in row.item:
+            self._missing(row, '"index"')
             return None
-        record = self.record.get(index) if isinstance(index, str) else None
+        record = None if row.id is None else self.of_index.get(str(row.id))
         if record is None:
-            expected = f"an index of {self.gold_files}"
-            self._report("id-unknown", "index", expected, show(item["index"]))
+            row.report("id-unknown", "index", f"an index of {self.gold_files}", row.found("index"))
         elif record.index in self.read_rows:
-            self._report("id-doubled", "index", "an index of its own", f"{index} again")
+            row.report("id-doubled", "index", "an index of its own", f"{row.id} again")
         return record
 
-    def _list(self, key: str, value: Any, record: Response | None) -> list[Any]:
+    def _list(self, row: rows.Row, key: str, record: Response | None) -> list[Any]:
+        value = row.item[key]
         if not isinstance(value, list):
             code = "label-value" if key == "labels" else "p-number"
-            self._report(code, key, "a list with a value for each segment", show(value))
+            row.report(code, key, "a list with a value for each segment", show(value))
             return []
         if record is not None and len(value) != len(record.labels):
             expected = f"{len(record.labels)} values, one for each segment"
-            self._report("count", key, expected, f"{len(value)}")
+            row.report("count", key, expected, f"{len(value)}")
         return value
 
-    def _label(self, key: str, value: Any) -> bool:
+    def _label(self, row: rows.Row, key: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            self._report("label-value", key, "true (factual) or false", show(value))
+            row.report("label-value", key, "true (factual) or false", show(value))
         return bool(value)
 
-    def _p(self, key: str, value: Any) -> float:
+    def _p(self, row: rows.Row, key: str, value: Any) -> float:
         problem = problem_of_p(value)
         if problem:
             code, expected = problem
-            self._report(code, key, expected, show(value))
+            row.report(code, key, expected, show(value))
             return THRESHOLD
         return min(max(float(value), 0.0), 1.0)
-
-    def check_complete(self, source: str) -> None:
-        """Report the responses that no row is for."""
-        missing = [index for index in self.record if index not in self.read_rows]
-        if missing:
-            first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-            expected = f"all {len(self.record)} indices of {self.gold_files}"
-            found = f"{len(missing)} missing: {first}"
-            self.problems.add("ids-missing", source, expected, found, key="index")
-
-    def predictions(self) -> Predictions:
-        """Return what was read, where there are no errors, in the order of the gold."""
-        rows = [self.read_rows[index] for index in self.record]
-        column = {key: np.array([value for row in rows for value in row[key]]) for key in rows[0]}
-        wrong = np.logical_not(column["labels"]) if "labels" in column else column["p"] > THRESHOLD
-        return Predictions(np.asarray(wrong), column.get("p"))
-
-    def _report(self, code: str, key: str | None, expected: str, value: str) -> None:
-        self.problems.add(code, self.file, expected, value, key=key, **self.place)
 
 
 def _check_columns(
@@ -231,11 +224,11 @@ def _check_columns(
     """Report what is odd in all rows together, as for SHROOM's predictions."""
     wrong, p = predictions.wrong, predictions.p
     if len(wrong) > 1 and np.all(wrong == wrong[0]):
-        found = f"{'wrong' if wrong[0] else 'factual'} for every segment"
-        problems.add("label-constant", source, "both verdicts", found)
+        value = f"{'wrong' if wrong[0] else 'factual'} for every segment"
+        problems.add("label-constant", source, "both verdicts", value)
     if p is not None and len(p) > 1 and np.ptp(p) == 0:
-        found = f"{float(p[0])!r} for every segment"
-        problems.add("p-constant", source, "p that differs", found, key="p")
+        value = f"{float(p[0])!r} for every segment"
+        problems.add("p-constant", source, "p that differs", value, key="p")
     labels = np.array([not label for record in gold.records for label in record.labels], float)
     key, predicted = ("labels", wrong.astype(float)) if p is None else ("p", p)
     n = len(gold.records)
@@ -245,5 +238,5 @@ def _check_columns(
     # The segments of a response are not independent, so chance depends on the number of responses.
     if correlation * math.sqrt(n - 1) <= -3:
         expected = "labels that are true, and p that is low, for what is factual"
-        found = f"a correlation of {correlation:.2f} with the gold"
-        problems.add("p-inverted", source, expected, found, key=key)
+        value = f"a correlation of {correlation:.2f} with the gold"
+        problems.add("p-inverted", source, expected, value, key=key)

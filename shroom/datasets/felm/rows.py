@@ -159,8 +159,8 @@ def _check_texts(row: rows.Row, record: Response) -> None:
         texts = value if isinstance(value, tuple) else (value,)
         broken = _LINE_BREAKS.search("".join(text for text in texts if isinstance(text, str)))
         if broken:
-            found = f"U+{ord(broken[0]):04X}, which some readers take for the end of a line"
-            row.odd(key, "a text without ends of lines other than \\n", found)
+            character = f"U+{ord(broken[0]):04X}, which some readers take for the end of a line"
+            row.odd(key, "a text without ends of lines other than \\n", character)
 
 
 def _is_flags(value: object) -> bool:

@@ -32,7 +32,7 @@ _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
 
 
 def score(
-    predictions: Source, gold: Source, how: Intervals = USUAL, limit: int | None = 20
+    predictions: Source, gold: Source, settings: Intervals = USUAL, limit: int | None = 20
 ) -> NativeScore:
     """Return the scores of FELM's segments and responses; see ``native_scores.score``.
 
@@ -40,7 +40,7 @@ def score(
     labelled factual have no type.
     """
     problems = Problems(limit)
-    records = read_gold(lambda found: felm.read(gold, problems=found), problems)
+    records = read_gold(lambda gold_problems: felm.read(gold, problems=gold_problems), problems)
     predicted = read_predictions(predictions, records, problems)
     segments = felm.Segments.of(records.records)
     n, m = len(records.records), len(segments.wrong)
@@ -50,7 +50,7 @@ def score(
         return scored(one.wrong[mask], segments.wrong[mask], segments.response[mask], n, p)
 
     columns = of(predicted)
-    scores, intervals = estimates(columns, how)
+    scores, intervals = estimates(columns, settings)
     sizes = np.bincount(segments.response, minlength=n)
     slices: dict[str, dict[str, dict[str, object]]] = {"domain": {}, "source": {}, "type": {}}
     for key in ("domain", "source"):
@@ -63,7 +63,7 @@ def score(
                 for metric, statistics in columns
                 if key == "domain" or metric.name in _OF_SOURCES
             ]
-            slices[key][value] = part_of(counts, rows, how)
+            slices[key][value] = part_of(counts, rows, settings)
     for kind in dict.fromkeys(sorted(segments.kind[segments.wrong].tolist())):
         mask = segments.wrong & (segments.kind == kind)
         there = np.bincount(segments.response[mask], minlength=n) > 0
@@ -73,7 +73,7 @@ def score(
             for metric, statistics in of(predicted, mask)
             if metric.name == "segment_recall"
         ]
-        slices["type"][kind] = part_of(counts, rows, how)
+        slices["type"][kind] = part_of(counts, rows, settings)
     labels = ((record.index, record.labels) for record in records.records)
     result = NativeResult(
         felm.NAME,
@@ -85,4 +85,4 @@ def score(
         floors={name: whole(of(floor)) for name, floor in floors(m).items()},
         signature=signature(felm.NAME, n, labels, "align:index"),
     )
-    return NativeScore([result], problems, how)
+    return NativeScore([result], problems, settings)

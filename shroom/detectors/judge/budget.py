@@ -68,10 +68,9 @@ class Estimate:
 
 
 class Reservation(NamedTuple):
-    """Estimated input and output tokens of a request, and their cost."""
+    """Estimated input tokens of a request, and its cost."""
 
     into: int
-    out: int
     cost: float
 
 
@@ -118,7 +117,7 @@ class Budget:
         if most is not None and total > most * (1 + 1e-9):  # sums are inexact in the last digit
             return None
         self._reserved += cost
-        return Reservation(into, out, cost)
+        return Reservation(into, cost)
 
     def settle(self, reserved: Reservation, used: tuple[int, int] | None) -> None:
         """Count the tokens that the server reports for a request, or else those reserved.

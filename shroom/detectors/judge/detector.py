@@ -190,12 +190,11 @@ class Judge(Configurable, Detector):
             temperature=0.7 if samples else 0.0,
             max_tokens=16 if official else 8,
             top_logprobs=None if samples else 1 if official else 5 if mode == "completion" else 20,
+            samples=samples,
         )
         if official and mode == "completion":
             # The default of llama-cpp-python at the time; p does not depend on it, the answer may.
             body["extra_body"] = {"repeat_penalty": 1.1}
-        if samples > 1 and not body["temperature"]:
-            raise ShroomError("samples at temperature 0 are all alike; give a temperature above 0")
         return body
 
     def _check_shots(self, template: str) -> None:

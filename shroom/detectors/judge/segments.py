@@ -139,9 +139,8 @@ class SegmentJudge(Configurable):
             temperature=0.9 if self.samples > 1 else 0.0,
             max_tokens=100,
             top_logprobs=None,
+            samples=self.samples,
         )
-        if self.samples > 1 and not body["temperature"]:
-            raise ShroomError("samples at temperature 0 are all alike; give a temperature above 0")
         self._templates = SEGMENTS.read(prompt.template or ("cot" if repeated else prompt.method))
         self._chat = prompt.mode != "completion"
         self._service = Service(

@@ -193,7 +193,7 @@ class _Sending:
             except BaseException:
                 self.endpoint.stopped.set()
                 futures.wait(self.sent)
-                for future in [each for each in self.sent if each.exception() is None]:
+                for future in [sent for sent in self.sent if sent.exception() is None]:
                     self._taken(future)
                 raise
 

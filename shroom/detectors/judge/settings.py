@@ -89,11 +89,22 @@ class PromptSettings(Settings):
     top_logprobs: int | None = setting(None, settings.whole)
 
     def request(
-        self, *, mode: str | None, temperature: float, max_tokens: int, top_logprobs: int | None
+        self,
+        *,
+        mode: str | None,
+        temperature: float,
+        max_tokens: int,
+        top_logprobs: int | None,
+        samples: int = 1,
     ) -> dict[str, Any]:
         """Return the fields of every request, with defaults for the settings that are not given.
 
         Without ``top_logprobs`` no log-probabilities are requested.
+
+        Raises
+        ------
+        ShroomError
+            If several samples at temperature 0 are requested.
 
         Examples
         --------
@@ -106,6 +117,8 @@ class PromptSettings(Settings):
             "temperature": temperature if self.temperature is None else self.temperature,
             "max_tokens": max_tokens if self.max_tokens is None else self.max_tokens,
         }
+        if samples > 1 and not body["temperature"]:
+            raise ShroomError("samples at temperature 0 are all alike; give a temperature above 0")
         if top_logprobs is None:
             return body
         top_logprobs = top_logprobs if self.top_logprobs is None else self.top_logprobs
@@ -256,12 +269,12 @@ class Configurable:
         return tuple(one.name for group in cls.groups for one in fields(group))
 
     @classmethod
-    def from_settings(cls, **given: Any) -> Self:
+    def from_settings(cls, **values: Any) -> Self:
         """Return an object from settings by name, as recipes and the command line give them."""
         groups = []
         for group in cls.groups:
-            names = [one.name for one in fields(group) if one.name in given]
-            groups.append(group(**{name: given.pop(name) for name in names}))
-        if given:
-            raise TypeError(f"unknown settings: {', '.join(given)}")
+            names = [one.name for one in fields(group) if one.name in values]
+            groups.append(group(**{name: values.pop(name) for name in names}))
+        if values:
+            raise TypeError(f"unknown settings: {', '.join(values)}")
         return cls(*groups)
