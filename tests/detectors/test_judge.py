@@ -1042,12 +1042,7 @@ def test_a_chat_template_that_fails_is_reported(folder, tmp_path, template):
 
 
 def test_all_tokens_that_mean_yes_count(plain, tmp_path):
-    from shutil import copytree
-
-    from transformers import AutoTokenizer
-
-    folder = copytree(plain, tmp_path / "words")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    folder = shutil.copytree(plain, tmp_path / "words")
     # Rows of the vocabulary that the model has, under names that mean something.
     file = folder / "tokenizer.json"
     content = json.loads(file.read_text())
@@ -1057,7 +1052,6 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
     content["model"]["vocab"] = {token: i for i, token in vocabulary.items()}
     content["model"]["merges"] = []
     file.write_text(json.dumps(content))
-    del tokenizer
     made = judging(model=str(folder), template="official-chat")
     (p,) = made.predict([point()])
     _, logprobs = by_hand(folder, made.dry_run([point()]).prompt, marks=True)
@@ -1132,8 +1126,8 @@ def test_a_recipe_has_valid_settings(name):
     assert recipe.pop("data") in (["val", "test"], ["test"])
     made = judging(**recipe)
     if name == "official-mistral-7b":
-        assert made.scoring.official
-        assert made.scoring.seed == 442
+        assert made.prompt.official
+        assert made.prompt.seed == 442
         assert recipe["endpoint"] == "http://localhost:8080/v1"
         assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
 

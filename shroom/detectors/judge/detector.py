@@ -21,7 +21,6 @@ from shroom.detectors.judge.settings import (
     Configurable,
     ContextSettings,
     EndpointSettings,
-    ScoringSettings,
 )
 from shroom.inference.run_settings import RUN
 
@@ -61,8 +60,6 @@ class Judge(Configurable, Detector):
         Where requests are sent.
     budget : BudgetSettings, optional
         What they may cost.
-    scoring : ScoringSettings, optional
-        How p is computed.
 
     Raises
     ------
@@ -88,29 +85,27 @@ class Judge(Configurable, Detector):
 
     name = "judge"
 
-    groups = (ContextSettings, EndpointSettings, BudgetSettings, ScoringSettings)
+    groups = (ContextSettings, EndpointSettings, BudgetSettings)
 
     def __init__(
         self,
         prompt: ContextSettings,
         endpoint: EndpointSettings | None = None,
         budget: BudgetSettings | None = None,
-        scoring: ScoringSettings | None = None,
     ) -> None:
         if prompt.model is None:
             raise ShroomError(
                 "the detector judge needs --model: the name of one that the endpoint serves "
                 "(--set endpoint=URL), or a causal model on the hub or in a folder"
             )
-        self.prompt, self.scoring = prompt, scoring or ScoringSettings()
-        self.threshold = self.scoring.threshold
-        self.labels_itself = self.scoring.official
+        self.prompt = prompt
+        self.threshold = self.prompt.threshold
+        self.labels_itself = self.prompt.official
         endpoint = endpoint or EndpointSettings()
-        official = self.scoring.official
+        official = self.prompt.official
         mode = prompt.mode or ("completion" if official else None)
         template = prompt.template or _default_template(mode, official=official)
-        seed = self.scoring.seed
-        self._prompter = Prompter(SUPPORT.read(template), prompt, official, seed)
+        self._prompter = Prompter(SUPPORT.read(template), prompt)
         self._check_shots(template)
         self._check_together(endpoint)
         self._asked: Local | _Remote
@@ -126,7 +121,7 @@ class Judge(Configurable, Detector):
             reading=READING,
             shorter="lower context_chars",
         )
-        self._asked = _Remote(service, self.scoring)
+        self._asked = _Remote(service, prompt)
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
@@ -157,9 +152,9 @@ class Judge(Configurable, Detector):
             )
         values = [0.5 if judgement.p is None else judgement.p for judgement in judgements]
         p = pairs.best(np.array(values, np.float64))
-        if not self.scoring.official:
+        if not self.prompt.official:
             return p, self.labels(p, datapoints, run)
-        chance = random.Random(self.scoring.seed)  # noqa: S311 - as the organisers do
+        chance = random.Random(self.prompt.seed)  # noqa: S311 - as the organisers do
         words = [judgement.word for judgement in judgements]
         return p, np.array([chance.randint(0, 1) if w is None else w == "no" for w in words], bool)
 
@@ -184,7 +179,7 @@ class Judge(Configurable, Detector):
 
     def _request(self, mode: str | None) -> dict[str, Any]:
         """Return the fields of every request."""
-        official, samples = self.scoring.official, self.scoring.samples
+        official, samples = self.prompt.official, self.prompt.samples
         body = self.prompt.request(
             mode=mode,
             temperature=0.7 if samples else 0.0,
@@ -211,14 +206,14 @@ class Judge(Configurable, Detector):
 
     def _check_together(self, endpoint: EndpointSettings) -> None:
         """Refuse settings that contradict each other."""
-        if self.scoring.official and self.scoring.samples:
+        if self.prompt.official and self.prompt.samples:
             raise ShroomError("the official baseline does not sample; leave samples out")
-        if self.scoring.official and self.prompt.reference is Rule.BOTH:
+        if self.prompt.official and self.prompt.reference is Rule.BOTH:
             raise ShroomError(
                 'the official baseline takes a label from one context; reference = "both" gives '
                 "two, so leave reference out, or give src or tgt"
             )
-        if endpoint.endpoint is None and self.scoring.samples:
+        if endpoint.endpoint is None and self.prompt.samples:
             raise ShroomError(
                 "samples is for endpoints; a model on this machine gives its probabilities"
             )
@@ -227,8 +222,8 @@ class Judge(Configurable, Detector):
 class _Remote:
     """Computes p(Hallucination) of prompts by a model behind an endpoint."""
 
-    def __init__(self, service: Service, scoring: ScoringSettings) -> None:
-        self.service, self.scoring = service, scoring
+    def __init__(self, service: Service, prompt: ContextSettings) -> None:
+        self.service, self.prompt = service, prompt
 
     @property
     def identity(self) -> str:
@@ -237,10 +232,10 @@ class _Remote:
 
     def judgements(self, prompts: Sequence[Prompt], run: Run) -> list[Judgement]:
         replies = self.service.replies(self._requests(prompts), run)
-        if samples := self.scoring.samples:
+        if samples := self.prompt.samples:
             starts = range(0, len(replies), samples)
             return [Judgement(answers.from_samples(replies[at : at + samples])) for at in starts]
-        if self.scoring.official:
+        if self.prompt.official:
             return [Judgement(answers.official(r), answers.official_word(r.text)) for r in replies]
         self._note(replies, run)
         return [Judgement(answers.from_reply(reply)) for reply in replies]
@@ -260,9 +255,9 @@ class _Remote:
 
     def _requests(self, prompts: Sequence[Prompt]) -> list[Request]:
         """Return the requests for prompts: one for each, or one for each sample of each."""
-        if not self.scoring.samples:
+        if not self.prompt.samples:
             return [self.service.request(str(prompt)) for prompt in prompts]
-        seeds = range(self.scoring.seed, self.scoring.seed + self.scoring.samples)
+        seeds = range(self.prompt.seed, self.prompt.seed + self.prompt.samples)
         return [self.service.request(str(p), seed=seed) for p in prompts for seed in seeds]
 
 

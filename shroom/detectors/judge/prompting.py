@@ -33,22 +33,17 @@ class Prompter:
     templates : dict
         The template of each task.
     settings : ContextSettings
-        How contexts are chosen and cut, and where the examples come from.
-    official : bool
-        Whether ``Rule.GIVEN`` is the organisers' rule: the source for PG, else the target.
-    seed : int
-        Seed of the examples.
+        How contexts are chosen and cut, and where the examples come from. For the organisers'
+        baseline, ``Rule.GIVEN`` is the source for PG, else the target.
     """
 
     templates: dict[str, Template]
     settings: ContextSettings
-    official: bool
-    seed: int
 
     def contexts(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return one context, or two of which either may support the hypothesis."""
         rule = self.settings.reference
-        if self.official and rule is Rule.GIVEN:
+        if self.settings.official and rule is Rule.GIVEN:
             rule = Rule.SRC if datapoint.task is Task.PG else Rule.TGT
         return premises(datapoint, multilingual=self.settings.multilingual, rule=rule)
 
@@ -93,7 +88,7 @@ class Prompter:
         source = str(self.settings.examples)
         if not Path(source).exists():
             raise ShroomError(f"examples {source}: there is no such file or folder")
-        return Shots(read(source), self.settings.shots, self.seed, source)
+        return Shots(read(source), self.settings.shots, self.settings.seed, source)
 
 
 class Shots:

@@ -201,7 +201,7 @@ class BudgetSettings(Settings):
 
 @dataclass(frozen=True)
 class ContextSettings(PromptSettings):
-    """What the detector asks: whether a context supports a hypothesis.
+    """What the detector asks, and how it computes p(Hallucination) and the label.
 
     Attributes
     ----------
@@ -215,21 +215,6 @@ class ContextSettings(PromptSettings):
         Maximum number of characters of a context.
     reference : str
         A value of :class:`shroom.core.datapoint.Rule`.
-    """
-
-    shots: int = setting(0, settings.whole)
-    examples: Path | None = setting(None, settings.path)  # noqa: RUF009 - a field
-    multilingual: bool = setting(default=False, check=settings.flag)
-    context_chars: int = setting(20_000, settings.whole, 1)
-    reference: Rule = setting(Rule.GIVEN, _rule)  # noqa: RUF009 - a field
-
-
-@dataclass(frozen=True)
-class ScoringSettings(Settings):
-    """How the detector computes p(Hallucination) and the label.
-
-    Attributes
-    ----------
     scoring : str
         ``"probability"``, or ``"official"``: the baseline of the organisers, with its context (the
         source for PG, else the target), template, mode and arithmetic. It uses one context.
@@ -241,6 +226,11 @@ class ScoringSettings(Settings):
         The label is Hallucination where p is greater.
     """
 
+    shots: int = setting(0, settings.whole)
+    examples: Path | None = setting(None, settings.path)  # noqa: RUF009 - a field
+    multilingual: bool = setting(default=False, check=settings.flag)
+    context_chars: int = setting(20_000, settings.whole, 1)
+    reference: Rule = setting(Rule.GIVEN, _rule)  # noqa: RUF009 - a field
     scoring: str = setting("probability", settings.one_of, SCORINGS)
     samples: int = setting(0, settings.whole, 0, MOST_SAMPLES)
     seed: int = setting(0, settings.whole)
