@@ -64,12 +64,14 @@ def command(
     """
     from shroom.datasets.felm import reader as felm
     from shroom.datasets.felm.predictions import Predictions
+    from shroom.datasets.registry import refuse_another
     from shroom.detectors.judge.segments import Response
 
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o': name a file for the predictions")
     options = {name: value for name, value in options.items() if value is not None}
     judge: SegmentJudge = JUDGES.make(dataset, **{**settings, **options})
+    refuse_another(dataset, data)
     problems = Problems()
     records = felm.read(data, problems=problems).records
     say(problems)

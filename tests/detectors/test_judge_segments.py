@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chat_server import chat
-from conftest import DATA
+from conftest import DATA, SAMPLE
 
 from shroom.core.problems import ShroomError
 from shroom.datasets.felm import reader as felm
@@ -184,6 +184,7 @@ def test_the_verb_writes_predictions_that_score_reads(serve, shroom, data, tmp_p
         (["--model", "m", "--endpoint", "http://localhost:1/v1"], 2, "missing option '-o'"),
         (["-o", "{data}", "--model", "m", "--endpoint", "http://localhost:1/v1"], 1, "is an input"),
         (["-o", "p.jsonl"], 1, "needs a model behind an endpoint"),
+        (["--model", "m", "--endpoint", "here", "-o", "p.jsonl"], 1, "is not the URL of a server"),
         (["-o", "p.jsonl", "--set", "sample=3"], 1, "has no setting 'sample'; did you mean"),
     ],
 )
@@ -191,6 +192,13 @@ def test_the_verb_reports_what_is_wrong_before_it_asks(shroom, data, options, co
     found, _, err = shroom("judge", "felm", data, *(text.format(data=data) for text in options))
     assert found == code
     assert message in err
+
+
+def test_the_verb_refuses_data_of_another_form(shroom):
+    options = ("--model", "m", "--endpoint", "http://localhost:1/v1", "--dry-run")
+    code, _, err = shroom("judge", "felm", SAMPLE, *options)
+    assert code == 1
+    assert "this has the form of semeval2024, not of felm" in err
 
 
 def test_the_verb_offers_every_method(shroom):

@@ -154,7 +154,7 @@ class Local:
         self.mode = self.mode or ("chat" if template else "completion")
         # Padding must not move the end of a prompt, where the answer begins.
         tokenizer.padding_side = "left"
-        self._yes, self._no = (answer_ids(tokenizer, word) for word in ("yes", "no"))
+        self._yes, self._no = (_answer_ids(tokenizer, word) for word in ("yes", "no"))
         if set(self._yes) & set(self._no):
             raise ShroomError(
                 f"{self.name}: its tokenizer begins yes and no with the same token, so its first "
@@ -191,15 +191,7 @@ class Local:
         return np.asarray(torch.stack(columns, 1).clamp(min=_NOTHING).cpu().numpy(), np.float64)
 
 
-def answer_ids(tokenizer: Any, word: str) -> list[int]:
-    """Return the ids of the tokens that mean a word, or else the id of its first token.
-
-    Parameters
-    ----------
-    tokenizer : tokenizer of transformers
-        Its vocabulary is searched.
-    word : str
-        ``"yes"`` or ``"no"``.
-    """
+def _answer_ids(tokenizer: Any, word: str) -> list[int]:
+    """Return the ids of the tokens that mean a word, or else the id of its first token."""
     whole = [i for token, i in tokenizer.get_vocab().items() if meaning(str(token)) == word]
     return sorted(whole) or tokenizer(word, add_special_tokens=False)["input_ids"][:1]
