@@ -44,7 +44,12 @@ JUDGES: Registry[Entry] = Registry(
 )
 @click.option("--model", help="Name of the model at the endpoint.")
 @click.option("--endpoint", help="URL of the endpoint, such as http://localhost:8080/v1.")
-@click.option("--samples", type=click.IntRange(1), help="Number of answers of cot-cons.")
+@click.option(
+    "--samples",
+    type=click.IntRange(1),
+    help="Number of answers to a prompt, of which the majority counts.  [default: 5 for cot-cons, "
+    "else 1]",
+)
 @SETTINGS
 @click.option("--max-cost", type=click.FloatRange(0), help="Stop before exceeding this cost.")
 @click.option("--dry-run", is_flag=True, help="Show the requests and their cost, and stop.")

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput, Problems
-from shroom.datasets.felm.predictions import Predictions, floors, read_predictions
+from shroom.datasets.felm.predictions import Predictions, read_predictions
 from shroom.datasets.felm.reader import DOMAINS, Premise, Segments, datapoints, read
-from shroom.metrics.intervals import NO_INTERVALS, estimates
-from shroom.metrics.segment_metrics import scored
 
 REAL = DATA / "felm"
 #: domain: responses, segments, wrong segments, wrong responses
@@ -425,20 +423,6 @@ def test_the_real_datapoints(real):
     assert sum(not point.hyp for point in points) == 4
     longer = [a.src != b.src for a, b in zip(points, datapoints(real.records, Premise.PROMPT))]
     assert 0 < sum(longer) < len(points)
-
-
-@pytest.mark.real
-def test_the_real_floors(real):
-    segments = Segments.of(real.records)
-    found = {}
-    for name, floor in floors(len(segments.wrong)).items():
-        columns = scored(floor.wrong, segments.wrong, segments.response, len(real.records), floor.p)
-        found[name], _ = estimates(columns, NO_INTERVALS)
-    every, nothing = found["flag everything"], found["flag nothing"]
-    assert every["segment_f1"] == pytest.approx(2 * 787 / (4426 + 787), abs=1e-15)
-    assert every["response_f1"] == pytest.approx(2 * 282 / (847 + 282), abs=1e-15)
-    assert every["segment_balanced_accuracy"] == nothing["segment_balanced_accuracy"] == 0.5
-    assert (nothing["segment_f1"], nothing["segment_precision"]) == (0, None)
 
 
 @pytest.mark.real
