@@ -11,6 +11,7 @@ import pytest
 from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import pearsonr, spearmanr
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput
@@ -22,9 +23,12 @@ from shroom.datasets.factual_consistency.reader import (
     judged,
     read,
 )
-from shroom.datasets.factual_consistency.records import Response, repaired_response
-from shroom.datasets.factual_consistency.rows import COLUMNS
-from shroom.datasets.factual_consistency.tables import agreement, tables
+from shroom.datasets.factual_consistency.records import (
+    COLUMNS,
+    Response,
+    repaired_response,
+)
+from shroom.datasets.factual_consistency.tables import SIZES, agreement, correlations, tables
 from shroom.metrics.agreement import krippendorff_alpha
 from shroom.metrics.bootstrap import jackknife, resamples
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
@@ -90,11 +94,11 @@ def test_the_experts_mean_without_the_value_that_is_out_of_range(real):
     experts = [record for record in real.records if record.file == EXPERT]
     assert (experts[398].given_correctness, experts[398].correctness) == (3.0, None)
     (found,) = tables(experts, [("file",)], NO_INTERVALS)
-    assert found.scores["mean_correctness"] == pytest.approx(0.6970, abs=5e-5)
-    assert found.resampled == "row"
+    assert found["mean_correctness"] == pytest.approx(0.6970, abs=5e-5)
+    assert found["dialogues"] == found["rows"]
     (only,) = tables(experts, [("file",)], NO_INTERVALS, verifiable_only=True)
-    assert only.scores["mean_correctness"] == pytest.approx(0.7660, abs=5e-5)
-    assert (only.hallucinated, only.judged, only.verifiable) == (114, 584, 584)
+    assert only["mean_correctness"] == pytest.approx(0.7660, abs=5e-5)
+    assert (only["hallucinated"], only["judged"], only["verifiable"]) == (114, 584, 584)
 
 
 @pytest.mark.real
@@ -139,24 +143,37 @@ def test_the_mojibake_is_all_repaired(real):
 
 @pytest.mark.real
 def test_repeated_judgements(real):
-    found = {(r.file, r.judgement): r for r in agreement(real.records, NO_INTERVALS)}
-    assert {key: (r.items, r.judgements) for key, r in found.items()} == {
-        ("dpr", "hallucination"): (87, 174),
-        ("dpr", "verifiable"): (305, 610),
-        ("gt", "hallucination"): (169, 339),
-        ("gt", "verifiable"): (305, 612),
-        ("knn", "hallucination"): (120, 240),
-        ("knn", "verifiable"): (305, 610),
-    }
-    alphas = {key: round(r.scores["krippendorff_alpha"], 3) for key, r in found.items()}
-    assert alphas == {
-        ("dpr", "hallucination"): 0.386,
-        ("dpr", "verifiable"): 0.591,
-        ("gt", "hallucination"): 0.456,
-        ("gt", "verifiable"): 0.585,
-        ("knn", "hallucination"): 0.427,
-        ("knn", "verifiable"): 0.601,
-    }
+    rows = agreement(real.records, NO_INTERVALS)
+    assert [
+        (r["file"], r["judgement"], r["items"], r["judgements"], round(r["krippendorff_alpha"], 3))
+        for r in rows
+    ] == [
+        ("dpr", "hallucination", 87, 174, 0.386),
+        ("dpr", "verifiable", 305, 610, 0.591),
+        ("gt", "hallucination", 169, 339, 0.456),
+        ("gt", "verifiable", 305, 612, 0.585),
+        ("knn", "hallucination", 120, 240, 0.427),
+        ("knn", "verifiable", 305, 610, 0.601),
+    ]
+
+
+@pytest.mark.real
+def test_correlations_are_those_of_scipy(real):
+    rows = correlations(real.records, [("file",), ("file", "decoding")], NO_INTERVALS)
+    assert len(rows) == 4 * 6 - 3 + 9 * 6 + 3
+    for row in rows:
+        own = [r for r in real.records if r.file == row["file"]]
+        own = [r for r in own if r.decoding == row.get("decoding", r.decoding)]
+        sized = [(r, {"size": SIZES.index(r.model_type)}) for r in own]
+        pairs = [[sizes.get(key, getattr(r, key, None)) for key in (row["x"], row["y"])]
+                 for r, sizes in sized]  # fmt: skip
+        pairs = np.array([pair for pair in pairs if None not in pair], float)
+        assert row["n"] == len(pairs)
+        if len(set(pairs[:, 0])) == 1 or len(set(pairs[:, 1])) == 1:
+            assert row["pearson"] is row["spearman"] is None
+        else:
+            assert row["pearson"] == pytest.approx(pearsonr(*pairs.T)[0], abs=1e-12)
+            assert row["spearman"] == pytest.approx(spearmanr(*pairs.T)[0], abs=1e-12)
 
 
 @pytest.mark.real
@@ -345,57 +362,51 @@ def made_up(n=60, seed=0):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_tables_are_what_loops_say(seed):
-    rows = made_up(seed=seed)
-    found = tables(rows, [(), ("file", "model_type", "decoding")], NO_INTERVALS)
-    assert found[0].rows == len(rows)
-    assert sum(each.rows for each in found[1:]) == len(rows)
-    for each in found:
-        own = [r for r in rows if all(getattr(r, k) == v for k, v in each.group.items())]
+def test_tables_are_what_loops_give(seed):
+    records = made_up(seed=seed)
+    fields = ("file", "model_type", "decoding")
+    whole, *parts = tables(records, [(), fields], NO_INTERVALS)
+    assert whole["rows"] == len(records) == sum(part["rows"] for part in parts)
+    for row in (whole, *parts):
+        own = [
+            r for r in records if all(getattr(r, k) == row.get(k, getattr(r, k)) for k in fields)
+        ]
         values = [r.correctness for r in own if r.correctness is not None]
-        said = [r.hallucination for r in own if r.hallucination is not None]
+        verdicts = [r.hallucination for r in own if r.hallucination is not None]
         expected = {
             "mean_correctness": sum(values) / len(values) if values else None,
-            "hallucinated_share": sum(said) / len(said) if said else None,
+            "hallucinated_share": sum(verdicts) / len(verdicts) if verdicts else None,
             "verifiable_share": sum(r.verifiable for r in own) / len(own),
         }
-        assert each.scores == pytest.approx(expected, rel=1e-12)
-        assert (each.judged, each.hallucinated) == (len(said), sum(said))
-        assert each.intervals == dict.fromkeys(expected)
+        assert {key: row[key] for key in expected} == pytest.approx(expected, rel=1e-12)
+        assert (row["judged"], row["hallucinated"]) == (len(verdicts), sum(verdicts))
+        assert all(row[f"{key}_ci"] is None for key in expected)
 
 
 def test_intervals_resample_whole_dialogues():
-    rows = [r for r in made_up() if r.file == "gt"]
-    (found,) = tables(rows, [("file",)], Intervals(resamples=200, seed=3))
-    names = list(dict.fromkeys(r.dialogue for r in rows))
-    scores = []
+    records = [r for r in made_up() if r.file == "gt"]
+    how = Intervals(resamples=200, seed=3)
+    (row,) = tables(records, [("file",)], how)
+    pair = next(r for r in correlations(records, [("file",)], how) if r["y"] == "hallucination")
+    names = list(dict.fromkeys(r.dialogue for r in records))
+    means, pearsons = [], []
     for weights in np.concatenate(list(resamples(len(names), 200, 3))):
-        drawn = [
-            r
-            for name, times in zip(names, weights)
-            for r in rows
-            if r.dialogue == name
-            for _ in range(int(times))
-        ]
-        values = [r.correctness for r in drawn if r.correctness is not None]
-        scores.append(np.mean(values))
-    assert found.intervals["mean_correctness"] == pytest.approx(
-        np.quantile(scores, [0.025, 0.975]), rel=1e-9
-    )
-    assert found.to_dict()["interval"]["mean_correctness"] == list(
-        found.intervals["mean_correctness"]
-    )
+        times = dict(zip(names, map(int, weights)))
+        drawn = [r for r in records if r.correctness is not None for _ in range(times[r.dialogue])]
+        means.append(np.mean([r.correctness for r in drawn]))
+        pearsons.append(pearsonr(*zip(*[(r.correctness, r.hallucination) for r in drawn]))[0])
+    for values, ci in ((means, row["mean_correctness_ci"]), (pearsons, pair["pearson_ci"])):
+        assert ci == pytest.approx(np.quantile(values, [0.025, 0.975]), rel=1e-9)
 
 
 def test_nothing_judged_is_undefined():
     nothing = response(given_correctness=None, hallucination=None, verifiable=False)
-    (found,) = tables([nothing, nothing], [()])
-    assert found.to_dict()["mean_correctness"] is None
-    assert found.to_dict()["interval"]["hallucinated_share"] is None
-    assert found.mean_as_given is None
-    assert found.scores["verifiable_share"] == 0
-    assert tables([]) == []
-    assert agreement([]) == []
+    (row,) = tables([nothing, nothing], [()])
+    assert row["mean_correctness"] is row["hallucinated_share_ci"] is None
+    assert row["mean_correctness_as_given"] is None
+    assert row["verifiable_share"] == 0
+    assert {(r["n"], r["pearson"]) for r in correlations([nothing], [()])} == {(0, None)}
+    assert tables([]) == agreement([]) == correlations([]) == []
 
 
 def test_agreement_counts_each_model_and_decoding_once():
@@ -404,15 +415,14 @@ def test_agreement_counts_each_model_and_decoding_once():
         for dialogue, votes in enumerate([(1, 1), (0, 1), (0, 0), (1,)])
         for model, vote in zip("ab", map(bool, votes))
     ]
-    rows.append(rows[0])  # a doubled row is no second judgement
-    found = {each.judgement: each for each in agreement(rows)}
-    assert (found["hallucination"].items, found["hallucination"].judgements) == (3, 6)
-    alpha = krippendorff_alpha([[1, 1], [0, 1], [0, 0]])
-    assert found["hallucination"].scores["krippendorff_alpha"] == alpha
-    low, high = found["hallucination"].intervals["pairwise_agreement"]
+    rows.append(rows[0])  # a doubled row is not a second judgement
+    found = {row["judgement"]: row for row in agreement(rows)}
+    own = found["hallucination"]
+    assert (own["items"], own["judgements"]) == (3, 6)
+    assert own["krippendorff_alpha"] == krippendorff_alpha([[1, 1], [0, 1], [0, 0]])
+    low, high = own["pairwise_agreement_ci"]
     assert 0 <= low <= 2 / 3 <= high <= 1
-    assert found["verifiable"].scores["krippendorff_alpha"] is None  # all the same
-    assert found["verifiable"].to_dict()["interval"]["krippendorff_alpha"] is None
+    assert found["verifiable"]["krippendorff_alpha"] is None  # all the same
 
 
 def test_a_ratio_is_pooled_over_units():

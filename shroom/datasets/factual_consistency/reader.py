@@ -12,16 +12,16 @@ import csv
 import io
 import re
 from enum import Enum
-from functools import partial
 from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import pair
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.factual_consistency.records import Response, repaired_response
-from shroom.datasets.factual_consistency.rows import (
+from shroom.datasets.factual_consistency.records import (
     COLUMNS,
     OPTIONAL,
+    Response,
+    repaired_response,
     report_the_whole,
     response_of,
 )
@@ -29,7 +29,7 @@ from shroom.datasets.rows import Row, collect
 from shroom.scoring.input_files import CSV, documents_among_others
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
@@ -40,7 +40,7 @@ NAME = "factual_consistency"
 
 
 class Premise(str, Enum):
-    """What a response is held against."""
+    """The text that a response is compared with."""
 
     KNOWLEDGE = "knowledge"  #: the knowledge; the context where there is none
     CONTEXT = "context"  #: the turns of the dialogue
@@ -81,7 +81,7 @@ def read(
     problems = Problems(limit=None) if problems is None else problems
     files = []
     for document in (
-        found for path in paths for found in documents_among_others(path, problems, endings=CSV)
+        one for path in paths for one in documents_among_others(path, problems, endings=CSV)
     ):
         responses = _responses(document, problems)
         if repair:
@@ -102,7 +102,7 @@ def datapoints(
     responses : iterable of Response
         All of them, or the :func:`judged` ones.
     premise : Premise
-        What a response is held against.
+        The text that a response is compared with.
     truth : Truth
         Which judgement p is from; without it, p and the label are ``None``.
 
@@ -129,10 +129,9 @@ def _p(response: Response, truth: Truth) -> float | None:
 
 
 def _datapoint(response: Response, premise: Premise, truth: Truth) -> Datapoint:
-    context = "\n".join(response.turns)
-    known = bool(response.knowledge.strip())
+    context, knowledge = "\n".join(response.turns), response.knowledge.strip()
     parts = {
-        Premise.KNOWLEDGE: [response.knowledge if known else context],
+        Premise.KNOWLEDGE: [response.knowledge if knowledge else context],
         Premise.CONTEXT: [context],
         Premise.BOTH: [response.knowledge, context],
     }[premise]
@@ -191,16 +190,13 @@ def _known_columns(header: Sequence[str], file: str, problems: Problems) -> bool
     return all(header.count(name) == 1 or name in OPTIONAL for name in COLUMNS)
 
 
-def _judged_datapoints(responses: Iterable[Response], truth: Truth) -> list[Datapoint]:
-    return datapoints(judged(responses, truth), truth=truth)
-
-
-def _dialogues(responses: Iterable[Response], truth: Truth) -> list[Hashable]:
-    return [response.dialogue for response in judged(responses, truth)]
-
-
-def _unjudged(responses: Sequence[Response], truth: Truth) -> int:
-    return len(responses) - len(judged(responses, truth))
+def _view(truth: Truth, meaning: str) -> View:
+    return View(
+        f"responses against knowledge and dialogue; p is {meaning}",
+        lambda responses: datapoints(judged(responses, truth), truth=truth),
+        lambda responses: [response.dialogue for response in judged(responses, truth)],
+        lambda responses: len(responses) - len(judged(responses, truth)),
+    )
 
 
 #: As the kit's commands use it.
@@ -216,12 +212,7 @@ DATA_SET = DataSet(
     read=read,
     ending=".csv",
     views={
-        truth.value: View(
-            f"responses against knowledge and dialogue; p is {meaning}",
-            partial(_judged_datapoints, truth=truth),
-            partial(_dialogues, truth=truth),
-            partial(_unjudged, truth=truth),
-        )
+        truth.value: _view(truth, meaning)
         for truth, meaning in (
             (Truth.HALLUCINATION, "whether the annotators found a hallucination"),
             (Truth.CORRECTNESS, "1 minus the mean correctness"),

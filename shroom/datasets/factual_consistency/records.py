@@ -1,12 +1,39 @@
-"""One response of the factual-consistency data, with every column of its row."""
+"""One response of the factual-consistency data, and its reading from the cells of a row."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from shroom.datasets.factual_consistency.mojibake import repaired
+from shroom.core.problems import show
+from shroom.datasets.factual_consistency.mojibake import is_mojibake, repaired
+from shroom.scoring.item_values import id_in, number_in
 
-#: What stands after each turn of a context.
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shroom.core.problems import Problems
+    from shroom.datasets.rows import Row
+
+CORRECTNESS = "Avg Factual Correctness"
+#: The columns in the order of the source, which is also that of the fields of a response.
+COLUMNS = (
+    "conv_index",
+    "dial_index",
+    "model_type",
+    "decoding",
+    "context",
+    "knowledge",
+    "response",
+    CORRECTNESS,
+    "Hallucination",
+    "Verifiable",
+)
+#: Only one of the files has it.
+OPTIONAL = ("dial_index",)
+_TEXTS = ("context", "knowledge", "response")
+#: The mark after each turn of a context.
 TURN_END = "<br>"
 
 
@@ -68,7 +95,7 @@ class Response:
 
     @property
     def dialogue(self) -> tuple[int | None, str]:
-        """What tells the dialogue: its number together with its text."""
+        """What identifies the dialogue: its number together with its text."""
         return self.conv_index, self.context
 
 
@@ -80,3 +107,108 @@ def repaired_response(response: Response) -> Response:
         knowledge=repaired(response.knowledge),
         response=repaired(response.response),
     )
+
+
+def response_of(
+    cells: Sequence[str], header: Sequence[str], stem: str, row: Row
+) -> Response | None:
+    """Return a row's response; ``None``, which is reported, for a row of another width."""
+    if len(cells) != len(header):
+        expected = f"{len(header)} fields, as the header has"
+        row.report("row-dropped", None, expected, f"{len(cells)}")
+        return None
+    row = row.inner(dict(zip(header, cells)), "")
+    values: tuple[Any, ...] = (
+        _number(row, "conv_index"),
+        _number(row, "dial_index"),
+        *(row.item[name] for name in ("model_type", "decoding", *_TEXTS)),
+        _correctness(row),
+        _word(row, "Hallucination", {"Yes": True, "No": False}),
+        _word(row, "Verifiable", {"y": True, "n": False}),
+    )
+    _report_blanks(row)
+    return Response(stem, *values)
+
+
+def _number(row: Row, key: str) -> int | None:
+    if key not in row.item:
+        return None
+    value = id_in(row.item[key])
+    if value is None:
+        row.odd(key, "an integer (read as none)")
+    return value
+
+
+def _correctness(row: Row) -> float | None:
+    text = row.item[CORRECTNESS].strip()
+    value = number_in(text) if text else None
+    if text and (value is None or not math.isfinite(value)):
+        row.odd(CORRECTNESS, "a number in [0, 1] (read as none)", show(text))
+        return None
+    if value is not None and not 0 <= value <= 1:
+        row.odd(CORRECTNESS, "a number in [0, 1] (left out of all means)", text)
+    return value
+
+
+def _word(row: Row, key: str, words: Mapping[str, bool]) -> bool | None:
+    text = row.item[key].strip()
+    if text and text not in words:
+        row.odd(key, f"{' or '.join(words)} (read as none)", show(text))
+    return words.get(text)
+
+
+def _report_blanks(row: Row) -> None:
+    """Report a judgement that is missing; a row that is not verifiable has neither."""
+    verifiable = row.item["Verifiable"].strip()
+    if not verifiable:
+        row.odd("Verifiable", "y or n (read as none)", "none")
+    blank = [key for key in (CORRECTNESS, "Hallucination") if not row.item[key].strip()]
+    if len(blank) == 1 or (blank and verifiable == "y"):
+        row.odd(" and ".join(blank), "a judgement", "none")
+
+
+def report_the_whole(responses: Mapping[int, Response], file: str, problems: Problems) -> None:
+    """Report what shows only once a file is read, or stands in so many rows that once is enough."""
+    seen: dict[Response, int] = {}
+    contexts: dict[int | None, str] = {}
+    again, unjudged, marked = [], [], []
+    for index, response in responses.items():
+        first = seen.setdefault(response, index)
+        if first != index:
+            same = f"the same as item {first}"
+            problems.add("row-doubled", file, "a row of its own", same, index=index)
+        if contexts.setdefault(response.conv_index, response.context) != response.context:
+            again.append(index)
+        if response.hallucination is None and response.verifiable is False:
+            unjudged.append(index)
+        if TURN_END in response.context:
+            marked.append(index)
+    for key, expected, what, rows in (
+        ("conv_index", "a number for each dialogue", "another dialogue's", again),
+        ("Hallucination", "a judgement", "none, as it is not verifiable", unjudged),
+        ("context", "plain text", "<br> after each turn", marked),
+    ):
+        if rows:
+            number = f"{what}; so in {len(rows)} rows, of which this is the first"
+            problems.add("row-odd", file, expected, number, index=rows[0], key=key)
+    # Last, as they are many: where only the first few are kept, they hide nothing rarer.
+    for index, response in responses.items():
+        _report_texts(index, response, file, problems)
+
+
+def _report_texts(index: int, response: Response, file: str, problems: Problems) -> None:
+    texts = {key: getattr(response, key) for key in _TEXTS}
+    for key, text in texts.items():
+        if not text.strip():
+            problems.add("row-odd", file, "a text", "none", index=index, key=key)
+    broken = [key for key, text in texts.items() if is_mojibake(text)]
+    if broken:
+        form = "UTF-8 read as Mac Roman (in Python, repair=True repairs it)"
+        found = f"{form}: " + _difference(texts[broken[0]])
+        problems.add("row-odd", file, "a text", found, index=index, key=" and ".join(broken))
+
+
+def _difference(text: str) -> str:
+    """Return the first word that repairing changes, before and after."""
+    words = zip(text.split(" "), repaired(text).split(" "))
+    return next(f"{show(old)} for {show(new)}" for old, new in words if old != new)

@@ -1,29 +1,37 @@
-"""Tables of factual consistency by file, model and decoding, and how far repeated judgements agree.
+"""Tables of factual consistency by file, model and decoding: means, correlations, agreement.
 
-Of the crowd's files every dialogue has a dozen or two of responses, so intervals are resampled by
+In the crowd's files every dialogue has a dozen or two of responses, so intervals are resampled by
 dialogue. In the expert file no two rows share a dialogue, and that is the same as by row.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from dataclasses import dataclass
+from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.agreement import AGREEMENT, MISSING, one
+from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.bootstrap import percentile_interval, resamples
+from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.intervals import USUAL, estimates
 from shroom.metrics.pooled_ratio import ratio, sums
+from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from shroom.datasets.factual_consistency.records import Response
     from shroom.metrics.intervals import Interval, Intervals
+
+    Row = dict[str, Any]
+    #: The value of a figure for each row of weights [b, n]; ``nan`` where it is undefined.
+    Figure = Callable[[NDArray[Any]], NDArray[Any]]
 
 MEAN_CORRECTNESS = ratio(
     "mean_correctness",
@@ -41,116 +49,20 @@ VERIFIABLE_SHARE = ratio(
     about="how many of the responses can be checked at all",
     formula="Verifiable = y / Verifiable = y or n",
 )
-#: By what the tables are, one after the other. Files are never pooled: their annotators differ.
+#: The fields of each table. Files are never pooled: their annotators differ.
 GROUPINGS = (
     ("file",),
     ("file", "model_type"),
     ("file", "decoding"),
     ("file", "model_type", "decoding"),
 )
-_FIGURES = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
-
-
-@dataclass(frozen=True)
-class Consistency:
-    """How consistent the responses of one group are.
-
-    Attributes
-    ----------
-    group : dict of str
-        What the group has in common, by field.
-    rows, verifiable, judged, hallucinated : int
-        How many responses; how many of them can be checked, were judged, were judged Yes.
-    dialogues : int
-        How many dialogues they belong to, which is what is resampled.
-    scores : dict of float or None
-        ``mean_correctness``, ``hallucinated_share`` and ``verifiable_share``.
-    intervals : dict of tuple or None
-        Of each score.
-    mean_as_given : float or None
-        The mean of the correctness with the values that are out of range.
-    """
-
-    group: dict[str, str]
-    rows: int
-    verifiable: int
-    judged: int
-    hallucinated: int
-    dialogues: int
-    scores: dict[str, float | None]
-    intervals: dict[str, Interval | None]
-    mean_as_given: float | None
-
-    @property
-    def resampled(self) -> str:
-        """``dialogue``, or ``row`` where no two rows share one."""
-        return "row" if self.dialogues == self.rows else "dialogue"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for json; keys of other groups are ``None``."""
-        keys = ("file", "model_type", "decoding")
-        return {
-            **{key: self.group.get(key) for key in keys},
-            **self.group,
-            "rows": self.rows,
-            "verifiable": self.verifiable,
-            "judged": self.judged,
-            "hallucinated": self.hallucinated,
-            "dialogues": self.dialogues,
-            "resampled": self.resampled,
-            **self.scores,
-            "mean_correctness_as_given": self.mean_as_given,
-            "interval": {
-                name: None if found is None else list(found)
-                for name, found in self.intervals.items()
-            },
-        }
-
-
-@dataclass(frozen=True)
-class Repeats:
-    """How far judgements of one and the same response agree.
-
-    The files have the annotators' mean and verdict, not their votes. But different models and
-    decodings often said the same to the same dialogue. The source does not say so, but these must
-    have been judged anew, as about a fifth of them differ.
-
-    Attributes
-    ----------
-    file : str
-        The file's name without its ending.
-    judgement : str
-        ``hallucination`` or ``verifiable``.
-    items : int
-        How many responses were judged more than once.
-    judgements : int
-        How often they were judged, all together.
-    scores : dict of float or None
-        ``krippendorff_alpha``, ``pairwise_agreement`` and ``unanimous``.
-    intervals : dict of tuple or None
-        Of each score, resampled by dialogue.
-    """
-
-    file: str
-    judgement: str
-    items: int
-    judgements: int
-    scores: dict[str, float | None]
-    intervals: dict[str, Interval | None]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for json."""
-        return {
-            "file": self.file,
-            "judgement": self.judgement,
-            "items": self.items,
-            "judgements": self.judgements,
-            **self.scores,
-            "interval": {
-                name: None if found is None else list(found)
-                for name, found in self.intervals.items()
-            },
-        }
+#: The judgements and settings that are correlated.
+JUDGEMENTS = ("correctness", "hallucination", "verifiable")
+#: The sizes of GPT-2 in their order, for the correlation of a judgement with the size.
+SIZES = ("GPT2-small", "GPT2-medium", "GPT2-large", "GPT2-xlarge")
+#: With less variance than that, a column is constant but for rounding.
+_LEAST_VARIANCE = 1e-12
+_AGREEMENT = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
 
 
 def tables(
@@ -159,7 +71,7 @@ def tables(
     how: Intervals = USUAL,
     *,
     verifiable_only: bool = False,
-) -> list[Consistency]:
+) -> list[Row]:
     """Return the tables: a row for each group of each grouping.
 
     Parameters
@@ -167,110 +79,224 @@ def tables(
     responses : iterable of Response
         Of one or more files.
     groupings : sequence of sequences of str
-        By which fields; ``()`` for all responses together.
+        The fields of each table; ``()`` for all responses together.
     how : Intervals
         How intervals are made.
     verifiable_only : bool
         Whether correctness and hallucinations count only in rows that are verifiable. In the
         crowd's files that is the same; the experts judged other rows as well.
+
+    Returns
+    -------
+    list of dict
+        The fields of the group; ``rows``, ``verifiable``, ``judged``, ``hallucinated`` and
+        ``dialogues``, the last of which are resampled; ``mean_correctness``,
+        ``hallucinated_share`` and ``verifiable_share``, each also with its ``_ci``; and
+        ``mean_correctness_as_given``, which counts the values that are out of range.
+
+    Examples
+    --------
+    >>> from shroom.datasets.factual_consistency.records import Response
+    >>> response = Response("gt", 1, None, "GPT2-small", "DBS", "A: Pho? <br>", "Pho is a soup.",
+    ...     "It is a cake.", 0.25, True, True)
+    >>> row = tables([response], [("file",)])[0]
+    >>> row["file"], row["rows"], row["mean_correctness"], row["hallucinated_share"]
+    ('gt', 1, 0.25, 1.0)
     """
-    rows = list(responses)
-    found = []
-    for fields in groupings:
-        groups: dict[tuple[str, ...], list[Response]] = defaultdict(list)
-        for row in rows:
-            groups[tuple(str(getattr(row, field)) for field in fields)].append(row)
-        for key in sorted(groups):
-            group = dict(zip(fields, key))
-            found.append(_consistency(group, groups[key], how, verifiable_only=verifiable_only))
-    return found
-
-
-def agreement(responses: Iterable[Response], how: Intervals = USUAL) -> list[Repeats]:
-    """Return how far repeated judgements agree, in each file that has any.
-
-    Of each response to a dialogue, given the same knowledge, every model and decoding counts once.
-    """
-    files: dict[str, list[Response]] = defaultdict(list)
-    for row in responses:
-        files[row.file].append(row)
+    records = list(responses)
     return [
-        repeats
-        for file, rows in sorted(files.items())
-        for judgement in ("hallucination", "verifiable")
-        if (repeats := _repeats(file, judgement, rows, how)) is not None
+        {**group, **_consistency(own, how, verifiable_only=verifiable_only)}
+        for fields in groupings
+        for group, own in _groups(records, fields)
     ]
 
 
-def _consistency(
-    group: dict[str, str], rows: list[Response], how: Intervals, *, verifiable_only: bool
-) -> Consistency:
-    counted = np.array([row.verifiable is True or not verifiable_only for row in rows])
-    correctness = _column([row.correctness for row in rows], counted)
-    given = _column([row.given_correctness for row in rows], counted)
-    hallucination = _column([row.hallucination for row in rows], counted)
-    verifiable = _column([row.verifiable for row in rows], np.ones(len(rows), bool))
-    units = _numbered([row.dialogue for row in rows])
+def correlations(
+    responses: Iterable[Response],
+    groupings: Sequence[Sequence[str]] = GROUPINGS,
+    how: Intervals = USUAL,
+) -> list[Row]:
+    """Return how the judgements go together, and how they go with the size of the model.
+
+    Parameters
+    ----------
+    responses : iterable of Response
+        Of one or more files.
+    groupings : sequence of sequences of str
+        The fields of each table; ``()`` for all responses together.
+    how : Intervals
+        How intervals are made: dialogues are resampled.
+
+    Returns
+    -------
+    list of dict
+        For each group and pair the fields of the group, ``x`` and ``y``, the number ``n`` of
+        responses that have both, Pearson's ``pearson`` and Spearman's ``spearman``, each with its
+        ``_ci``. Hallucination and verifiable are 1 or 0, so that Pearson's is the point-biserial
+        correlation where one of them stands beside correctness, and phi where both do. ``size`` is
+        the place of the model among the four sizes. Where either side is constant, as verifiable
+        is among the judged rows of the crowd, the correlation is ``None``.
+
+    Examples
+    --------
+    >>> from shroom.datasets.factual_consistency.records import Response
+    >>> rows = [Response("gt", n, None, "GPT2-small", "DBS", "", "", "", value, value < 0.5, True)
+    ...     for n, value in enumerate([0.0, 0.25, 0.75, 1.0])]
+    >>> row = correlations(rows, [("file",)])[0]
+    >>> row["x"], row["y"], row["n"], round(row["pearson"], 3), round(row["spearman"], 3)
+    ('correctness', 'hallucination', 4, -0.949, -0.894)
+    """
+    records = list(responses)
+    return [
+        {**group, **row}
+        for fields in groupings
+        for group, own in _groups(records, fields)
+        for row in _correlations(own, how)
+    ]
+
+
+def agreement(responses: Iterable[Response], how: Intervals = USUAL) -> list[Row]:
+    """Return how far repeated judgements of one response agree, in each file that has any.
+
+    The files have the annotators' mean and verdict, not their votes. But different models and
+    decodings often gave the same response to the same dialogue. The source does not say so, but
+    these must have been judged anew, as about a fifth of them differ. Of each response to a
+    dialogue, given the same knowledge, every model and decoding counts once.
+
+    Parameters
+    ----------
+    responses : iterable of Response
+        Of one or more files.
+    how : Intervals
+        How intervals are made: dialogues are resampled.
+
+    Returns
+    -------
+    list of dict
+        For each ``file`` and ``judgement`` (``hallucination`` or ``verifiable``) the number of
+        ``items`` that were judged more than once and of their ``judgements``; and
+        ``krippendorff_alpha``, ``pairwise_agreement`` and ``unanimous``, each with its ``_ci``.
+    """
+    return [
+        {**group, "judgement": judgement, **row}
+        for group, own in _groups(list(responses), ("file",))
+        for judgement in ("hallucination", "verifiable")
+        if (row := _repeats(judgement, own, how)) is not None
+    ]
+
+
+def _groups(
+    records: Sequence[Response], fields: Sequence[str]
+) -> Iterator[tuple[dict[str, str], list[Response]]]:
+    """Yield the values of each group, by field, and its records."""
+    groups: dict[tuple[str, ...], list[Response]] = defaultdict(list)
+    for record in records:
+        groups[tuple(str(getattr(record, field)) for field in fields)].append(record)
+    for key in sorted(groups):
+        yield dict(zip(fields, key)), groups[key]
+
+
+def _consistency(records: Sequence[Response], how: Intervals, *, verifiable_only: bool) -> Row:
+    counted = np.array([record.verifiable is True or not verifiable_only for record in records])
+    columns = {key: _column(records, key) for key in (*JUDGEMENTS, "given_correctness")}
+    columns |= {
+        key: np.where(counted, column, np.nan)
+        for key, column in columns.items()
+        if key != "verifiable"
+    }
+    units = _numbered(record.dialogue for record in records)
     scored = [
-        (metric, sums(_part_and_whole(column), units))
-        for metric, column in (
-            (MEAN_CORRECTNESS, correctness),
-            (HALLUCINATED_SHARE, hallucination),
-            (VERIFIABLE_SHARE, verifiable),
+        (metric, sums(np.stack([np.nan_to_num(column), ~np.isnan(column)], axis=1), units))
+        for metric, column in zip(
+            (MEAN_CORRECTNESS, HALLUCINATED_SHARE, VERIFIABLE_SHARE), columns.values()
         )
     ]
-    scores, intervals = estimates(scored, how)
-    there = given[~np.isnan(given)]
-    return Consistency(
-        group,
-        rows=len(rows),
-        verifiable=int(np.nansum(verifiable)),
-        judged=int(np.count_nonzero(~np.isnan(hallucination))),
-        hallucinated=int(np.nansum(hallucination)),
-        dialogues=len(set(units.tolist())),
-        scores=scores,
-        intervals=intervals,
-        mean_as_given=float(there.mean()) if len(there) else None,
+    given = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
+    with np.errstate(over="ignore"):  # of values that are far out of range
+        mean = float(given.mean()) if len(given) else np.nan
+    return {
+        "rows": len(records),
+        "verifiable": int(np.nansum(columns["verifiable"])),
+        "judged": int(np.count_nonzero(~np.isnan(columns["hallucination"]))),
+        "hallucinated": int(np.nansum(columns["hallucination"])),
+        "dialogues": len(set(units.tolist())),
+        **flat(*estimates(scored, how)),
+        "mean_correctness_as_given": mean if isfinite(mean) else None,
+    }
+
+
+def _correlations(records: Sequence[Response], how: Intervals) -> Iterator[Row]:
+    columns = {key: _column(records, key) for key in JUDGEMENTS}
+    sizes = np.array(
+        [float(SIZES.index(r.model_type)) if r.model_type in SIZES else np.nan for r in records]
     )
+    if len(set(sizes[~np.isnan(sizes)].tolist())) > 1:
+        columns["size"] = sizes
+    dialogues = _numbered(record.dialogue for record in records)
+    for x, y in itertools.combinations(columns, 2):
+        both = ~np.isnan(columns[x]) & ~np.isnan(columns[y])
+        values = columns[x][both], columns[y][both]
+        ranks = np.column_stack([levels(value) for value in values])
+        figures = {"pearson": partial(_pearson, *values), "spearman": partial(RHO.score, ranks)}
+        yield {"x": x, "y": y, "n": len(ranks), **_estimated(figures, dialogues, both, how)}
 
 
-def _column(values: Sequence[float | bool | None], counted: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the values, ``nan`` for none and for what does not count."""
-    column = np.array([np.nan if value is None else float(value) for value in values])
-    return np.where(counted, column, np.nan)
+def _pearson(x: NDArray[Any], y: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+    """Return Pearson's correlation under each row of weights."""
+    x, y = x - x.mean(), y - y.mean()
+    with np.errstate(invalid="ignore", divide="ignore"):  # where a resample has none of the items
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        mean_x, mean_y = weights @ x, weights @ y
+        var_x, var_y = weights @ (x * x) - mean_x**2, weights @ (y * y) - mean_y**2
+        value = (weights @ (x * y) - mean_x * mean_y) / np.sqrt(var_x * var_y)
+    return np.where(np.minimum(var_x, var_y) > _LEAST_VARIANCE, np.clip(value, -1, 1), np.nan)
 
 
-def _part_and_whole(column: NDArray[Any]) -> NDArray[Any]:
-    return np.stack([np.nan_to_num(column), ~np.isnan(column)], axis=1)
+def _estimated(
+    figures: Mapping[str, Figure], units: NDArray[np.intp], counted: NDArray[Any], how: Intervals
+) -> Row:
+    """Return each figure of the counted items, and its interval when whole units are resampled."""
+    scores: dict[str, float | None] = dict.fromkeys(figures)
+    intervals: dict[str, Interval | None] = dict.fromkeys(figures)
+    own = units[counted]
+    for name, figure in figures.items() if len(own) > 1 else ():
+        value = float(figure(np.ones((1, len(own))))[0])
+        if np.isnan(value):
+            continue
+        scores[name] = value
+        if how.resamples and units.max() > 0:
+            drawn = resamples(int(units.max()) + 1, how.resamples, how.seed)
+            values = np.concatenate([figure(weights[:, own]) for weights in drawn])
+            intervals[name] = percentile_interval(values, how.confidence)
+    return flat(scores, intervals)
 
 
-def _numbered(names: Sequence[Hashable]) -> NDArray[np.intp]:
+def _column(records: Sequence[Response], key: str) -> NDArray[np.float64]:
+    """Return the values of a field, ``nan`` for none."""
+    values = (getattr(record, key) for record in records)
+    return np.array([np.nan if value is None else float(value) for value in values], np.float64)
+
+
+def _numbered(names: Iterable[Hashable]) -> NDArray[np.intp]:
+    """Return the number of each name, in the order in which they first appear."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.intp)
 
 
-def _repeats(file: str, judgement: str, rows: Sequence[Response], how: Intervals) -> Repeats | None:
+def _repeats(judgement: str, records: Sequence[Response], how: Intervals) -> Row | None:
     items: dict[tuple[Hashable, str, str], dict[tuple[str, str], int]] = defaultdict(dict)
-    for row in rows:
-        vote = getattr(row, judgement)
+    for record in records:
+        vote = getattr(record, judgement)
         if vote is not None:
-            said = items[row.dialogue, row.knowledge, row.response]
-            said.setdefault((row.model_type, row.decoding), int(vote))
-    repeated = {item: list(said.values()) for item, said in items.items() if len(said) > 1}
+            votes_of_item = items[record.dialogue, record.knowledge, record.response]
+            votes_of_item.setdefault((record.model_type, record.decoding), int(vote))
+    repeated = {item: list(own.values()) for item, own in items.items() if len(own) > 1}
     if not repeated:
         return None
     votes = np.full((len(repeated), max(map(len, repeated.values()))), MISSING, np.int8)
-    for row_of_votes, said_of_item in zip(votes, repeated.values()):
-        row_of_votes[: len(said_of_item)] = said_of_item
-    dialogues = _numbered([item[0] for item in repeated])
-    scores: dict[str, float | None] = {}
-    intervals: dict[str, Interval | None] = {}
-    for name in _FIGURES:
-        value = one(AGREEMENT[name], votes)
-        scores[name] = None if np.isnan(value) else value
-        intervals[name] = None
-        if how.resamples and scores[name] is not None and dialogues.max() > 0:
-            drawn = resamples(int(dialogues.max()) + 1, how.resamples, how.seed)
-            parts = [AGREEMENT[name](votes, weights[:, dialogues]) for weights in drawn]
-            intervals[name] = percentile_interval(np.concatenate(parts), how.confidence)
-    return Repeats(file, judgement, len(votes), int((votes != MISSING).sum()), scores, intervals)
+    for row, own in zip(votes, repeated.values()):
+        row[: len(own)] = own
+    figures = {name: partial(AGREEMENT[name], votes) for name in _AGREEMENT}
+    dialogues = _numbered(item[0] for item in repeated)
+    counts = {"items": len(votes), "judgements": int((votes != MISSING).sum())}
+    return {**counts, **_estimated(figures, dialogues, dialogues >= 0, how)}
