@@ -14,12 +14,17 @@ from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.core.atomic_writing import check_ending, prepare, refuse_adding, write_files
 from shroom.core.datapoint import Label
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.corruption.corrupt import MAX_P, balanced, corruptions, is_faithful
+from shroom.evaluation.corruption.corrupt import (
+    ANY_LANGUAGE,
+    MAX_P,
+    METHODS,
+    balanced,
+    corruptions,
+    is_faithful,
+)
 from shroom.evaluation.corruption.items import Item
-from shroom.evaluation.corruption.names import Rules
+from shroom.evaluation.corruption.names import Rules, installed
 from shroom.evaluation.corruption.reading import read
-from shroom.evaluation.corruption.registry import METHODS, method
-from shroom.evaluation.corruption.spacy_pipeline import recogniser
 from shroom.scoring.display.text import align
 from shroom.scoring.input_files import JSON
 from shroom.scoring.table import P
@@ -29,13 +34,15 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.evaluation.corruption.corrupt import Corruption
-    from shroom.scoring.datapoint_files import DataFile
+    from shroom.evaluation.corruption.reading import InputFile
 
 EXAMPLES = """\b
 Examples:
   shroom corrupt val.model-agnostic.json -o corrupted.json
   shroom corrupt val.model-agnostic.json -o hard.json --method number --method negation --balanced
   shroom corrupt pairs.csv -o corrupted.jsonl --assume-faithful --seed 7
+  shroom corrupt wizard_of_wikipedia/train.json -o conv-fever.json \\
+      --method pairing --method negation --method entity
 """
 
 
@@ -86,9 +93,10 @@ def command(
 ) -> None:
     """Turn faithful items of DATA into inconsistent ones, and write both, labelled.
 
-    DATA is SHROOM's (a file, a folder, a zip), or JSON Lines or CSV with the columns premise and
-    hypothesis. The output has each faithful item, and after it what was made of it, with the
-    method and the edit. Texts that seem not to be English are left to pairing.
+    DATA is SHROOM's (a file, a folder, a zip), JSON Lines or CSV with the columns premise and
+    hypothesis, or the dialogues of Wizard of Wikipedia. The output has each faithful item, and
+    after it what was made of it, with the method and the edit. Texts that seem not to be English
+    are left to pairing.
     """
     if form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; name a file")
@@ -97,14 +105,14 @@ def command(
     problems = Problems()
     files = read(data, problems)
     say(problems)
-    points, places = _faithful(files, data, max_p=max_p, assume_faithful=assume_faithful)
+    points, places, knowledge = _faithful(files, data, max_p=max_p, assume_faithful=assume_faithful)
     chosen = methods or tuple(METHODS)
     foreign = sum(not Item(point).is_english for point in points)
-    if foreign and any(method(name).of_english for name in chosen):
+    if foreign and set(chosen) - {ANY_LANGUAGE}:
         left = "all methods but pairing leave them alone"
         say([f"note: {foreign} of {len(points)} faithful items seem not to be English; {left}"])
-    finder = Rules() if rules else recogniser()
-    found = corruptions(points, chosen, seed, recogniser=finder)
+    finder = Rules() if rules else installed()
+    found = corruptions(points, chosen, seed, knowledge=knowledge, recogniser=finder)
     if not found:
         raise ShroomError(
             f"{data}: none of its {len(points)} faithful items can be corrupted by "
@@ -131,16 +139,17 @@ def command(
 
 
 def _faithful(
-    files: list[DataFile], data: str, *, max_p: float, assume_faithful: bool
-) -> tuple[list[Datapoint], list[dict[str, Any]]]:
-    """Return the faithful datapoints, and the file and place of each."""
-    points, places, unlabelled, total = [], [], 0, 0
+    files: list[InputFile], data: str, *, max_p: float, assume_faithful: bool
+) -> tuple[list[Datapoint], list[dict[str, Any]], list[str]]:
+    """Return the faithful datapoints, the file and place of each, and each one's knowledge."""
+    points, places, texts, unlabelled, total = [], [], [], 0, 0
     for file in files:
-        for index, point in enumerate(file.datapoints):
+        for index, (point, knowledge) in enumerate(zip(file.datapoints, file.knowledge)):
             total += 1
             unlabelled += point.p is None and point.label is None
             if is_faithful(point, max_p=max_p, assume_faithful=assume_faithful):
                 points.append(point)
+                texts.append(knowledge)
                 places.append({"file": file.base, "index": index, "id": point.id})
     if not points:
         way_out = (
@@ -149,7 +158,7 @@ def _faithful(
             else "name data with hypotheses that their premises support, or raise --max-p"
         )
         raise ShroomError(f"{data}: none of its {total} items is known to be faithful: {way_out}")
-    return points, places
+    return points, places, texts
 
 
 def _rows(

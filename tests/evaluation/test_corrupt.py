@@ -15,14 +15,18 @@ from shroom.cli import corrupt as verb
 from shroom.cli import run
 from shroom.core.datapoint import Datapoint, Label, Task
 from shroom.core.problems import InvalidInput, ShroomError
-from shroom.evaluation.corruption import spacy_pipeline
-from shroom.evaluation.corruption.corrupt import balanced, corruptions, is_faithful, pairs
+from shroom.evaluation.corruption.corrupt import (
+    METHODS,
+    balanced,
+    corruptions,
+    is_faithful,
+    pairs,
+)
 from shroom.evaluation.corruption.items import Edit, Item, normalised, tokens
-from shroom.evaluation.corruption.names import Rules
+from shroom.evaluation.corruption.names import Pipeline, Rules, installed
 from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.quantities import in_words, quantities
 from shroom.evaluation.corruption.reading import read
-from shroom.evaluation.corruption.registry import METHODS, method
 from shroom.evaluation.corruption.wordlists import antonyms, names, phrases, units, with_article
 from shroom.scoring.datapoint_files import read as read_shroom
 
@@ -37,7 +41,7 @@ def edits(name, hyp, src="A premise that says other things.", tgt="", others=())
     """Return everything that a method could make of a hypothesis."""
     item = Item(point(hyp, src, tgt))
     pool = Pool([item, *map(Item, others)], Rules(), 0)
-    return [edit.apply(hyp) for edit in method(name).edits(item, pool)]
+    return [edit.apply(hyp) for edit in METHODS.load(name)(item, pool)]
 
 
 POINTS = [
@@ -100,7 +104,8 @@ def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
 
 
 def test_draws_of_a_text_alone_do_not_depend_on_other_items():
-    for one in corruptions(POINTS, ["number", "negation", "antonym"], 3, recogniser=Rules()):
+    own = [name for name in METHODS if name != "pairing"]
+    for one in corruptions(POINTS, own, 3, recogniser=Rules()):
         alone = corruptions([POINTS[one.of]], [one.method], 3, recogniser=Rules())
         assert [other.edit for other in alone] == [one.edit]
 
@@ -161,9 +166,12 @@ def test_numbers_keep_their_manner(name):
         "a dozen",
         "²",
         "١٢",
+        "The Big Ten won.",
+        "Nineteen Eighty-Four is a novel.",
+        "It was between 5 and half.",
     ],
 )
-def test_what_is_no_plain_number_is_left_alone(hyp):
+def test_other_numbers_are_left_alone(hyp):
     assert edits("number", hyp) == []
 
 
@@ -204,11 +212,23 @@ def test_bounds_move_only_to_where_the_statement_is_another(hyp, side):
     assert all((new - old.value) * side > 0 for new in made)
 
 
+def test_a_number_begins_with_its_first_word():
+    made = edits("number", "They won two prizes and five medals.")
+    assert made
+    assert all(" and " in text for text in made)
+
+
 @pytest.mark.parametrize(
     ("hyp", "last"),
-    [("It was in the 19th century.", 21), ("In the twentieth century.", 21), ("In 2019.", 2025)],
+    [
+        ("It was in the 19th century.", 21),
+        ("In the twentieth century.", 21),
+        ("In 2019.", 2025),
+        ("On July 26 it rained.", 28),
+        ("On 26 July it rained.", 28),
+    ],
 )
-def test_no_number_lies_in_the_future(hyp, last):
+def test_no_number_is_beyond_what_can_be(hyp, last):
     made = [quantities(tokens(text))[0].value for text in edits("number", hyp)]
     assert made
     assert max(made) <= last
@@ -226,12 +246,25 @@ def test_number_words_are_read_as_they_are_written(number):
     assert [one.value for one in found] == [number]
 
 
+def test_numbers_of_the_dialogue_come_first():
+    point_in_1987 = point("She left in 1987, with 5 cats.")
+    (one,) = corruptions([point_in_1987], ["number"], knowledge=["It burnt down in 1950."])
+    assert one.edit in (Edit(12, 16, "1987", "1950"), one.edit)
+    item = Item(point_in_1987, "It burnt down in 1950.")
+    made = {edit.after for edit in METHODS.load("number")(item, Pool([item], Rules(), 0))}
+    assert "1950" in made
+    assert not {"1990", "1984"} & made
+
+
 NEGATED = [
     ("The door is open.", "The door is not open."),
     ("The door isn't open.", "The door is open."),
     ("The door is not open.", "The door is open."),
     ("The door won’t open.", "The door will open."),
-    ("I cannot see.", "I can see."),
+    ("Tom cannot see.", "Tom can see."),
+    ("Tom can see.", "Tom cannot see."),
+    ("TOM CAN SEE.", "TOM CANNOT SEE."),
+    ("It'll rain.", "It won't rain."),
     ("It's late.", "It's not late."),
     ("He has a dog.", "He does not have a dog."),
     ("He has gone.", "He has not gone."),
@@ -272,6 +305,12 @@ def test_negation(hyp, made):
         "To see it, go there.",
         "They sang She Will Be There.",
         "I can't praise it enough.",
+        "Because it was cold, they left.",
+        "The old man, who was ill, left.",
+        "I am tall.",
+        "That's right! He left.",
+        "It is also red.",
+        'They sang "That was the day" there.',
     ],
 )
 def test_what_negation_leaves_alone(hyp):
@@ -280,7 +319,7 @@ def test_what_negation_leaves_alone(hyp):
 
 ANTONYMS = [
     ("A hot day in June.", "A cold day in June."),
-    ("It was an old and brown house.", "It was a new and brown house."),
+    ("It was an old brown house.", "It was a new brown house."),
     ("HOT!", "COLD!"),
     ("Hot tea.", "Cold tea."),
     ("He always sings.", "He never sings."),
@@ -305,6 +344,10 @@ def test_antonyms(hyp, made):
         ("He began to sing.", ""),
         ("We failed to see it.", ""),
         ("Hot and cold.", ""),
+        ("Dear, expensive; not cheap.", ""),
+        ("An expensive, dear thing.", ""),
+        ("I saw a large dog.", ""),
+        ('They sang "A hot night" there.', ""),
         ("(informal) A thing.", ""),
     ],
 )
@@ -317,8 +360,19 @@ def test_names_change_for_their_kind():
         assert text.split()[-1][:-1] in {group[0] for group in names()["city"]}
         assert not {"Paris.", "Rome.", "London."} & set(text.split())
     assert edits("entity", "He was in England.", "He was there.")
-    others = [point("We met Zorbo there.", "There.")]
-    assert "I saw Zorbo." in edits("entity", "I saw Ulf.", "So.", others=others)
+    surnames = {group[0] for group in names()["surname"]}
+    for hyp in ("We saw Mrs. Braxel.", "We saw Tom Braxel."):
+        made = edits("entity", hyp, "So.")
+        assert made
+        assert {text.split()[-1][:-1] for text in made} <= surnames
+
+
+def test_names_of_the_dialogue_come_first():
+    one = point("She left for Paris with Tom Frobb.", "She left.")
+    knowledge = "It was in Warsaw that Ann Brax met him and John Klomp, far from Paris."
+    item = Item(one, knowledge)
+    made = METHODS.load("entity")(item, Pool([item], Rules(), 0))
+    assert {edit.after for edit in made} == {"Warsaw", "John Klomp"}
 
 
 def test_names_keep_what_they_need_of_an_article():
@@ -333,47 +387,6 @@ def test_names_keep_what_they_need_of_an_article():
     assert not any(text[13:].rstrip(".") in with_article() for text in bare)
     attributive = edits("entity", "She saw US ships.")
     assert {text[8:-7] for text in attributive} <= with_article()
-
-
-OTHERS = [
-    point("We saw the Zorbo there.", "So they say."),
-    point("We met Quux there.", "So they say."),
-    point("We saw zibbel and Zibbel.", "So they say."),
-    point("We met Tom Frobb there.", "So they say."),
-    point("It is in Klomstad now.", "So they say."),
-    point("We chose the Grand Party.", "So they say."),
-    point("We chose the Klomps.", "So they say."),
-]
-
-
-@pytest.mark.parametrize(
-    ("hyp", "made"),
-    [
-        ("I like the Brax.", {"I like the Zorbo."}),
-        ("I like Brax.", {"I like Quux."}),
-        ("I like Ann Brax.", {"I like Tom Frobb."}),
-        ("I like the Brax Party.", {"I like the Grand Party."}),
-        ("I like the Brax Bank.", set()),
-        ("I like zibbel and Zibbel.", set()),
-    ],
-)
-def test_names_of_no_known_kind_give_way_to_like_ones(hyp, made):
-    found = edits("entity", hyp, "So.", others=OTHERS)
-    assert {text for text in found if "Ann" not in hyp or "Frobb" in text} == made
-
-
-def test_what_stands_after_in_is_a_place_and_after_a_title_a_surname():
-    made = edits("entity", "It is in Braxburg.", "So.", others=OTHERS)
-    assert "It is in Klomstad." in made
-    assert "It is in Quux." not in made
-    surnames = {group[0] for group in names()["surname"]}
-    made = edits("entity", "We saw Mrs. Braxel.", "So.", others=OTHERS)
-    assert {text.split()[-1][:-1] for text in made} <= surnames
-
-
-def test_a_line_begins_as_a_sentence_does():
-    assert edits("entity", "Somewhat sandy.", src="a kind of soil", tgt="Somewhat sandy.") == []
-    assert edits("entity", "sandy soil\nSomewhat wet", src="So.") == []
 
 
 ENGLISH = {
@@ -418,10 +431,18 @@ def test_rules_of_english_are_for_english(hyp):
         "May I come?",
         "Paris is Paris.",
         "all in small letters",
-        "A Title Of Many Words",
+        "A Title Of Paris",
+        "I like the Brax Bank.",
+        "The Bank of England won.",
+        "It is in Paris, Texas.",
+        'They sang "Paris" there.',
+        "Mr President, we left.",
+        "Dr Pepper is sweet.",
+        "He met J. Smith and Tom M. Brax.",
+        "Frank words help.",
     ],
 )
-def test_what_is_no_name_is_left_alone(hyp):
+def test_names_of_no_known_kind_are_left_alone(hyp):
     assert edits("entity", hyp) == []
 
 
@@ -483,7 +504,7 @@ def test_pairs_and_balance():
 def test_methods_have_names():
     assert list(METHODS) == ["pairing", "entity", "number", "negation", "antonym"]
     with pytest.raises(ShroomError, match="did you mean 'antonym'"):
-        method("antonyms")
+        METHODS.load("antonyms")
 
 
 def test_word_lists():
@@ -518,21 +539,25 @@ class Pieces:
         return iter(self.tokens)
 
 
-@pytest.mark.parametrize("installed", [["de_core_news_sm"], ["en_core_web_sm"]])
-def test_spacy_is_used_where_it_has_english(monkeypatch, installed):
-    util = types.SimpleNamespace(get_installed_models=lambda: installed)
-    made = types.SimpleNamespace(util=util, load=lambda _: Pieces)
-    monkeypatch.setitem(sys.modules, "spacy", made)
-    spacy_pipeline.recogniser.cache_clear()
-    found = spacy_pipeline.recogniser()
-    spacy_pipeline.recogniser.cache_clear()
-    if installed[0].startswith("de"):
-        assert found.about == "rules"
+@pytest.mark.parametrize("pipeline", ["de_core_news_sm", "en_core_web_sm", "en_old"])
+def test_spacy_is_used_where_it_has_english(monkeypatch, pipeline):
+    def load(name):
+        if name == "en_old":
+            raise OSError(f"[E053] Could not read {name}")
+        return Pieces
+
+    util = types.SimpleNamespace(get_installed_models=lambda: [pipeline])
+    monkeypatch.setitem(sys.modules, "spacy", types.SimpleNamespace(util=util, load=load))
+    installed.cache_clear()
+    recogniser = installed()
+    installed.cache_clear()
+    if pipeline != "en_core_web_sm":
+        assert recogniser.about == "rules"
         return
     text = "The Ann Lee's dog sings in 1990"
-    assert found.about == "spaCy's en_core_web_sm"
-    assert found.names(text, "") == [(4, 11, "Ann Lee", "PERSON")]
-    (edit,) = found.negated_verbs(text)
+    assert recogniser.about == "spaCy's en_core_web_sm"
+    assert recogniser.names(text) == [(4, 11, "Ann Lee", "woman name")]
+    (edit,) = recogniser.negated_verbs(text)
     assert edit.apply(text) == "The Ann Lee's dog does not sing in 1990"
 
 
@@ -545,21 +570,10 @@ def test_spacy_gets_what_it_takes():
         seen.append(text)
         return Pieces("The Ann Lee's dog sings in 1990")
 
-    found = spacy_pipeline.Pipeline("made up", parse)
+    found = Pipeline("made up", parse)
     for text in ("a \ud800 b", "", "\x00", "x" * 1_000_001):
-        found.names(text, "")
+        found.names(text)
     assert seen[0] == "a \ufffd b"
-
-
-def test_a_pipeline_that_does_not_load_is_passed_over(monkeypatch):
-    def load(name):
-        raise OSError(f"[E053] Could not read {name}")
-
-    util = types.SimpleNamespace(get_installed_models=lambda: ["en_old"])
-    monkeypatch.setitem(sys.modules, "spacy", types.SimpleNamespace(util=util, load=load))
-    spacy_pipeline.recogniser.cache_clear()
-    assert spacy_pipeline.recogniser().about == "rules"
-    spacy_pipeline.recogniser.cache_clear()
 
 
 @pytest.fixture
@@ -603,13 +617,13 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == out.read_bytes()
 
 
-def test_other_languages_are_told(corrupt, tmp_path):
+def test_other_languages_are_noted(corrupt, tmp_path):
     german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
     code, _, err = corrupt(data, "-o", out, "--rules")
     assert code == 0
     assert "note: 2 of 8 faithful items seem not to be English; all methods but pairing" in err
-    assert "note" not in corrupt(data, "-o", out, "--rules", "--method", "pairing")[2]
+    assert "note:" not in corrupt(data, "-o", out, "--rules", "--method", "pairing")[2]
 
 
 def test_balanced(corrupt, tmp_path):
@@ -640,10 +654,50 @@ def test_pairs_in_files(corrupt, tmp_path, form):
     assert "wrote 6 faithful" in err
 
 
+def dialogue(**changes):
+    turns = [
+        {"speaker": "0_Apprentice", "text": "Do you know Rome?",
+         "retrieved_passages": [{"Warsaw": ["Warsaw lies on the Vistula."]}],
+         "retrieved_topics": ["Warsaw"]},
+        {"speaker": "1_Wizard", "text": "Yes, Rome is on the Tiber, since 753 BC.",
+         "checked_sentence": {"chosen_Rome_0": "Rome was founded on the Tiber in 753 BC."},
+         "checked_passage": {"chosen_topic_0_Rome": "Rome"}, "retrieved_passages": []},
+        {"speaker": "0_Apprentice", "text": "Oh!"},
+        {"speaker": "1_Wizard", "text": "Do you like it?",
+         "checked_sentence": {"no_passages_used": "no_passages_used"}},
+        {"speaker": "1_Wizard", "text": "Well.", "checked_sentence": {}},
+    ]  # fmt: skip
+    passage = ["Rome is a city.", "It burnt in 64."]
+    whole = {"chosen_topic": "Rome", "persona": "I travel.", "wizard_eval": 5, "dialog": turns,
+             "chosen_topic_passage": passage}  # fmt: skip
+    return {**whole, **changes}
+
+
+def test_dialogues_of_wizard_of_wikipedia(corrupt, tmp_path):
+    path, out = write_json(tmp_path / "train.json", [dialogue()]), tmp_path / "out.json"
+    (file,) = read(path)
+    (one,) = file.datapoints
+    assert one.hyp == "Yes, Rome is on the Tiber, since 753 BC."
+    assert one.src == "Rome was founded on the Tiber in 753 BC.\nDo you know Rome?"
+    assert (one.p, one.label, one.task) == (0.0, Label.NOT_HALLUCINATION, Task.TS)
+    assert file.knowledge == ["Rome is a city.\nIt burnt in 64.\nWarsaw lies on the Vistula."]
+    code, _, err = corrupt(path, "-o", out, "--method", "entity", "--rules")
+    assert code == 0, err
+    assert json.loads(out.read_text())[1]["hyp"].startswith("Yes, Warsaw is on the Tiber")
+
+
+@pytest.mark.parametrize("broken", [3, dialogue(dialog="no list"), dialogue(dialog=[{"text": 1}])])
+def test_another_dialogue_is_an_error_with_its_place(tmp_path, broken):
+    with pytest.raises(InvalidInput) as caught:
+        read(write_json(tmp_path / "train.json", [dialogue(), broken]))
+    ((problem),) = caught.value.problems
+    assert (problem.code, problem.index) == ("item-object", 1)
+
+
 BAD_PAIRS = {
     "label": ({"premise": "a", "hypothesis": "b", "label": "x"}, "label-value"),
     "p": ({"premise": "a", "hypothesis": "b", "p": "x"}, "p-number"),
-    "nan": ({"premise": "a", "hypothesis": "b", "p": float("nan")}, "p-number"),
+    "nan": ({"premise": "a", "hypothesis": "b", "p": float("nan")}, "p-finite"),
     "range": ({"premise": "a", "hypothesis": "b", "p": 2}, "p-range"),
     "text": ({"premise": 3, "hypothesis": "b"}, "text-string"),
     "missing": ({"hypothesis": "b"}, "key-missing"),
@@ -651,7 +705,7 @@ BAD_PAIRS = {
 
 
 @pytest.mark.parametrize("name", BAD_PAIRS)
-def test_bad_pairs_are_told(tmp_path, name):
+def test_bad_pairs_are_reported(tmp_path, name):
     row, code = BAD_PAIRS[name]
     with pytest.raises(InvalidInput) as caught:
         read(write_json(tmp_path / "pairs.json", [row]))
@@ -720,8 +774,8 @@ def test_unlabelled_data_on_request(corrupt, tmp_path):
 
 
 REAL = {
-    "val.model-agnostic.json": (203, [203, 24, 2, 66, 29]),
-    "val.model-aware.v2.json": (206, [206, 49, 32, 86, 48]),
+    "val.model-agnostic.json": (203, [203, 22, 2, 55, 15]),
+    "val.model-aware.v2.json": (206, [206, 16, 30, 71, 32]),
 }
 
 

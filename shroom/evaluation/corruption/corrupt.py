@@ -11,17 +11,30 @@ from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.extras import require
+from shroom.core.registry import Entry, Registry
 from shroom.evaluation.corruption.items import Item, draws, normalised
+from shroom.evaluation.corruption.names import installed
 from shroom.evaluation.corruption.pool import Pool
-from shroom.evaluation.corruption.registry import METHODS, method
-from shroom.evaluation.corruption.spacy_pipeline import recogniser as installed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.evaluation.corruption.base import Method
-    from shroom.evaluation.corruption.items import Edit, Recogniser
+    from shroom.evaluation.corruption.items import Edit
+    from shroom.evaluation.corruption.names import Recogniser
 
+#: A method is a function from an item and the pool to the edits of the item's hypothesis.
+METHODS = Registry(
+    "method",
+    {
+        "pairing": Entry("shroom.evaluation.corruption.pairing:edits"),
+        "entity": Entry("shroom.evaluation.corruption.entity:edits"),
+        "number": Entry("shroom.evaluation.corruption.number:edits"),
+        "negation": Entry("shroom.evaluation.corruption.opposites:negations"),
+        "antonym": Entry("shroom.evaluation.corruption.opposites:antonym"),
+    },
+)
+#: The method whose rules are not those of English.
+ANY_LANGUAGE = "pairing"
 #: A datapoint with a greater p is not taken as faithful: at most one annotator of five objects.
 MAX_P = 0.2
 
@@ -81,12 +94,13 @@ def corruptions(
     methods: Sequence[str] = tuple(METHODS),
     seed: int = 0,
     *,
+    knowledge: Sequence[str] = (),
     recogniser: Recogniser | None = None,
 ) -> list[Corruption]:
     """Return the datapoints that each method can make of each datapoint.
 
-    A draw depends on the seed and on the datapoint's texts, whatever the order; pairing and entity
-    also depend on the other datapoints, whose hypotheses and names they take.
+    A draw depends on the seed and on the datapoint's texts, whatever the order; pairing also
+    depends on the other datapoints, whose hypotheses it takes.
 
     Parameters
     ----------
@@ -96,6 +110,9 @@ def corruptions(
         Their names; each is used once.
     seed : int
         The seed of all draws.
+    knowledge : sequence of str, optional
+        For each datapoint a text from which names and numbers are taken first, such as the other
+        passages that a dialogue has retrieved.
     recogniser : Recogniser, optional
         Finds the names; by default an installed spaCy pipeline, or else rules.
 
@@ -117,31 +134,34 @@ def corruptions(
     >>> [(one.method, one.datapoint.hyp) for one in corruptions(points)]
     [('negation', 'It is not hot.'), ('antonym', 'It is cold.')]
     """
-    chosen = [method(name) for name in dict.fromkeys(methods)]
-    if any(one.of_english for one in chosen):
+    chosen = {name: METHODS.load(name) for name in methods}
+    if chosen.keys() - {ANY_LANGUAGE}:
         require("data", "num2words", "text2num")
-    items = [Item(point) for point in datapoints]
+    texts = knowledge or [""] * len(datapoints)
+    items = [Item(point, text) for point, text in zip(datapoints, texts)]
     pool = Pool(items, recogniser or installed(), seed)
-    found = []
+    made = []
     for place, item in enumerate(items):
-        for one in chosen:
-            edit = _drawn(one, item, pool)
-            if edit is not None:
-                made = _corrupted(item.point, edit)
-                found.append(Corruption(place, one.name, edit, made))
-    return found
+        for name, edits in chosen.items():
+            if name != ANY_LANGUAGE and not item.is_english:
+                continue
+            fitting = [edit for edit in edits(item, pool) if _changes(edit, item, pool)]
+            if fitting:
+                edit = draws(seed, name, *item.key).choice(fitting)
+                made.append(Corruption(place, name, edit, _corrupted(item.point, edit)))
+    return made
 
 
 def balanced(
-    found: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
+    made: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
 ) -> list[Corruption]:
     """Return one corruption of each datapoint that has some, drawn by the seed."""
     by_datapoint: dict[int, list[Corruption]] = {}
-    for one in found:
+    for one in made:
         by_datapoint.setdefault(one.of, []).append(one)
     return [
-        draws(seed, "method", *Item(datapoints[place]).key).choice(made)
-        for place, made in by_datapoint.items()
+        draws(seed, "method", *Item(datapoints[place]).key).choice(own)
+        for place, own in by_datapoint.items()
     ]
 
 
@@ -163,20 +183,10 @@ def pairs(
     return [(faithful[one.of], one.datapoint) for one in corruptions(faithful, methods, seed)]
 
 
-def _drawn(one: Method, item: Item, pool: Pool) -> Edit | None:
-    """Return the edit that the seed draws, of those that really make another text."""
-    if one.of_english and not item.is_english:
-        return None
-    fitting = [edit for edit in one.edits(item, pool) if _changes(edit, item, pool)]
-    if not fitting:
-        return None
-    return draws(pool.seed, one.name, *item.key).choice(fitting)
-
-
 def _changes(edit: Edit, item: Item, pool: Pool) -> bool:
     made = edit.apply(item.hyp)
     same = normalised(made) == normalised(item.hyp)
-    return bool(made.strip()) and not same and not pool.says(item, made)
+    return bool(made.strip()) and not same and not pool.is_faithful(item, made)
 
 
 def _corrupted(point: Datapoint, edit: Edit) -> Datapoint:

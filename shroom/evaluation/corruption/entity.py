@@ -2,70 +2,68 @@
 
 from __future__ import annotations
 
-from itertools import islice
+import functools
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from shroom.evaluation.corruption.base import like, replacing
-from shroom.evaluation.corruption.items import Edit, draws, normalised, tokens
-from shroom.evaluation.corruption.wordlists import names, with_article
+from shroom.evaluation.corruption.items import Edit, draws, like, tokens
+from shroom.evaluation.corruption.wordlists import groups_of, same_names, with_article
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shroom.evaluation.corruption.items import Item, Name
+    from shroom.evaluation.corruption.items import Item
+    from shroom.evaluation.corruption.names import Name, Recogniser
     from shroom.evaluation.corruption.pool import Pool
 
 #: How many names are offered for one.
 _OFFERED = 8
-#: The list of names for what a pipeline or the pool calls the kinds.
-_KINDS = {
-    "PERSON": "surname",
-    "GPE": "city",
-    "NORP": "nationality",
-    "LANGUAGE": "nationality",
-    "place": "city",
-}
 
 
-class Entity:
-    """A name for another name."""
+def edits(item: Item, pool: Pool) -> list[Edit]:
+    """Return edits of each name that the hypothesis has once, to names that neither text has.
 
-    name = "entity"
-    about = "a name for another of its kind, from the data or a short list"
-    of_english = True
-
-    def edits(self, item: Item, pool: Pool) -> list[Edit]:
-        """Return edits of each name that the hypothesis has once, to names neither text has."""
-        found: list[Edit] = []
-        near = {word.removesuffix("'s") for word in item.vocabulary}
-        for name in pool.recogniser.names(item.hyp, item.premise):
-            if item.hyp.count(name.text) > 1 or not pool.is_proper(name):
-                continue
-            place = next(
-                (n for n, token in enumerate(item.tokens) if token.start == name.start), None
-            )
-            if place is None or place < item.first:
-                continue
-            fitting = (other for other in _offered(name, pool, item) if _is_new(other, name, near))
-            found += [_edit(item, place, name, other) for other in islice(fitting, _OFFERED)]
-        return found
-
-
-def _offered(name: Name, pool: Pool, item: Item) -> Iterator[str]:
-    """Yield names of a kind: known ones, else those of the data, else those of a like kind.
-
-    Those that want an article take the place of those that have one, and of no others.
+    They are names of the same kind that the item's knowledge has or, where it has none, of a list.
     """
-    known, articles = names().get(name.kind), with_article()
-    if known is None:
-        yield from pool.names_like(name, item)
-        known = names().get(_KINDS.get(pool.kind(name), ""), [])
-        if _has_article(item.hyp, name.start):
-            return
+    near = {word.removesuffix("'s") for word in item.vocabulary}
+    made: list[Edit] = []
+    for name in pool.recogniser.names(item.hyp):
+        place = next((n for n, word in enumerate(item.tokens) if word.start == name.start), None)
+        if place is None or place < item.first or item.hyp.count(name.text) > 1:
+            continue
+        fitting = [other for other in _known(item, name, pool) if _is_new(other, near)]
+        listed = (other for other in _listed(item, name, pool) if _is_new(other, near))
+        offered = fitting or islice(listed, _OFFERED)
+        made += [_edit(item, place, name, other) for other in offered]
+    return made
+
+
+def _known(item: Item, name: Name, pool: Pool) -> list[str]:
+    """Return the names of the same kind in the knowledge, where they need the same article."""
+    named = _names_in(pool.recogniser, item.knowledge).get(name.kind, []) if item.knowledge else []
+    articles = with_article()
+    return [other for other in named if (other in articles) == (name.text in articles)]
+
+
+@functools.lru_cache(maxsize=64)
+def _names_in(recogniser: Recogniser, text: str) -> dict[str, list[str]]:
+    """Return the distinct names of a text by kind; the turns of a dialogue share one text."""
+    by_kind: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name[2:] for name in recogniser.names(text)):
+        by_kind.setdefault(name[1], []).append(name[0])
+    return by_kind
+
+
+def _listed(item: Item, name: Name, pool: Pool) -> Iterator[str]:
+    """Yield the listed names of a kind in a drawn order.
+
+    Those that take an article replace those that have one, and no others.
+    """
+    groups, articles = groups_of(name.kind), with_article()
     free = _has_article(item.hyp, name.start) and name.text in articles
     everyone = [
         group[0]
-        for group in known
+        for group in groups
         if name.text not in group and (free or (group[0] in articles) == (name.text in articles))
     ]
     yield from draws(pool.seed, name.text, *item.key).sample(everyone, len(everyone))
@@ -80,31 +78,11 @@ def _edit(item: Item, place: int, name: Name, other: str) -> Edit:
     if name.text in with_article() and _has_article(item.hyp, name.start):
         article = item.tokens[place - 1]
         after = f"{article.text} {other}" if other in with_article() else like(other, article.text)
-        before = item.hyp[article.start : name.end]
-        return Edit(article.start, name.end, before, after)
-    return replacing(item.hyp, item.tokens, place, name.end, other)
+        return Edit(article.start, name.end, item.hyp[article.start : name.end], after)
+    return item.replacing(place, name.end, other)
 
 
-def _is_new(other: str, name: Name, near: set[str]) -> bool:
+def _is_new(other: str, near: set[str]) -> bool:
     """Return whether neither text has any word of a name, nor of its other names."""
-    if name.text.isascii() and not other.isascii():  # of another script, or its spelling
-        return False
-    if normalised(other) == normalised(name.text) or (
-        not name.kind and other.isupper() != name.text.isupper()
-    ):
-        return False
-    said = {token.low for token in tokens(other)}
-    head = other.casefold().rpartition(" ")[2]
-    if len(said) > 1 and name.text.casefold().endswith(f" {head}"):  # "Soviet Union" for another
-        said.discard(head)
-    said |= {word.low for group in _same(other) for word in tokens(group)}
-    return not said & near
-
-
-def _same(name: str) -> tuple[str, ...]:
-    """Return the other names of a known one."""
-    for groups in names().values():
-        for group in groups:
-            if name in group:
-                return group
-    return ()
+    texts = chain([other], same_names(other))
+    return not {word.low for text in texts for word in tokens(text)} & near

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shroom.core.word_spans import spans
 from shroom.evaluation.corruption.wordlists import words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shroom.core.datapoint import Datapoint
 
 #: A longer text is hardly English without any of the commonest English words.
 _FEW = 6
+#: The beginnings of words that take "an".
+_VOWEL = re.compile(
+    r"(?!eu|one\b|once|uni(?!m)|us[aeiu]|ut[ei]|u\.|u[kns]\b)[aeiou]|hour|hono|hones|heir|8|1[18]\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -90,47 +98,27 @@ def tokens(text: str) -> list[Token]:
     >>> [token.low for token in tokens("Don’t go!")]
     ["don't", 'go', '!']
     """
-    found = []
-    for start, end in spans(text):
-        word = text[start:end]
-        found.append(Token(start, end, word, word.casefold().replace("’", "'")))
-    return found
-
-
-class Name(NamedTuple):
-    """A name in a text; ``kind`` is empty where it is unknown."""
-
-    start: int
-    end: int
-    text: str
-    kind: str
-
-
-class Recogniser(Protocol):
-    """What finds names and verbs in English text: rules, or a pipeline that is installed.
-
-    Attributes
-    ----------
-    about : str
-        Its name, for a note to the user.
-    """
-
-    about: str
-
-    def names(self, text: str, context: str) -> list[Name]:
-        """Return the names in a text; ``context`` is another text about the same things."""
-        ...
-
-    def negated_verbs(self, text: str) -> list[Edit]:
-        """Return edits that negate a verb without an auxiliary, as "plays", "does not play"."""
-        ...
+    return [
+        Token(start, end, text[start:end], text[start:end].casefold().replace("’", "'"))
+        for start, end in spans(text)
+    ]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A datapoint, and its texts taken apart."""
+    """A datapoint, and its texts taken apart.
+
+    Attributes
+    ----------
+    point : Datapoint
+        With its premise (``src`` and ``tgt``) and its hypothesis.
+    knowledge : str
+        What else the hypothesis may take names and numbers from when it is edited: the other
+        passages of a dialogue. Empty where there are none.
+    """
 
     point: Datapoint
+    knowledge: str = ""
 
     @property
     def hyp(self) -> str:
@@ -150,10 +138,9 @@ class Item:
     @cached_property
     def first(self) -> int:
         """The place of the first token after a label in brackets, as dictionaries have them."""
-        found = self.tokens
-        if not found or found[0].text != "(":
+        if not self.tokens or self.tokens[0].text != "(":
             return 0
-        closing = (n for n, token in enumerate(found[:-1]) if token.text == ")")
+        closing = (n for n, token in enumerate(self.tokens[:-1]) if token.text == ")")
         return next(closing, -1) + 1
 
     @cached_property
@@ -198,14 +185,35 @@ class Item:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What identifies the item."""
+        """The texts that identify the item."""
         return (self.point.task.value, self.point.src, self.point.tgt, self.point.hyp)
 
+    def replacing(self, place: int, end: int, after: str) -> Edit:
+        """Return the edit that puts ``after`` for the text from a token's start to ``end``.
 
-def _content(found: list[Token]) -> frozenset[str]:
+        An article before it is changed where ``after`` takes the other form.
+
+        Examples
+        --------
+        >>> from shroom.core.datapoint import Datapoint, Task
+        >>> item = Item(Datapoint("It was an old house.", src="", tgt="", task=Task.PG))
+        >>> item.replacing(3, 13, "new").apply(item.hyp)
+        'It was a new house.'
+        """
+        start = self.tokens[place].start
+        if place and self.tokens[place - 1].low in ("a", "an"):
+            article = self.tokens[place - 1]
+            fitting = like("an" if _VOWEL.match(after) else "a", article.text)
+            if article.low != fitting.lower():
+                after = fitting + self.hyp[article.end : start] + after
+                start = article.start
+        return Edit(start, end, self.hyp[start:end], after)
+
+
+def _content(listed: Sequence[Token]) -> frozenset[str]:
     plain = words("function_words")
     return frozenset(
-        token.low for token in found if token.low not in plain and token.low[0].isalnum()
+        token.low for token in listed if token.low not in plain and token.low[0].isalnum()
     )
 
 
@@ -229,3 +237,16 @@ def normalised(text: str) -> str:
     True
     """
     return " ".join(text.casefold().split())
+
+
+def like(word: str, model: str) -> str:
+    """Return a word in the case of another one.
+
+    Examples
+    --------
+    >>> like("cold", "Hot"), like("cold", "HOT"), like("Rome", "Paris")
+    ('Cold', 'COLD', 'Rome')
+    """
+    if len(model) > 1 and model.isupper():
+        return word.upper()
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word

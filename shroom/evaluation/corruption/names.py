@@ -1,58 +1,81 @@
-"""Names found by rules: by their capitals, and by a short list of known ones."""
+"""Names in English texts: by rules and a short list, or by a spaCy pipeline that is installed."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+import importlib
+import re
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from shroom.evaluation.corruption.items import Name, Token, tokens
-from shroom.evaluation.corruption.wordlists import names, words
+from shroom.evaluation.corruption.items import Edit, like
+from shroom.evaluation.corruption.wordlists import kinds, words
 
 if TYPE_CHECKING:
-    from shroom.evaluation.corruption.items import Edit
+    from collections.abc import Callable
 
-#: After these a capital is not a sign of a name.
-_OPENING = frozenset(".!?…:;\"“”‘'«»([{)<>-–—•*|/")
-_TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr"})
+#: Words with a capital, one after the other.
+_RUN = re.compile(r"(?<![\w'’/&(\"“-])[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*(?![\w/&\"”])")
+#: "Dr" without a point also begins the names of things that are sold.
+_TITLED = re.compile(r"\b(?:(?:mr|mrs|ms)\.?|(?:dr|prof)\.) $", re.IGNORECASE)
+_OFFICES = frozenset({"President", "Speaker", "Chairman", "Commissioner", "Minister"})
+#: Before and after a run that is only a part of a longer name, as in "Bank of England".
+_PART_BEFORE = re.compile(r"(?:[A-Z][\w'’-]* (?:of|and|de)(?: the)?|\b[A-Z]\w?\w?\.) $")
+_PART_AFTER = re.compile(r" (?:of|and|de) (?:the )?[A-Z]|\. [A-Z]\w*\.|, [A-Z]")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;…\n\"“]\s*)$")
 #: Known names that begin a sentence as other words do, too.
-_AMBIGUOUS = frozenset({"may", "march", "august", "frank", "polish"})
-#: Names that stand for themselves beside others, as in "On Monday Tom left".
-_ALONE = frozenset({"day", "month"})
+_AMBIGUOUS = frozenset({"May", "March", "August", "Frank", "Polish", "Jack", "Harry", "Turkey"})
 #: A text with more capitals than that, among its words, does not show names by them.
 _MAX_CAPITALS = 0.6
 
 
+class Name(NamedTuple):
+    """A name in a text, and the kind of thing that it names."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
+
+
+class Recogniser(Hashable, Protocol):
+    """An object that finds names and verbs in English text.
+
+    Attributes
+    ----------
+    about : str
+        Its name, for a note to the user.
+    """
+
+    about: str
+
+    def names(self, text: str) -> list[Name]:
+        """Return the names in a text."""
+        ...
+
+    def negated_verbs(self, text: str) -> list[Edit]:
+        """Return edits that negate a verb without an auxiliary, as "plays", "does not play"."""
+        ...
+
+
 class Rules:
-    """Names by capitals, without any model."""
+    """Finds names by their capitals and a list, without any model."""
 
     about = "rules"
 
-    def names(self, text: str, context: str) -> list[Name]:
-        """Return the names in a text; ``context`` shows which first words of sentences are names.
+    def names(self, text: str) -> list[Name]:
+        """Return the names whose kind the list gives: known ones, and persons by first name.
 
         Examples
         --------
-        >>> [name[2:] for name in Rules().names("In May Ann Lee left it for Rome, near NY.", "")]
-        [('May', 'month'), ('Ann Lee', ''), ('Rome', 'city'), ('NY', '')]
+        >>> [name[2:] for name in Rules().names("They say that Ann Lee left in May.")]
+        [('Ann Lee', 'woman name'), ('May', 'month')]
         """
-        found = tokens(text)
-        capitals = [token for token in found if token.text[0].isupper() and token.text != "I"]
-        letters = [token for token in found if token.text[0].isalpha()]
-        titled = len(letters) > 3 and len(capitals) > _MAX_CAPITALS * len(letters)
-        elsewhere = _inside(found, text) | _inside(tokens(context), context)
-        runs: list[list[Token]] = []
-        for place, token in enumerate(found):
-            begins = _begins(found, place, text)
-            if not _is_name(found, place, elsewhere, begins=begins, titled=titled):
-                continue
-            alone = kind_of(token.text) in _ALONE
-            last = runs[-1][-1] if runs else None
-            joined = last is not None and text[last.end : token.start] == " "
-            if joined and not alone and last and kind_of(_own(last)) not in _ALONE:
-                runs[-1].append(token)
-            else:
-                runs.append([token])
-        return [_name(text, run) for run in runs]
+        rest = text.split()[1:]  # any text may begin with a capital
+        if sum(word[0].isupper() for word in rest) > max(2, _MAX_CAPITALS * len(rest)):
+            return []
+        named = (_name(text, match.start(), match[0]) for match in _RUN.finditer(text))
+        return [name for name in named if name is not None]
 
     def negated_verbs(self, text: str) -> list[Edit]:
         """Return none: rules do not recognise verbs."""
@@ -60,81 +83,104 @@ class Rules:
         return []
 
 
-@functools.cache
-def _kinds() -> dict[str, str]:
-    return {name: kind for kind, groups in names().items() for group in groups for name in group}
-
-
 def kind_of(name: str) -> str:
-    """Return the kind of a known name, and an empty text for others."""
-    return _kinds().get(name, "")
+    """Return the kind of a name, which is empty where it is unknown.
+
+    Examples
+    --------
+    >>> kind_of("Rome"), kind_of("Ann Frobb"), kind_of("Frobb")
+    ('city', 'woman name', '')
+    """
+    first, _, last = name.partition(" ")
+    if name in kinds():
+        return kinds()[name]
+    is_full = kinds().get(first) in ("man", "woman") and re.fullmatch(r"[A-Z][a-z]{2,}", last)
+    return f"{kinds()[first]} name" if is_full else ""
 
 
-def _own(token: Token) -> str:
-    """Return a word without the ending of its genitive."""
-    return token.text[:-2] if token.low.endswith("'s") else token.text
+def _name(text: str, start: int, run: str) -> Name | None:
+    """Return the name in a run of capitalised words, or ``None`` where its kind is unknown."""
+    while (first := run.partition(" ")[0]).casefold() in words("function_words"):
+        if first in kinds():  # May, the month
+            break
+        start += len(first) + 1
+        run = run[len(first) + 1 :]
+    run = re.sub(r"['’]s?$", "", run)
+    before, after = text[:start], text[start + len(run) :]
+    is_titled = _TITLED.search(before) and run.isalpha() and run not in _OFFICES
+    kind = "surname" if is_titled else kind_of(run)
+    begins = _SENTENCE_START.search(before)
+    if not kind or (begins and run in _AMBIGUOUS):
+        return None
+    is_part = kind != "surname" and _PART_BEFORE.search(before) and not begins
+    return None if is_part or _PART_AFTER.match(after) else Name(start, start + len(run), run, kind)
 
 
-def _name(text: str, run: list[Token]) -> Name:
-    start = run[0].start
-    end = run[-1].start + len(_own(run[-1]))
-    before = text[:start].rstrip(". ").rpartition(" ")[2].casefold()
-    titled = "surname" if len(run) == 1 and before in _TITLES - {"st", "jr", "sr"} else ""
-    return Name(start, end, text[start:end], kind_of(text[start:end]) or titled)
+#: spaCy finds these beside names; numbers have their own method.
+_NUMBERS = frozenset({"CARDINAL", "ORDINAL", "DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"})
+_NEGATED = {"VBZ": "does not", "VBP": "do not", "VBD": "did not"}
+#: spaCy refuses a million characters, and takes about a gigabyte for this many.
+_LONGEST = 100_000
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SUBJECTS = frozenset({"nsubj", "nsubjpass", "expl"})
 
 
-def _is_name(
-    found: list[Token], place: int, elsewhere: frozenset[str], *, begins: bool, titled: bool
-) -> bool:
-    token = found[place]
-    own = _own(token)
-    if not token.text[0].isupper() or not own.replace("-", "").replace(".", "").isalnum():
-        return False
-    if own == "I" or (place and found[place - 1].text[-1] == "("):
-        return False
-    if token.low in words("function_words") and not kind_of(own):
-        return False
-    known = bool(kind_of(own)) or (token.low in _parts() and not begins)
-    if begins:
-        if token.low in _AMBIGUOUS:
-            return False
-        following = found[place + 1] if place + 1 < len(found) else None
-        goes_on = (
-            following is not None
-            and following.text[0].isupper()
-            and following.text != "I"
-            and not titled
+class Pipeline:
+    """Finds names and verbs by a spaCy pipeline.
+
+    Parameters
+    ----------
+    name : str
+        The pipeline's.
+    parse : callable
+        Makes a text into a spaCy document.
+    """
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.about = f"spaCy's {name}"
+        self._parse = functools.lru_cache(maxsize=4096)(
+            lambda text: parse(_SURROGATES.sub("\ufffd", text[:_LONGEST]))
         )
-        return known or own in elsewhere or goes_on
-    return known or not titled
+
+    def names(self, text: str) -> list[Name]:
+        """Return the entities that are not numbers; a known name has the kind of the list."""
+        named = []
+        for entity in self._parse(text).ents:
+            start, end = entity.start_char, entity.end_char
+            article = re.match(r"(?:the|an?) (?=.)", text[start:end], re.IGNORECASE)
+            start += article.end() if article else 0
+            end -= 2 if text[start:end].lower().endswith(("'s", "’s")) else 0
+            known = kind_of(text[start:end])
+            if start < end and (known or entity.label_ not in _NUMBERS):
+                named.append(Name(start, end, text[start:end], known or entity.label_))
+        return named
+
+    def negated_verbs(self, text: str) -> list[Edit]:
+        """Return edits such as "plays", "does not play", of verbs that have no auxiliary."""
+        negated = []
+        for token in self._parse(text):
+            children = {child.dep_ for child in token.children}
+            auxiliary = _NEGATED.get(token.tag_)
+            if token.pos_ != "VERB" or token.dep_ != "ROOT" or auxiliary is None:
+                continue
+            if {"aux", "auxpass", "neg"} & children or not _SUBJECTS & children:
+                continue
+            after = like(f"{auxiliary} {token.lemma_}", token.text)
+            negated.append(Edit(token.idx, token.idx + len(token.text), token.text, after))
+        return negated
 
 
-@functools.cache
-def _parts() -> frozenset[str]:
-    """Return the words of the known names that have several."""
-    return frozenset(word.casefold() for name in _kinds() if " " in name for word in name.split())
-
-
-def _begins(found: list[Token], place: int, text: str) -> bool:
-    """Return whether a token begins a sentence, a line, a quotation or an entry."""
-    if place == 0:
-        return True
-    before = found[place - 1]
-    if "\n" in text[before.end : found[place].start]:
-        return True
-    if before.text == "." and place > 1:
-        abbreviated = found[place - 2]
-        initial = len(abbreviated.text) == 1 and abbreviated.text.isupper()
-        if abbreviated.low in _TITLES or initial or "." in abbreviated.text:
-            return False
-    return before.text[-1] in _OPENING
-
-
-def _inside(found: list[Token], text: str) -> frozenset[str]:
-    """Return the words that are capitalised though they begin no sentence, and never are not."""
-    small = {token.text for token in found if token.text.islower()}
-    return frozenset(
-        _own(token)
-        for place, token in enumerate(found)
-        if token.text[0].isupper() and token.low not in small and not _begins(found, place, text)
-    )
+@functools.lru_cache(maxsize=1)
+def installed() -> Recogniser:
+    """Return the first English pipeline that loads, or the rules where there is none."""
+    try:
+        spacy = importlib.import_module("spacy")
+    except (ImportError, ValueError):  # ValueError: built for another numpy
+        return Rules()
+    for name in sorted(spacy.util.get_installed_models()):
+        if name.startswith("en_"):
+            try:
+                return Pipeline(name, spacy.load(name))
+            except (ImportError, OSError, ValueError):  # of another version of spaCy
+                continue
+    return Rules()

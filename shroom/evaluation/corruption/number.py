@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shroom.evaluation.corruption.base import like, replacing
+from shroom.evaluation.corruption.items import like, tokens
+from shroom.evaluation.corruption.names import kind_of
 from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
 from shroom.evaluation.corruption.wordlists import words
 
@@ -27,39 +28,36 @@ _LESS = frozenset(["less", "fewer", "lower", "smaller", "younger", "shorter", "e
 _YEARS = (1000, 2100)
 #: Later ones would be recognised by themselves.
 _LAST_YEAR, _LAST_CENTURY = 2025, 21
+#: The last day that every month has.
+_LAST_DAY = 28
 
 
-class Number:
-    """A number for another one."""
+def edits(item: Item, pool: Pool) -> list[Edit]:
+    """Return an edit for each number and each other one, none of which the texts have.
 
-    name = "number"
-    about = "a number, in digits or in words, for one that is worth something else"
-    of_english = True
-
-    def edits(self, item: Item, pool: Pool) -> list[Edit]:
-        """Return an edit for each number and each other one, none of which the texts have.
-
-        Numbers are compared by what they are worth: "two", "2" and "2.0" are one, and so are
-        "1 km" and "1000 m".
-        """
-        del pool
-        own = quantities(item.tokens)
-        taken = {
-            worth
-            for one in [*own, *quantities(item.premise_tokens)]
-            for worth in one.worth(one.number)
-        }
-        return [
-            _edit(item, one, number)
-            for one in own
-            for number in _others(one, item.tokens)
-            if not taken & one.worth(number)
-        ]
+    Numbers are compared by their worth: "two", "2" and "2.0" are one, and so are "1 km" and
+    "1000 m". Numbers of the item's knowledge that may stand there come first.
+    """
+    del pool
+    own = quantities(item.tokens)
+    taken = {
+        worth for one in [*own, *quantities(item.premise_tokens)] for worth in one.worth(one.number)
+    }
+    known = {one.number for one in quantities(tokens(item.knowledge))}
+    made: list[Edit] = []
+    for one in own:
+        fitting = [n for n in _others(one, item.tokens, known) if not taken & one.worth(n)]
+        numbers = [n for n in fitting if n in known] or fitting
+        made += [_edit(item, one, number) for number in numbers]
+    return made
 
 
-def _others(one: Quantity, found: Sequence[Token]) -> list[Fraction]:
-    """Return the numbers that may take a number's place, by its style and the words around it."""
-    if one.style == "other":
+def _others(one: Quantity, found: Sequence[Token], known: set[Fraction]) -> list[Fraction]:
+    """Return the numbers that may replace a number, by its style and the words around it.
+
+    A year may also give way to any other year that is known.
+    """
+    if one.style == "other" or _is_in_a_name(one, found) or _is_in_a_range(one, found):
         return []
     places = _decimals(found[one.place].low) if one.style == "digits" else 0
     whole = int(one.number * 10**places)
@@ -72,9 +70,14 @@ def _others(one: Quantity, found: Sequence[Token]) -> list[Fraction]:
         fitting = [whole + 10 * step for step in (-4, -3, -2, -1, 1, 2, 3, 4)]
     elif _is_year(one, found):
         fitting = [whole + sign * step for step in (3, 5, 8, 12, 20, 35) for sign in (-1, 1)]
+        fitting += [int(n) for n in sorted(known) if _YEARS[0] <= n <= _YEARS[1] and n == int(n)]
         fitting = [n for n in fitting if n <= max(_LAST_YEAR, whole)]
     else:
         fitting = _unlike(whole)
+    if kind_of(found[one.place - 1].text) == "month" or (
+        one.last + 1 < len(found) and kind_of(found[one.last + 1].text) == "month"
+    ):
+        fitting = [n for n in fitting if n <= _LAST_DAY or whole > _LAST_DAY]
     if one.unit and one.unit.dimension == "share" and one.number <= 100:
         fitting = [n for n in fitting if n <= 100 * 10**places]
     side, about = _direction(one, found)
@@ -83,6 +86,18 @@ def _others(one: Quantity, found: Sequence[Token]) -> list[Fraction]:
         least = 20 if _is_year(one, found) else whole * _LEAST_ABOUT
         fitting = [n for n in fitting if abs(n - whole) >= least]
     return [Fraction(n, 10**places) for n in fitting]
+
+
+def _is_in_a_name(one: Quantity, found: Sequence[Token]) -> bool:
+    """Return whether a number is a part of a name: "the Big Ten", "Nineteen Eighty-Four"."""
+    before = found[one.place - 1].text[-1] if one.place else "."
+    after = found[one.last + 1].text if one.last + 1 < len(found) else ""
+    return found[one.place].text.istitle() and (before not in ".!?" or after.istitle())
+
+
+def _is_in_a_range(one: Quantity, found: Sequence[Token]) -> bool:
+    """Return whether a number bounds a range, whose other bound would have to move with it."""
+    return "between" in {word.low for word in found[max(0, one.place - 4) : one.place]}
 
 
 def _unlike(whole: int) -> list[int]:
@@ -129,7 +144,7 @@ def _decimals(written: str) -> int:
 
 def _edit(item: Item, one: Quantity, number: Fraction) -> Edit:
     model = item.hyp[one.start : one.end]
-    return replacing(item.hyp, item.tokens, one.place, one.end, _written(one, number, model))
+    return item.replacing(one.place, one.end, _written(one, number, model))
 
 
 def _written(one: Quantity, number: Fraction, model: str) -> str:

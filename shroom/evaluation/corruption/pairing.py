@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from shroom.evaluation.corruption.items import Edit
-from shroom.evaluation.corruption.pool import from_drawn_place
+from shroom.evaluation.corruption.items import Edit, Item, draws
 
 if TYPE_CHECKING:
-    from shroom.evaluation.corruption.items import Item
+    from collections.abc import Iterator
+
     from shroom.evaluation.corruption.pool import Pool
 
 #: A hypothesis with so many times more words, or fewer, is too easily distinguished.
@@ -17,22 +18,24 @@ MAX_RATIO = 1.5
 MAX_OVERLAP = 0.2
 #: The share of the premise's content words that may be in the other item's premise.
 MAX_PREMISE_OVERLAP = 0.5
+#: How many items are tried; where none of them fits, hardly any other will.
+REACH = 1000
 
 
-class Pairing:
-    """The hypothesis of another item."""
+def edits(item: Item, pool: Pool) -> list[Edit]:
+    """Return the one edit that puts a fitting hypothesis of another item in place of the item's."""
+    for other in islice(_others(item, pool), REACH):
+        if _fits(item, other) and not pool.is_faithful(item, other.hyp):
+            return [Edit(0, len(item.hyp), item.hyp, other.hyp)]
+    return []
 
-    name = "pairing"
-    about = "the hypothesis of another item of the same task, like in length, unlike in words"
-    of_english = False
 
-    def edits(self, item: Item, pool: Pool) -> list[Edit]:
-        """Return the one edit that puts the nearest fitting hypothesis in place of the item's."""
-        others = pool.hypotheses[item.point.task.value]
-        for other in from_drawn_place(others, pool.seed, *item.key):
-            if _fits(item, other) and not pool.says(item, other.hyp):
-                return [Edit(0, len(item.hyp), item.hyp, other.hyp)]
-        return []
+def _others(item: Item, pool: Pool) -> Iterator[Item]:
+    """Yield the items of the same task in their order, from a place that the seed draws."""
+    items = pool.by_task[item.point.task.value]
+    start = draws(pool.seed, *item.key).randrange(len(items))
+    yield from islice(items, start, None)
+    yield from islice(items, start)
 
 
 def _fits(item: Item, other: Item) -> bool:

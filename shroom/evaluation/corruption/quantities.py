@@ -119,6 +119,8 @@ def _words(found: Sequence[Token], place: int) -> Quantity | None:
     """Return the longest run of number words that is a number when it is read as one."""
     best: tuple[int, int] | None = None
     words: list[str] = []
+    if found[place].low == "and":
+        return None
     for last in range(place, min(len(found), place + _LONGEST)):
         low = found[last].low
         if last > place and found[last - 1].end == found[last].start:

@@ -1,19 +1,18 @@
-"""What can be corrupted: SHROOM's data, or pairs of premise and hypothesis."""
+"""What can be corrupted: SHROOM's data, pairs of premise and hypothesis, or dialogues."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shroom.core import json_reading
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
-from shroom.core.problems import Problems, show
+from shroom.core.json_reading import BROKEN
+from shroom.core.problems import Problems, Stopped, show
+from shroom.evaluation.corruption import wizard
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.scoring.csv_files import columns_of
-from shroom.scoring.datapoint_files import DataFile, read_files
-from shroom.scoring.item_values import TOLERANCE, number_in
+from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.item_values import p_in, problem_of_p
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from shroom.scoring.input_files import Document
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
-#: What the labels of pairs say, in lower case and with blanks; every other label is an error.
+#: Labels of pairs, in lower case and with blanks; every other label is an error.
 FAITHFUL = frozenset({"not hallucination", "entailment", "paraphrase", "supported", "faithful"})
 UNFAITHFUL = frozenset(
     ["hallucination", "contradiction", "neutral", "not entailment", "not supported", "unfaithful"]
@@ -30,14 +29,34 @@ UNFAITHFUL = frozenset(
 _HEAD = 1 << 16
 
 
-def read(source: Source, problems: Problems | None = None) -> list[DataFile]:
+@dataclass(frozen=True)
+class InputFile:
+    """One file of datapoints.
+
+    Attributes
+    ----------
+    base : str
+        Its name, without folders.
+    datapoints : list of Datapoint
+        In order.
+    knowledge : list of str
+        What each one's dialogue has retrieved; empty texts where there is no dialogue.
+    """
+
+    base: str
+    datapoints: list[Datapoint]
+    knowledge: list[str]
+
+
+def read(source: Source, problems: Problems | None = None) -> list[InputFile]:
     """Return the files of a source, each in the form that it has.
 
     Parameters
     ----------
     source : path or "-"
         SHROOM's data (a file, a folder, a zip or a pipe), or JSON, JSON Lines or, named directly,
-        CSV with ``premise`` and ``hypothesis``, and perhaps ``label``, ``p`` and ``task``.
+        CSV with ``premise`` and ``hypothesis``, and perhaps ``label``, ``p`` and ``task``; or
+        dialogues as Wizard of Wikipedia has them.
     problems : Problems, optional
         Gets the warnings, each with its place.
 
@@ -52,141 +71,87 @@ def read(source: Source, problems: Problems | None = None) -> list[DataFile]:
     [('val.model-aware.json', 60)]
     """
     problems = Problems() if problems is None else problems
-    of_pairs: list[DataFile] = []
+    own: list[InputFile] = []
 
-    def others(found: list[Document]) -> list[Document]:
-        """Read those that hold pairs, and return the rest."""
-        rest = []
-        for document in found:
-            if _holds_pairs(document):
-                rows = _rows(document, problems)
-                points = [_Pair(row, n, document.file, problems).datapoint() for n, row in rows]
-                of_pairs.append(DataFile(document.base, points))
-            else:
-                rest.append(document)
-        return rest
+    def others(documents: list[Document]) -> list[Document]:
+        """Read those with pairs or dialogues, and return the rest."""
+        read_here = {id(document): _read(document, problems) for document in documents}
+        own.extend(file for file in read_here.values() if file is not None)
+        return [document for document in documents if read_here[id(document)] is None]
 
-    return sorted(read_files(source, problems, others) + of_pairs, key=lambda file: file.base)
+    rest = [
+        InputFile(file.base, file.datapoints, [""] * len(file.datapoints))
+        for file in read_files(source, problems, others)
+    ]
+    return sorted(rest + own, key=lambda file: file.base)
 
 
-def _holds_pairs(document: Document) -> bool:
-    """Return whether a file has pairs: its first item has no ``hyp``, but ``hypothesis``."""
+def _read(document: Document, problems: Problems) -> InputFile | None:
+    """Return a file of pairs or dialogues, or ``None`` for a file of another form."""
     data = document.read(Problems())
     head = b"" if data is None else bytes(data[:_HEAD])
-    if _is_csv(document):
-        return "hyp" not in columns_of(head)
-    return b'"hyp"' not in head and b'"hypothesis"' in head
-
-
-def _is_csv(document: Document) -> bool:
-    return document.base.lower().endswith((".csv", ".csv.gz"))
-
-
-def _rows(document: Document, problems: Problems) -> list[tuple[int, dict[str, Any]]]:
-    """Return the rows that can be read, each with its number from 0."""
-    data = document.read(problems)
-    if data is None:
-        return []
-    if _is_csv(document):
-        return list(enumerate(_csv_rows(bytes(data), document.file, problems)))
-    lines = document.is_lines(data)
-    found = []
-    for index, item in enumerate(
-        json_reading.items(bytes(data), document.file, problems, lines=lines) or []
-    ):
-        if isinstance(item, dict):
-            found.append((index, item))
-        elif item is not json_reading.BROKEN:
-            problems.add("item-object", document.file, "an object", show(item), index=index)
-    return found
-
-
-def _csv_rows(data: bytes, file: str, problems: Problems) -> list[dict[str, Any]]:
+    is_csv = document.base.lower().endswith((".csv", ".csv.gz"))
+    of_pairs = "hyp" not in columns_of(head) if is_csv else _has_keys(head, HYPOTHESIS)
+    if data is None or not (of_pairs or _has_keys(head, *wizard.KEYS)):
+        return None
+    file = InputFile(document.base, [], [])
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        problems.add("not-utf8", file, "UTF-8", f"byte 0x{data[error.start]:02x}")
-        return []
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    try:
-        rows = list(reader)
-    except csv.Error as error:
-        found = f"{error} at line {reader.line_num}"
-        problems.add("not-csv", file, "lines of fields between commas", found)
-        return []
-    if not rows:
-        problems.add("empty", file, "a header, and a line for each pair", "no line")
-    for index, row in enumerate(rows):
-        if None in row or None in row.values():
-            expected = f"{len(reader.fieldnames or [])} fields, as the header has"
-            problems.add("key-missing", file, expected, "another number", index=index)
-    return [
-        {str(key).strip(): value for key, value in row.items() if value not in ("", None)}
-        | {key: row.get(key) or "" for key in (PREMISE, HYPOTHESIS) if key in row}
-        for row in rows
-    ]
+        items = document.iter_items(data, problems)
+        if not of_pairs:
+            for point, knowledge in wizard.responses(items, document.file, problems):
+                file.datapoints.append(point)
+                file.knowledge.append(knowledge)
+            return file
+        for index, item in enumerate(items):
+            if isinstance(item, dict):
+                file.datapoints.append(_datapoint(item, index, document.file, problems))
+                file.knowledge.append("")
+            elif item is not BROKEN:
+                problems.add("item-object", document.file, "an object", show(item), index=index)
+    except Stopped:  # the reason is among the problems
+        pass
+    return file
 
 
-class _Pair:
-    """One pair while it is read, reporting what it has wrong."""
+def _has_keys(head: bytes, *keys: str) -> bool:
+    return b'"hyp"' not in head and all(f'"{key}"'.encode() in head for key in keys)
 
-    def __init__(self, row: dict[str, Any], index: int, file: str, problems: Problems) -> None:
-        self.row, self.index, self.file, self.problems = row, index, file, problems
 
-    def datapoint(self) -> Datapoint:
-        p = self._p()
-        label = self._label() if p is None else None
-        if p is None and label is not None:
-            p = float(label is Label.HALLUCINATION)
-        elif p is not None:
-            label = Label.HALLUCINATION if p > DEFAULT_THRESHOLD else Label.NOT_HALLUCINATION
-        return Datapoint(
-            hyp=self._text(HYPOTHESIS),
-            src=self._text(PREMISE),
-            tgt="",
-            task=self._task(),
-            ref=Reference.SRC,
-            label=label,
-            p=p,
-        )
+def _datapoint(row: dict[str, Any], index: int, file: str, problems: Problems) -> Datapoint:
+    """Return the datapoint of a pair, with every problem that it has reported."""
 
-    def _text(self, key: str) -> str:
-        if key not in self.row:
-            self._report("key-missing", key, f'the key "{key}"', f"keys {show(list(self.row))}")
-            return ""
-        value = self.row[key]
-        if not isinstance(value, str):
-            self._report("text-string", key, "a text", show(value))
-        return value if isinstance(value, str) else ""
+    def report(code: str, key: str, expected: str) -> None:
+        problems.add(code, file, expected, show(row[key]), index=index, key=key)
 
-    def _task(self) -> Task:
-        """Return the task where it is one of SHROOM's, else the one without weights of its own."""
-        value = self.row.get("task")
-        return Task(value) if value in [task.value for task in Task] else Task.TS
-
-    def _p(self) -> float | None:
-        key = P if P in self.row else "p"
-        if self.row.get(key) is None:
-            return None
-        value = number_in(self.row[key])
-        if value is None or not math.isfinite(value):
-            self._report("p-number", key, "a number", show(self.row[key]))
-            return None
-        if not -TOLERANCE <= value <= 1 + TOLERANCE:
-            self._report("p-range", key, "a number in [0, 1]", show(self.row[key]))
-        return value
-
-    def _label(self) -> Label | None:
-        value = self.row.get("label")
-        if value is None:
-            return None
-        said = " ".join(str(value).lower().replace("_", " ").split())
-        if said in FAITHFUL:
-            return Label.NOT_HALLUCINATION
-        if said not in UNFAITHFUL:
-            known = ", ".join(sorted(FAITHFUL | UNFAITHFUL))
-            self._report("label-value", "label", f"one of {known}", show(value))
-        return Label.HALLUCINATION
-
-    def _report(self, code: str, key: str, expected: str, found: str) -> None:
-        self.problems.add(code, self.file, expected, found, index=self.index, key=key)
+    for key in (PREMISE, HYPOTHESIS):
+        if key not in row:
+            expected, keys = f'the key "{key}"', f"keys {show(list(row))}"
+            problems.add("key-missing", file, expected, keys, index=index, key=key)
+        elif not isinstance(row[key], str):
+            report("text-string", key, "a text")
+    p = None
+    for key in (P, "p"):
+        if p is None and row.get(key) is not None:
+            problem, p = problem_of_p(row[key]), p_in(row[key])
+            if problem is not None:
+                report(problem[0], key, problem[1])
+    label = None
+    if p is not None:
+        label = Label.HALLUCINATION if p > DEFAULT_THRESHOLD else Label.NOT_HALLUCINATION
+    elif row.get("label") is not None:
+        word = " ".join(str(row["label"]).lower().replace("_", " ").split())
+        label = Label.NOT_HALLUCINATION if word in FAITHFUL else Label.HALLUCINATION
+        p = float(label is Label.HALLUCINATION)
+        if word not in FAITHFUL | UNFAITHFUL:
+            report("label-value", "label", f"one of {', '.join(sorted(FAITHFUL | UNFAITHFUL))}")
+    tasks = [task.value for task in Task]
+    return Datapoint(
+        hyp=str(row.get(HYPOTHESIS, "")),
+        src=str(row.get(PREMISE, "")),
+        tgt="",
+        # One that is not SHROOM's stands under the task without weights of its own.
+        task=Task(row["task"]) if row.get("task") in tasks else Task.TS,
+        ref=Reference.SRC,
+        label=label,
+        p=p,
+    )

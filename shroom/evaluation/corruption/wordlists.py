@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
 _FOLDER = Path(__file__).parent / "words"
+#: The list of names for the labels that spaCy's pipelines give.
+_LABELS = {"PERSON": "surname", "GPE": "city", "NORP": "language", "LANGUAGE": "language"}
 
 
 class Unit(NamedTuple):
@@ -116,11 +119,51 @@ def names() -> dict[str, list[tuple[str, ...]]]:
     >>> names()["day"][0]
     ('Monday',)
     """
-    found: dict[str, list[tuple[str, ...]]] = {}
+    listed: dict[str, list[tuple[str, ...]]] = {}
     for kind, groups in _listed_names():
         plain = [tuple(name.removeprefix("the ") for name in group) for group in groups]
-        found.setdefault(kind, []).extend(plain)
-    return found
+        listed.setdefault(kind, []).extend(plain)
+    return listed
+
+
+@functools.cache
+def groups_of(kind: str) -> list[tuple[str, ...]]:
+    """Return the known names of a kind; those of persons are put together from their parts.
+
+    Examples
+    --------
+    >>> groups_of("woman name")[0]
+    ('Mary Smith',)
+    """
+    first, _, full = kind.partition(" ")
+    if full:
+        pairs = itertools.product(names()[first], names()["surname"])
+        return [(f"{given[0]} {family[0]}",) for given, family in pairs]
+    return names().get(_LABELS.get(kind, kind), [])
+
+
+@functools.cache
+def kinds() -> dict[str, str]:
+    """Return the kind of each known name.
+
+    Examples
+    --------
+    >>> kinds()["Rome"]
+    'city'
+    """
+    return {name: kind for kind, groups in names().items() for group in groups for name in group}
+
+
+def same_names(name: str) -> tuple[str, ...]:
+    """Return a known name with its other names; nothing for an unknown one.
+
+    Examples
+    --------
+    >>> same_names("Bombay")
+    ('Mumbai', 'Bombay')
+    """
+    groups = names()[kinds()[name]] if name in kinds() else []
+    return next((group for group in groups if name in group), ())
 
 
 @functools.cache
@@ -137,9 +180,8 @@ def with_article() -> frozenset[str]:
 
 
 def _listed_names() -> list[tuple[str, list[list[str]]]]:
-    found = []
+    listed = []
     for line in lines("names"):
-        kind, _, listed = line.partition(":")
-        groups = [[part.strip() for part in group.split("/")] for group in listed.split(";")]
-        found.append((kind, groups))
-    return found
+        kind, _, rest = line.partition(":")
+        listed.append((kind, [[n.strip() for n in g.split("/")] for g in rest.split(";")]))
+    return listed

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.evaluation.corruption.corrupt import corruptions, is_faithful
+from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
 from shroom.evaluation.corruption.names import Rules
-from shroom.evaluation.corruption.registry import METHODS
 from shroom.metrics.base import mean_of
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import estimates

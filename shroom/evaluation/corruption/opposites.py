@@ -1,0 +1,215 @@
+"""Negation and antonyms: a statement gives way to its opposite.
+
+Both refuse a sentence whose opposite would not contradict the premise, or would not be English.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shroom.evaluation.corruption.items import Edit, like
+from shroom.evaluation.corruption.wordlists import antonyms, auxiliaries, phrases, units, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shroom.evaluation.corruption.items import Item, Token
+    from shroom.evaluation.corruption.pool import Pool
+
+_HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
+#: In statements "do" stands as an auxiliary only beside "not".
+_DO = frozenset({"do", "does", "did"})
+_ENDINGS = ("'m", "'re", "'ll")
+#: After these, "'s" is "is" or "has", not a genitive.
+_SUBJECTS = frozenset({"he", "she", "it", "that", "there", "who"})
+_OBJECTS = frozenset({"a", "an", "the", "to", "my", "your", "his", "her", "its", "our", "their"})
+#: After these, "can" and "will" are nouns.
+_NOUN_AFTER = _OBJECTS - {"to", "her"}
+#: "Not only" is not a negation, and "not also" is hardly English.
+_PARTIAL = frozenset({"only", "just", "necessarily", "even", "quite", "so", "very"}) | {
+    "also",
+    "still",
+    "already",
+    "now",
+    "always",
+}
+#: After a unit these only name what is measured: "ten years old" is not the opposite of young.
+_MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})
+
+
+def negations(item: Item, pool: Pool) -> list[Edit]:
+    """Return an edit for each auxiliary that can be negated, or for the one that is.
+
+    Questions are left alone, and hedged statements: "some are" and "some are not" may both hold;
+    so are clauses before a "but" or after a "because", of which the rest may depend.
+    """
+    lows = {token.low for token in item.tokens}
+    if words("hedges") & lows or "?" in item.hyp:
+        return []
+    places = _negated(item)
+    if not places:
+        made = [*_put_in(item), *pool.recogniser.negated_verbs(item.hyp)]
+    else:
+        made = list(_taken_out(item, places[0])) if len(places) == 1 else []
+    return [edit for edit in made if _turns_the_meaning(item, edit)]
+
+
+def antonym(item: Item, pool: Pool) -> list[Edit]:
+    """Return an edit for each word and antonym, where neither text has the antonym.
+
+    Opposites may both be false, so that nothing beside a negation is touched; and both may be
+    true of some things, or sometimes. Words of fixed phrases, as in "how long", stay.
+    """
+    del pool
+    made: list[Edit] = []
+    if ";" in item.hyp:  # the other glosses would still say the same
+        return made
+    hindering = _negated(item) + [
+        place for place, word in enumerate(item.tokens) if word.low in words("hedges")
+    ]
+    fixed = _in_phrases(item.tokens)
+    for place, word in enumerate(item.tokens):
+        in_a_name = word.text != word.low and not _begins(item, place)
+        following = item.tokens[place + 1].low if place + 1 < len(item.tokens) else ""
+        # In "stupid, foolish" and "old or outdated" the next word says the same.
+        is_alone = following not in (",", "or") and word.low not in words("stances")
+        if in_a_name or not is_alone or place < item.first or place in fixed:
+            continue
+        if set(hindering) - {place}:
+            continue
+        made += [
+            item.replacing(place, word.end, like(after, word.text))
+            for after in antonyms().get(word.low, ())
+            if after not in item.vocabulary
+        ]
+    return [edit for edit in made if not _is_beside_the_premise(item, edit.start)]
+
+
+def _negated(item: Item) -> list[int]:
+    """Return the places of negations."""
+    listed = words("negations")
+    return [
+        place
+        for place, word in enumerate(item.tokens)
+        if word.low in listed or word.low.endswith("n't")
+    ]
+
+
+def _turns_the_meaning(item: Item, edit: Edit) -> bool:
+    """Return whether the sentence says the opposite with an edit, and nothing else changes."""
+    sentence, before = _sentence(item, edit.start)
+    follows_but = any(word.low == "but" and word.start > edit.start for word in item.tokens)
+    depends = words("subordinators") & {word.low for word in before}
+    after = [word.low for word in sentence[len(before) :]][:5]
+    is_stance = words("stances") & set(after)
+    return not (follows_but or depends or is_stance or _is_beside_the_premise(item, edit.start))
+
+
+def _is_beside_the_premise(item: Item, start: int) -> bool:
+    """Return whether a place is in a title, or in what the speaker alone knows of themself."""
+    sentence, _ = _sentence(item, start)
+    first_person = words("first_person")
+    speaks = first_person & {word.low for word in sentence} and not first_person & {
+        word.low for word in item.premise_tokens
+    }
+    quoted = item.hyp[:start].count('"') % 2 or item.hyp[:start].count("“") > item.hyp[
+        :start
+    ].count("”")
+    return bool(speaks or quoted)
+
+
+def _sentence(item: Item, start: int) -> tuple[list[Token], list[Token]]:
+    """Return the words of the sentence around a character, and those of them before it."""
+    sentence: list[Token] = []
+    for word in item.tokens:
+        sentence.append(word)
+        if word.text[-1] in ".!?;":
+            if word.end > start:
+                break
+            sentence = []
+    return sentence, [word for word in sentence if word.end <= start]
+
+
+def _put_in(item: Item) -> Iterator[Edit]:
+    known = set(auxiliaries().values()) - _DO
+    for place, word in enumerate(item.tokens):
+        following = item.tokens[place + 1].low if place + 1 < len(item.tokens) else ""
+        preceding = item.tokens[place - 1].low if place else ""
+        in_a_title = word.text[0].isupper() and not word.text.isupper() and place > item.first
+        if following in _PARTIAL or (in_a_title and not _begins(item, place)):
+            continue
+        if place == item.first and word.low == "to" and following.isalpha():
+            if "," not in item.hyp:  # "To see it, go there" states a purpose
+                yield Edit(word.start, word.end, word.text, like("not to", word.text))
+        elif _is_contracted(word):
+            yield _followed_by_not(word)
+        elif word.low not in known or place <= item.first or preceding in _NOUN_AFTER | known:
+            continue  # "would have" is negated at its first word
+        elif word.low not in _HAVE:
+            if following[:1].isalnum():
+                yield _followed_by_not(word)
+        elif following in _OBJECTS and preceding != "to":
+            yield Edit(word.start, word.end, word.text, like(_HAVE[word.low], word.text))
+        elif following in words("participles") or following.endswith(("ed", "en")):
+            yield _followed_by_not(word)
+
+
+def _taken_out(item: Item, place: int) -> Iterator[Edit]:
+    listed, word = item.tokens, item.tokens[place]
+    following = listed[place + 1].low if place + 1 < len(listed) else ""
+    if following in _PARTIAL or words("polar") & {token.low for token in listed[place:]}:
+        return
+    if word.low in auxiliaries():
+        plain = like(auxiliaries()[word.low], word.text)
+        yield Edit(word.start, word.end, word.text, plain)
+    elif word.low == "not" and place and _can_be_negated(listed[place - 1]):
+        start = listed[place - 1].end
+        yield Edit(start, word.end, item.hyp[start : word.end], "")
+    elif word.low == "not" and place == item.first and following == "to":
+        to = listed[place + 1]
+        yield Edit(word.start, to.end, item.hyp[word.start : to.end], like("to", word.text))
+
+
+def _can_be_negated(word: Token) -> bool:
+    return word.low in auxiliaries().values() or _is_contracted(word)
+
+
+def _is_contracted(word: Token) -> bool:
+    subject, apostrophe, ending = word.low.rpartition("'")
+    return bool(subject) and (
+        apostrophe + ending in _ENDINGS or (ending == "s" and subject in _SUBJECTS)
+    )
+
+
+def _followed_by_not(word: Token) -> Edit:
+    if word.low.endswith("'ll"):
+        after = word.text[:-3] + like(" won't", word.text)
+    else:
+        end = "not" if word.low == "can" else " not"
+        after = word.text + (end.upper() if word.text.isupper() else end)
+    return Edit(word.start, word.end, word.text, after)
+
+
+def _in_phrases(listed: Sequence[Token]) -> set[int]:
+    """Return the places of words that have no opposite where they stand."""
+    lows = [token.low for token in listed]
+    longest = max(map(len, phrases()))
+    fixed = {
+        place
+        for start in range(len(lows))
+        for end in range(start + 2, min(len(lows), start + longest) + 1)
+        if tuple(lows[start:end]) in phrases()
+        for place in range(start, end)
+    }
+    pairs = zip(lows, lows[1:])
+    return fixed | {
+        n + 1 for n, (unit, low) in enumerate(pairs) if low in _MEASURED and unit in units()
+    }
+
+
+def _begins(item: Item, place: int) -> bool:
+    """Return whether a word begins a sentence; elsewhere, a capital makes it a part of a name."""
+    following = item.tokens[place + 1].text if place + 1 < len(item.tokens) else ""
+    if following[:1].isupper() and not item.tokens[place].text.isupper():  # a title
+        return False
+    return place == item.first or item.tokens[place - 1].text[-1] in ".!?"

@@ -1,0 +1,89 @@
+"""Wizard of Wikipedia: the dialogues of which Conv-FEVER is made.
+
+A file such as its ``train.json`` is a list of dialogues. A turn that the wizard wrote from a
+sentence of Wikipedia is a faithful hypothesis; the sentence and the dialogue so far are its
+premise. All that was retrieved in a dialogue is its knowledge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.datapoint import pair
+from shroom.core.problems import show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.core.problems import Problems
+
+#: The keys by which a dialogue is recognised.
+KEYS = frozenset({"chosen_topic", "dialog"})
+#: What stands in place of a sentence where the wizard used none.
+_UNUSED = "no_passages_used"
+
+
+def responses(
+    dialogues: Iterable[Any], file: str, problems: Problems
+) -> Iterator[tuple[Datapoint, str]]:
+    r"""Yield each response of a wizard as a faithful datapoint, with the dialogue's knowledge.
+
+    Parameters
+    ----------
+    dialogues : iterable
+        The dialogues of a file, of any type.
+    file : str
+        Name of the file in messages.
+    problems : Problems
+        Receives each dialogue or turn that is of another form.
+
+    Examples
+    --------
+    >>> from shroom.core.problems import Problems
+    >>> turns = [
+    ...     {"speaker": "0_Apprentice", "text": "Tell me of Rome."},
+    ...     {"speaker": "1_Wizard", "text": "It lies on the Tiber.",
+    ...      "checked_sentence": {"s_Rome_0": "Rome is a city on the Tiber."}},
+    ... ]
+    >>> dialogue = {"dialog": turns, "chosen_topic_passage": ["Naples lies on a bay."]}
+    >>> [(point, knowledge)] = responses([dialogue], "train.json", Problems())
+    >>> point.src, point.hyp
+    ('Rome is a city on the Tiber.\nTell me of Rome.', 'It lies on the Tiber.')
+    >>> knowledge
+    'Naples lies on a bay.'
+    """
+    for index, dialogue in enumerate(dialogues):
+        turns = dialogue.get("dialog") if isinstance(dialogue, dict) else None
+        if not isinstance(turns, list) or not all(map(_is_turn, turns)):
+            expected, given = "a dialogue with a list of turns, each with its text", show(dialogue)
+            problems.add("item-object", file, expected, given, index=index, key="dialog")
+            continue
+        knowledge = "\n".join(_passages(dialogue, turns))
+        for place, turn in enumerate(turns):
+            sentence = _checked(turn)
+            if "wizard" in str(turn.get("speaker")).lower() and sentence:
+                before = [earlier["text"] for earlier in turns[:place]]
+                premise = "\n".join([sentence, *before])
+                yield pair(premise, turn["text"], 0.0, "human"), knowledge
+
+
+def _is_turn(turn: Any) -> bool:
+    return isinstance(turn, dict) and isinstance(turn.get("text"), str)
+
+
+def _checked(turn: dict[str, Any]) -> str:
+    """Return the sentence that a turn was written with; an empty text where there is none."""
+    checked = turn.get("checked_sentence")
+    sentences = checked.values() if isinstance(checked, dict) else [checked]
+    texts = (text for text in sentences if isinstance(text, str) and text != _UNUSED)
+    return next(texts, "")
+
+
+def _passages(dialogue: dict[str, Any], turns: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the sentences on the chosen topic, and those that each turn retrieved."""
+    yield from dialogue.get("chosen_topic_passage") or []
+    for turn in turns:
+        for passage in turn.get("retrieved_passages") or []:
+            for sentences in passage.values():
+                yield from sentences
