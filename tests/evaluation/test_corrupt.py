@@ -684,6 +684,8 @@ def test_dialogues_of_wizard_of_wikipedia(corrupt, tmp_path):
     code, _, err = corrupt(path, "-o", out, "--method", "entity", "--rules")
     assert code == 0, err
     assert json.loads(out.read_text())[1]["hyp"].startswith("Yes, Warsaw is on the Tiber")
+    (odd,) = read(write_json(path, [dialogue(chosen_topic_passage=[None, {"x": 3}])]))
+    assert odd.knowledge == ["Warsaw lies on the Vistula."]
 
 
 @pytest.mark.parametrize("broken", [3, dialogue(dialog="no list"), dialogue(dialog=[{"text": 1}])])

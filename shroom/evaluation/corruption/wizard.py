@@ -59,9 +59,11 @@ def responses(
             expected, given = "a dialogue with a list of turns, each with its text", show(dialogue)
             problems.add("item-object", file, expected, given, index=index, key="dialog")
             continue
-        knowledge = "\n".join(_passages(dialogue, turns))
+        passages = [turn.get("retrieved_passages") for turn in turns]
+        knowledge = "\n".join(_texts([dialogue.get("chosen_topic_passage"), passages]))
         for place, turn in enumerate(turns):
-            sentence = _checked(turn)
+            checked = (text for text in _texts(turn.get("checked_sentence")) if text != _UNUSED)
+            sentence = next(checked, "")
             if "wizard" in str(turn.get("speaker")).lower() and sentence:
                 before = [earlier["text"] for earlier in turns[:place]]
                 premise = "\n".join([sentence, *before])
@@ -72,18 +74,10 @@ def _is_turn(turn: Any) -> bool:
     return isinstance(turn, dict) and isinstance(turn.get("text"), str)
 
 
-def _checked(turn: dict[str, Any]) -> str:
-    """Return the sentence that a turn was written with; an empty text where there is none."""
-    checked = turn.get("checked_sentence")
-    sentences = checked.values() if isinstance(checked, dict) else [checked]
-    texts = (text for text in sentences if isinstance(text, str) and text != _UNUSED)
-    return next(texts, "")
-
-
-def _passages(dialogue: dict[str, Any], turns: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the sentences on the chosen topic, and those that each turn retrieved."""
-    yield from dialogue.get("chosen_topic_passage") or []
-    for turn in turns:
-        for passage in turn.get("retrieved_passages") or []:
-            for sentences in passage.values():
-                yield from sentences
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, which may be lists and objects inside each other."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
