@@ -112,21 +112,21 @@ def command(
         left = "all methods but pairing leave them alone"
         say([f"note: {foreign} of {len(points)} faithful items seem not to be English; {left}"])
     finder = Rules() if rules else installed()
-    found = corruptions(points, chosen, seed, knowledge=knowledge, recogniser=finder)
-    if not found:
+    corrupted = corruptions(points, chosen, seed, knowledge=knowledge, recogniser=finder)
+    if not corrupted:
         raise ShroomError(
             f"{data}: none of its {len(points)} faithful items can be corrupted by "
             f"{' or '.join(dict.fromkeys(chosen))}; choose other methods, or name more data"
         )
     if even:
-        found = balanced(found, points, seed)
-    rows = _rows(points, places, found, even=even)
+        corrupted = balanced(corrupted, points, seed)
+    rows = _rows(points, places, corrupted, even=even)
     text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
     write_files(output, {"corrupted.json": text}, [data])
-    kept = len(rows) - len(found)
-    say([f"wrote {kept} faithful and {len(found)} inconsistent items to {output}"])
+    kept = len(rows) - len(corrupted)
+    say([f"wrote {kept} faithful and {len(corrupted)} inconsistent items to {output}"])
     _summarise(
-        found,
+        corrupted,
         chosen,
         form,
         items=sum(len(file.datapoints) for file in files),
@@ -164,23 +164,23 @@ def _faithful(
 def _rows(
     points: list[Datapoint],
     places: list[dict[str, Any]],
-    found: Sequence[Corruption],
+    corrupted: Sequence[Corruption],
     *,
     even: bool,
 ) -> list[dict[str, Any]]:
     """Return the faithful items, each followed by its corruptions."""
-    made: dict[int, list[Corruption]] = {}
-    for one in found:
-        made.setdefault(one.of, []).append(one)
+    by_place: dict[int, list[Corruption]] = {}
+    for one in corrupted:
+        by_place.setdefault(one.of, []).append(one)
     rows = []
     for place, point in enumerate(points):
-        if even and place not in made:
+        if even and place not in by_place:
             continue
         of = {"of": places[place]}
         rows.append(_row(point, 0.0, {"method": None, "edit": None, **of}))
-        for one in made.get(place, []):
-            how = {"method": one.method, "edit": one.edit.to_dict(), **of}
-            rows.append(_row(one.datapoint, 1.0, how))
+        for one in by_place.get(place, []):
+            record = {"method": one.method, "edit": one.edit.to_dict(), **of}
+            rows.append(_row(one.datapoint, 1.0, record))
     return rows
 
 
@@ -198,7 +198,7 @@ def _row(point: Datapoint, p: float, corruption: dict[str, Any]) -> dict[str, An
 
 
 def _summarise(
-    found: Sequence[Corruption],
+    corrupted: Sequence[Corruption],
     chosen: Sequence[str],
     form: str,
     *,
@@ -206,15 +206,15 @@ def _summarise(
     **about: Any,
 ) -> None:
     """Report how many items each method has corrupted, and what the draws depend on."""
-    count = Counter(one.method for one in found)
+    count = Counter(one.method for one in corrupted)
     by_method = {name: count[name] for name in dict.fromkeys(chosen)}
     if form == "json":
-        result = {**about, "inconsistent": len(found), "by_method": by_method}
+        result = {**about, "inconsistent": len(corrupted), "by_method": by_method}
         click.echo(json.dumps(result, indent=2))
         return
     rows: list[tuple[str, ...] | None] = [("method", "made"), None]
     rows += [(name, str(n)) for name, n in by_method.items()]
-    rows += [None, ("all", str(len(found)))]
+    rows += [None, ("all", str(len(corrupted)))]
     lines = [
         *align(rows),
         "",

@@ -96,46 +96,37 @@ def test_hostile_texts(points, seed):
 
 @given(st.permutations(POINTS), st.integers(0, 5))
 def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
-    def made(given):
-        found = corruptions(given, seed=seed, recogniser=Rules())
-        return {(given[one.of].hyp, one.method): one.datapoint.hyp for one in found}
+    def drawn(given, *methods, seed=seed):
+        made = corruptions(given, methods or METHODS, seed, recogniser=Rules())
+        return {(given[one.of].hyp, one.method): one.datapoint.hyp for one in made}
 
-    assert made(points) == made(POINTS) == made(POINTS + POINTS)
-
-
-def test_draws_of_a_text_alone_do_not_depend_on_other_items():
-    own = [name for name in METHODS if name != "pairing"]
-    for one in corruptions(POINTS, own, 3, recogniser=Rules()):
-        alone = corruptions([POINTS[one.of]], [one.method], 3, recogniser=Rules())
-        assert [other.edit for other in alone] == [one.edit]
-
-
-def test_seeds_differ():
-    made = {
-        tuple(one.datapoint.hyp for one in corruptions(POINTS, seed=seed, recogniser=Rules()))
-        for seed in range(10)
-    }
-    assert len(made) > 5
+    whole = drawn(POINTS)
+    assert drawn(points) == whole == drawn(POINTS + POINTS)
+    assert len({frozenset(drawn(POINTS, seed=other).items()) for other in range(10)}) > 5
+    for (hyp, method), made in whole.items():
+        if method != "pairing":  # the others look at the item alone
+            (own,) = (one for one in POINTS if one.hyp == hyp)
+            assert drawn([own], method) == {(hyp, method): made}
 
 
-NUMBERS = {
-    "5km": ("It is 5km long.", "5km"),
-    "comma": ("There are 1,200 cars.", "1,200"),
-    "decimals": ("It weighs 2.50 kg.", "2.50"),
-    "ordinal": ("He came 21st today.", "21st"),
-    "decade": ("In the 1990s he sang.", "1990"),
-    "words": ("We saw twenty-five cats.", "twenty-five"),
-    "long words": ("It has two hundred and five rooms.", "two hundred and five"),
-    "ordinal words": ("This is the third time.", "third"),
-    "capital": ("Seven cats came.", "Seven"),
-    "year": ("She left in 1987.", "1987"),
-    "million": ("It cost 3 million.", "3"),
-}
+NUMBERS = [
+    ("It is 5km long.", "5km"),
+    ("There are 1,200 cars.", "1,200"),
+    ("It weighs 2.50 kg.", "2.50"),
+    ("He came 21st today.", "21st"),
+    ("In the 1990s he sang.", "1990"),
+    ("We saw twenty-five cats.", "twenty-five"),
+    ("It has two hundred and five rooms.", "two hundred and five"),
+    ("This is the third time.", "third"),
+    ("Seven cats came.", "Seven"),
+    ("She left in 1987.", "1987"),
+    ("It cost 3 million.", "3"),
+    ("They won some and five medals.", "five"),
+]
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_numbers_keep_their_manner(name):
-    hyp, number = NUMBERS[name]
+@pytest.mark.parametrize(("hyp", "number"), NUMBERS)
+def test_numbers_keep_their_manner(hyp, number):
     before, after = hyp.split(number, 1)
     made = edits("number", hyp)
     assert made
@@ -212,12 +203,6 @@ def test_bounds_move_only_to_where_the_statement_is_another(hyp, side):
     assert all((new - old.value) * side > 0 for new in made)
 
 
-def test_a_number_begins_with_its_first_word():
-    made = edits("number", "They won two prizes and five medals.")
-    assert made
-    assert all(" and " in text for text in made)
-
-
 @pytest.mark.parametrize(
     ("hyp", "last"),
     [
@@ -244,16 +229,6 @@ def test_about_wants_a_great_change():
 def test_number_words_are_read_as_they_are_written(number):
     found = quantities(tokens(in_words(number)))
     assert [one.value for one in found] == [number]
-
-
-def test_numbers_of_the_dialogue_come_first():
-    point_in_1987 = point("She left in 1987, with 5 cats.")
-    (one,) = corruptions([point_in_1987], ["number"], knowledge=["It burnt down in 1950."])
-    assert one.edit in (Edit(12, 16, "1987", "1950"), one.edit)
-    item = Item(point_in_1987, "It burnt down in 1950.")
-    made = {edit.after for edit in METHODS.load("number")(item, Pool([item], Rules(), 0))}
-    assert "1950" in made
-    assert not {"1990", "1984"} & made
 
 
 NEGATED = [
@@ -360,6 +335,8 @@ def test_names_change_for_their_kind():
         assert text.split()[-1][:-1] in {group[0] for group in names()["city"]}
         assert not {"Paris.", "Rome.", "London."} & set(text.split())
     assert edits("entity", "He was in England.", "He was there.")
+    for text in edits("entity", "It is in France.", "It is in Scotland, near the USA border."):
+        assert "United" not in text  # another name of what is there
     surnames = {group[0] for group in names()["surname"]}
     for hyp in ("We saw Mrs. Braxel.", "We saw Tom Braxel."):
         made = edits("entity", hyp, "So.")
@@ -367,12 +344,14 @@ def test_names_change_for_their_kind():
         assert {text.split()[-1][:-1] for text in made} <= surnames
 
 
-def test_names_of_the_dialogue_come_first():
-    one = point("She left for Paris with Tom Frobb.", "She left.")
-    knowledge = "It was in Warsaw that Ann Brax met him and John Klomp, far from Paris."
-    item = Item(one, knowledge)
-    made = METHODS.load("entity")(item, Pool([item], Rules(), 0))
-    assert {edit.after for edit in made} == {"Warsaw", "John Klomp"}
+@pytest.mark.parametrize(
+    ("method", "made"), [("entity", {"Warsaw", "John Klomp"}), ("number", {"1950"})]
+)
+def test_names_and_numbers_of_the_dialogue_come_first(method, made):
+    knowledge = "It was in Warsaw in 1950 that Ann Brax met him and John Klomp, far from Paris."
+    item = Item(point("She left for Paris with Tom Frobb in 1987.", "She left."), knowledge)
+    edits = METHODS.load(method)(item, Pool([item], Rules(), 0))
+    assert {edit.after for edit in edits} == made
 
 
 def test_names_keep_what_they_need_of_an_article():
@@ -444,12 +423,6 @@ def test_rules_of_english_are_for_english(hyp):
 )
 def test_names_of_no_known_kind_are_left_alone(hyp):
     assert edits("entity", hyp) == []
-
-
-def test_no_other_name_of_the_same_comes_in():
-    for text in edits("entity", "It is in France.", "It is in Scotland, near the USA border."):
-        assert "United Kingdom" not in text
-        assert "United States" not in text
 
 
 def test_pairing_takes_a_like_and_unlike_one():
@@ -613,8 +586,12 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
             edit = Edit(**row["corruption"]["edit"])
             assert edit.undo(row["hyp"]) == POINTS[of["index"]].hyp
         assert (row["label"] == "Hallucination") == (row["corruption"]["method"] is not None)
-    corrupt(data, "-o", tmp_path / "again.json", "--rules")
-    assert (tmp_path / "again.json").read_bytes() == out.read_bytes()
+    before = out.read_bytes()
+    corrupt(data, "-o", out, "--rules")
+    assert out.read_bytes() == before
+    assert corrupt(data, "-o", out, "--balanced", "--rules")[0] == 0
+    p = [one.p for one in read_shroom(out)]
+    assert p == [0.0, 1.0] * (len(p) // 2)
 
 
 def test_other_languages_are_noted(corrupt, tmp_path):
@@ -624,13 +601,6 @@ def test_other_languages_are_noted(corrupt, tmp_path):
     assert code == 0
     assert "note: 2 of 8 faithful items seem not to be English; all methods but pairing" in err
     assert "note:" not in corrupt(data, "-o", out, "--rules", "--method", "pairing")[2]
-
-
-def test_balanced(corrupt, tmp_path):
-    data, out = write_json(tmp_path / "val.json", rows_of(POINTS)), tmp_path / "out.json"
-    assert corrupt(data, "-o", out, "--balanced", "--rules")[0] == 0
-    p = [one.p for one in read_shroom(out)]
-    assert p == [0.0, 1.0] * (len(p) // 2)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
@@ -696,21 +666,22 @@ def test_another_dialogue_is_an_error_with_its_place(tmp_path, broken):
     assert (problem.code, problem.index) == ("item-object", 1)
 
 
-BAD_PAIRS = {
-    "label": ({"premise": "a", "hypothesis": "b", "label": "x"}, "label-value"),
-    "p": ({"premise": "a", "hypothesis": "b", "p": "x"}, "p-number"),
-    "nan": ({"premise": "a", "hypothesis": "b", "p": float("nan")}, "p-finite"),
-    "range": ({"premise": "a", "hypothesis": "b", "p": 2}, "p-range"),
-    "text": ({"premise": 3, "hypothesis": "b"}, "text-string"),
-    "missing": ({"hypothesis": "b"}, "key-missing"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_PAIRS)
-def test_bad_pairs_are_reported(tmp_path, name):
-    row, code = BAD_PAIRS[name]
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        ({"premise": "a", "hypothesis": "b", "label": "x"}, "label-value"),
+        ({"premise": "a", "hypothesis": "b", "p": "x"}, "p-number"),
+        ({"premise": "a", "hypothesis": "b", "p": float("nan")}, "p-finite"),
+        ({"premise": "a", "hypothesis": "b", "p": 2}, "p-range"),
+        ({"premise": 3, "hypothesis": "b"}, "text-string"),
+        ({"hypothesis": "b"}, "key-missing"),
+        (3, "item-object"),
+    ],
+)
+def test_bad_pairs_are_reported(tmp_path, row, code):
+    good = {"premise": "a", "hypothesis": "b"}
     with pytest.raises(InvalidInput) as caught:
-        read(write_json(tmp_path / "pairs.json", [row]))
+        read(write_json(tmp_path / "pairs.json", [good, row]))
     assert caught.value.problems.codes == {code}
 
 
@@ -733,30 +704,25 @@ def test_nothing_to_corrupt_is_a_sentence(corrupt, tmp_path, rows, options, said
     assert not out.exists()
 
 
-def test_inputs_are_not_overwritten_and_nan_is_no_threshold(corrupt, tmp_path):
-    data = write_json(tmp_path / "val.json", rows_of(POINTS))
-    before = data.read_bytes()
-    assert corrupt(data, "-o", data)[0] == 1
-    assert corrupt(data, "-o", tmp_path / "o.json", "--max-p", "nan")[0] == 2
-    assert corrupt(data, "-o", "-", "--format", "json")[0] == 2
-    assert data.read_bytes() == before
-
-
 @pytest.mark.parametrize(
-    ("output", "code", "said"),
+    ("options", "code", "message"),
     [
-        ("{d}", 1, "would lie in the folder that is read"),
-        ("{d}/new/c.json", 1, "would lie in the folder that is read"),
-        ("{d}.csv", 1, "its name should end in .json or .jsonl"),
-        ("", 2, "an empty name names no place"),
+        (["-o", "{d}"], 1, "would lie in the folder that is read"),
+        (["-o", "{d}/new/c.json"], 1, "would lie in the folder that is read"),
+        (["-o", "{d}/val.json"], 1, "val.json"),
+        (["-o", "{d}.csv"], 1, "its name should end in .json or .jsonl"),
+        (["-o", ""], 2, "an empty name names no place"),
+        (["-o", "-", "--format", "json"], 2, "cannot both go to stdout"),
+        (["-o", "{d}.json", "--max-p", "nan"], 2, "nan"),
     ],
 )
-def test_an_output_that_the_next_run_could_not_read(corrupt, tmp_path, output, code, said):
+def test_an_output_or_option_that_cannot_be_used(corrupt, tmp_path, options, code, message):
     folder = tmp_path / "d"
-    write_json(folder / "val.json", rows_of(POINTS))
-    found, _, err = corrupt(folder, "-o", output.format(d=folder))
-    assert (found, said in err) == (code, True), err
+    before = write_json(folder / "val.json", rows_of(POINTS)).read_bytes()
+    returned, _, err = corrupt(folder, *(option.format(d=folder) for option in options))
+    assert (returned, message in err) == (code, True), err
     assert [path.name for path in tmp_path.rglob("*")] == ["d", "val.json"]
+    assert (folder / "val.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["out.zip", ".out.json"])

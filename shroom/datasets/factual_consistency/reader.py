@@ -162,19 +162,19 @@ def _lines(document: Document, problems: Problems) -> list[list[str]]:
         text = bytes(data).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        found = f"byte 0x{error.object[error.start]:02x} at line {line}"
-        problems.add("not-utf8", document.file, "UTF-8", found)
+        actual = f"byte 0x{error.object[error.start]:02x} at line {line}"
+        problems.add("not-utf8", document.file, "UTF-8", actual)
         return []
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         lines = [row for row in reader if row]
     except csv.Error as error:
-        found = f"{error} at line {reader.line_num}"
-        problems.add("not-csv", document.file, "fields between commas", found)
+        actual = f"{error} at line {reader.line_num}"
+        problems.add("not-csv", document.file, "fields between commas", actual)
         return []
     if len(lines) < 2:
-        found = "only a header" if lines else "an empty file"
-        problems.add("empty", document.file, "a header and rows", found)
+        actual = "only a header" if lines else "an empty file"
+        problems.add("empty", document.file, "a header and rows", actual)
     return lines
 
 
@@ -182,8 +182,8 @@ def _known_columns(header: Sequence[str], file: str, problems: Problems) -> bool
     for name in COLUMNS:
         count = header.count(name)
         if count > 1 or (not count and name not in OPTIONAL):
-            found = f"{count} of it" if count else f"columns {show(list(header))}"
-            problems.add("key-missing", file, f'one column "{name}"', found)
+            actual = f"{count} of it" if count else f"columns {show(list(header))}"
+            problems.add("key-missing", file, f'one column "{name}"', actual)
     for name in header:
         if name not in COLUMNS:
             problems.add("key-unknown", file, "the columns of the source", show(name))

@@ -39,7 +39,7 @@ TURN_END = "<br>"
 
 @dataclass(frozen=True)
 class Response:
-    """One response, what it was given, and how it was judged.
+    """One response, its input and its judgements.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class Response:
     context : str
         The dialogue so far; each turn begins with ``A:`` or ``B:`` and ends with ``<br>``.
     knowledge : str
-        The sentences that the model was given; may be empty.
+        The sentences of the model's input; may be empty.
     response : str
-        What the model said.
+        The text of the model.
     given_correctness : float or None
         ``Avg Factual Correctness`` as it stands in the file: the annotators' mean, 1 for correct.
         ``None`` where it is blank. It may be out of range; :attr:`correctness` never is.
@@ -204,8 +204,8 @@ def _report_texts(index: int, response: Response, file: str, problems: Problems)
     broken = [key for key, text in texts.items() if is_mojibake(text)]
     if broken:
         form = "UTF-8 read as Mac Roman (in Python, repair=True repairs it)"
-        found = f"{form}: " + _difference(texts[broken[0]])
-        problems.add("row-odd", file, "a text", found, index=index, key=" and ".join(broken))
+        actual = f"{form}: " + _difference(texts[broken[0]])
+        problems.add("row-odd", file, "a text", actual, index=index, key=" and ".join(broken))
 
 
 def _difference(text: str) -> str:

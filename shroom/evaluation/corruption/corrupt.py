@@ -148,7 +148,15 @@ def corruptions(
             fitting = [edit for edit in edits(item, pool) if _changes(edit, item, pool)]
             if fitting:
                 edit = draws(seed, name, *item.key).choice(fitting)
-                made.append(Corruption(place, name, edit, _corrupted(item.point, edit)))
+                corrupted = replace(
+                    item.point,
+                    hyp=edit.apply(item.hyp),
+                    id=None,
+                    labels=(),
+                    label=Label.HALLUCINATION,
+                    p=1.0,
+                )
+                made.append(Corruption(place, name, edit, corrupted))
     return made
 
 
@@ -187,9 +195,3 @@ def _changes(edit: Edit, item: Item, pool: Pool) -> bool:
     made = edit.apply(item.hyp)
     same = normalised(made) == normalised(item.hyp)
     return bool(made.strip()) and not same and not pool.is_faithful(item, made)
-
-
-def _corrupted(point: Datapoint, edit: Edit) -> Datapoint:
-    return replace(
-        point, hyp=edit.apply(point.hyp), id=None, labels=(), label=Label.HALLUCINATION, p=1.0
-    )

@@ -149,6 +149,11 @@ class Item:
         return tokens(self.premise)
 
     @cached_property
+    def knowledge_tokens(self) -> list[Token]:
+        """The words and signs of the knowledge."""
+        return tokens(self.knowledge)
+
+    @cached_property
     def vocabulary(self) -> frozenset[str]:
         """All words of the premise and the hypothesis, for comparing."""
         return frozenset(token.low for token in [*self.tokens, *self.premise_tokens])

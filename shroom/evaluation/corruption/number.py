@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shroom.evaluation.corruption.items import like, tokens
+from shroom.evaluation.corruption.items import like
 from shroom.evaluation.corruption.names import kind_of
 from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
 from shroom.evaluation.corruption.wordlists import words
@@ -43,7 +43,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
     taken = {
         worth for one in [*own, *quantities(item.premise_tokens)] for worth in one.worth(one.number)
     }
-    known = {one.number for one in quantities(tokens(item.knowledge))}
+    known = {one.number for one in quantities(item.knowledge_tokens)}
     made: list[Edit] = []
     for one in own:
         fitting = [n for n in _others(one, item.tokens, known) if not taken & one.worth(n)]
@@ -52,52 +52,52 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
     return made
 
 
-def _others(one: Quantity, found: Sequence[Token], known: set[Fraction]) -> list[Fraction]:
+def _others(one: Quantity, tokens: Sequence[Token], known: set[Fraction]) -> list[Fraction]:
     """Return the numbers that may replace a number, by its style and the words around it.
 
     A year may also give way to any other year that is known.
     """
-    if one.style == "other" or _is_in_a_name(one, found) or _is_in_a_range(one, found):
+    if one.style == "other" or _is_in_a_name(one, tokens) or _is_in_a_range(one, tokens):
         return []
-    places = _decimals(found[one.place].low) if one.style == "digits" else 0
+    places = _decimals(tokens[one.place].low) if one.style == "digits" else 0
     whole = int(one.number * 10**places)
     if one.style in ("ordinal", "ordinal words"):
         last = 20 if one.style == "ordinal words" else max(whole, 31 if whole <= 31 else 10**6)
-        if found[one.last + 1 : one.last + 2] and found[one.last + 1].low.startswith("centur"):
+        if tokens[one.last + 1 : one.last + 2] and tokens[one.last + 1].low.startswith("centur"):
             last = min(last, max(whole, _LAST_CENTURY))
         fitting = [n for n in range(whole - 5, whole + 6) if 1 <= n <= last]
     elif one.style == "decade":
         fitting = [whole + 10 * step for step in (-4, -3, -2, -1, 1, 2, 3, 4)]
-    elif _is_year(one, found):
+    elif _is_year(one, tokens):
         fitting = [whole + sign * step for step in (3, 5, 8, 12, 20, 35) for sign in (-1, 1)]
         fitting += [int(n) for n in sorted(known) if _YEARS[0] <= n <= _YEARS[1] and n == int(n)]
         fitting = [n for n in fitting if n <= max(_LAST_YEAR, whole)]
     else:
         fitting = _unlike(whole)
-    if kind_of(found[one.place - 1].text) == "month" or (
-        one.last + 1 < len(found) and kind_of(found[one.last + 1].text) == "month"
+    if kind_of(tokens[one.place - 1].text) == "month" or (
+        one.last + 1 < len(tokens) and kind_of(tokens[one.last + 1].text) == "month"
     ):
         fitting = [n for n in fitting if n <= _LAST_DAY or whole > _LAST_DAY]
     if one.unit and one.unit.dimension == "share" and one.number <= 100:
         fitting = [n for n in fitting if n <= 100 * 10**places]
-    side, about = _direction(one, found)
+    side, about = _direction(one, tokens)
     fitting = [n for n in fitting if n > 0 and n != whole and side * (n - whole) >= 0]
     if about:
-        least = 20 if _is_year(one, found) else whole * _LEAST_ABOUT
+        least = 20 if _is_year(one, tokens) else whole * _LEAST_ABOUT
         fitting = [n for n in fitting if abs(n - whole) >= least]
     return [Fraction(n, 10**places) for n in fitting]
 
 
-def _is_in_a_name(one: Quantity, found: Sequence[Token]) -> bool:
+def _is_in_a_name(one: Quantity, tokens: Sequence[Token]) -> bool:
     """Return whether a number is a part of a name: "the Big Ten", "Nineteen Eighty-Four"."""
-    before = found[one.place - 1].text[-1] if one.place else "."
-    after = found[one.last + 1].text if one.last + 1 < len(found) else ""
-    return found[one.place].text.istitle() and (before not in ".!?" or after.istitle())
+    before = tokens[one.place - 1].text[-1] if one.place else "."
+    after = tokens[one.last + 1].text if one.last + 1 < len(tokens) else ""
+    return tokens[one.place].text.istitle() and (before not in ".!?" or after.istitle())
 
 
-def _is_in_a_range(one: Quantity, found: Sequence[Token]) -> bool:
+def _is_in_a_range(one: Quantity, tokens: Sequence[Token]) -> bool:
     """Return whether a number bounds a range, whose other bound would have to move with it."""
-    return "between" in {word.low for word in found[max(0, one.place - 4) : one.place]}
+    return "between" in {word.low for word in tokens[max(0, one.place - 4) : one.place]}
 
 
 def _unlike(whole: int) -> list[int]:
@@ -106,18 +106,18 @@ def _unlike(whole: int) -> list[int]:
         return [n for n in range(2, 31) if n <= 2 * whole + 5]
     zeros = len(str(whole)) - len(str(whole).rstrip("0"))
     step = 10 ** max(len(str(whole)) - 2, zeros if zeros < len(str(whole)) - 1 else 0)
-    found = {whole + sign * step * k for k in range(1, 40) for sign in (-1, 1)}
-    found |= {2 * whole, 3 * whole, 10 * whole}
-    return sorted(n for n in found if n > 1 and abs(n - whole) >= whole * _LEAST)
+    tokens = {whole + sign * step * k for k in range(1, 40) for sign in (-1, 1)}
+    tokens |= {2 * whole, 3 * whole, 10 * whole}
+    return sorted(n for n in tokens if n > 1 and abs(n - whole) >= whole * _LEAST)
 
 
-def _direction(one: Quantity, found: Sequence[Token]) -> tuple[int, bool]:
+def _direction(one: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
     """Return the side (1, -1; 0 for either) on which a number makes another statement.
 
     The second is whether the number is said to be a rough one.
     """
-    before = [word.low for word in found[max(0, one.place - 4) : one.place]]
-    after = [word.low for word in found[one.last + 1 : one.last + 5]]
+    before = [word.low for word in tokens[max(0, one.place - 4) : one.place]]
+    after = [word.low for word in tokens[one.last + 1 : one.last + 5]]
     near = before[-2:]
     side = 0
     if "than" in near:
@@ -131,8 +131,8 @@ def _direction(one: Quantity, found: Sequence[Token]) -> tuple[int, bool]:
     return side, bool(_ABOUT & set(near)) or ("or" in after[:1] and "so" in after[1:2])
 
 
-def _is_year(one: Quantity, found: Sequence[Token]) -> bool:
-    text = found[one.place].text
+def _is_year(one: Quantity, tokens: Sequence[Token]) -> bool:
+    text = tokens[one.place].text
     plain = one.style == "digits" and len(text) == 4 and text.isdigit()
     return plain and one.scale == 1 and one.unit is None and _YEARS[0] <= one.number <= _YEARS[1]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shroom.evaluation.corruption.wordlists import Unit, numbers, units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from shroom.evaluation.corruption.items import Token
 
@@ -68,7 +68,7 @@ class Quantity:
         return {("", value)} | of_unit
 
 
-def quantities(found: Sequence[Token]) -> list[Quantity]:
+def quantities(tokens: Sequence[Token]) -> list[Quantity]:
     """Return the numbers among the tokens of a text, in order.
 
     Examples
@@ -77,22 +77,16 @@ def quantities(found: Sequence[Token]) -> list[Quantity]:
     >>> [float(one.value) for one in quantities(tokens("1,200 of two million; 5km, 21st, B-52"))]
     [1200.0, 2000000.0, 5.0, 21.0]
     """
-    return list(_each(found))
+    listed: list[Quantity] = []
+    for place in range(len(tokens)):
+        if not listed or place > listed[-1].last:
+            one = _digits(tokens, place) or _words(tokens, place) or _single(tokens, place)
+            listed += [one] if one else []
+    return listed
 
 
-def _each(found: Sequence[Token]) -> Iterator[Quantity]:
-    place = 0
-    while place < len(found):
-        one = _digits(found, place) or _words(found, place) or _single(found, place)
-        if one is None:
-            place += 1
-        else:
-            yield one
-            place = one.last + 1
-
-
-def _digits(found: Sequence[Token], place: int) -> Quantity | None:
-    token = found[place]
+def _digits(tokens: Sequence[Token], place: int) -> Quantity | None:
+    token = tokens[place]
     match = _WRITTEN.fullmatch(token.low)
     if match is None or len(match["number"]) > _MAX_DIGITS:
         return None
@@ -107,23 +101,21 @@ def _digits(found: Sequence[Token], place: int) -> Quantity | None:
         return None
     else:
         style = "digits"
-    if _is_joined(found, place) or _is_label(found, place) or _is_code(match["number"]):
+    if _is_joined(tokens, place) or _is_label(tokens, place) or re.match("0[0-9]", match["number"]):
         style = "other"
-    scale, after = _scale(found, place + 1) if not ending else (1, place + 1)
-    unit = units().get(ending) if style != "decade" else None
-    unit = unit or (_unit(found, after) if not ending else None)
+    scale, unit = (1, units().get(ending)) if ending else _scale_and_unit(tokens, place + 1)
     return Quantity(place, place, token.start, end, style, number, scale, unit)
 
 
-def _words(found: Sequence[Token], place: int) -> Quantity | None:
+def _words(tokens: Sequence[Token], place: int) -> Quantity | None:
     """Return the longest run of number words that is a number when it is read as one."""
     best: tuple[int, int] | None = None
     words: list[str] = []
-    if found[place].low == "and":
+    if tokens[place].low == "and":
         return None
-    for last in range(place, min(len(found), place + _LONGEST)):
-        low = found[last].low
-        if last > place and found[last - 1].end == found[last].start:
+    for last in range(place, min(len(tokens), place + _LONGEST)):
+        low = tokens[last].low
+        if last > place and tokens[last - 1].end == tokens[last].start:
             break
         words += [word for word in low.split("-") if word != "and"]
         value = _read(words)
@@ -135,28 +127,24 @@ def _words(found: Sequence[Token], place: int) -> Quantity | None:
     if best is None:
         return None
     last, value = best
-    start, end = found[place].start, found[last].end
-    joined = _is_joined(found, place) or _is_joined(found, last)
+    start, end = tokens[place].start, tokens[last].end
+    joined = _is_joined(tokens, place) or _is_joined(tokens, last)
     # "One" is a pronoun more often than a number.
     style = "other" if joined or value < 2 else "words"
-    scale, after = _scale(found, last + 1)
-    return Quantity(place, last, start, end, style, Fraction(value), scale, _unit(found, after))
+    return Quantity(
+        place, last, start, end, style, Fraction(value), *_scale_and_unit(tokens, last + 1)
+    )
 
 
-def _single(found: Sequence[Token], place: int) -> Quantity | None:
+def _single(tokens: Sequence[Token], place: int) -> Quantity | None:
     """Return the number of an ordinal, a scale alone ("a hundred"), "dozen" and the like."""
-    token = found[place]
-    others = {**numbers("other"), **numbers("scale")}
-    if token.low in ordinals():
-        determined = place > 0 and found[place - 1].low in _DETERMINERS
-        style = "ordinal words" if determined else "other"
-        value = ordinals()[token.low]
-    elif token.low in others:
-        style, value = "other", others[token.low]
-    else:
+    token = tokens[place]
+    value = {**numbers("other"), **numbers("scale"), **ordinals()}.get(token.low)
+    if value is None:
         return None
-    if _is_joined(found, place):
-        style = "other"
+    determined = place > 0 and tokens[place - 1].low in _DETERMINERS
+    is_ordinal = token.low in ordinals() and determined and not _is_joined(tokens, place)
+    style = "ordinal words" if is_ordinal else "other"
     return Quantity(place, place, token.start, token.end, style, Fraction(value))
 
 
@@ -201,29 +189,20 @@ def ordinals() -> dict[str, int]:
     return {num2words(number, to="ordinal"): number for number in range(1, 21)}
 
 
-def _scale(found: Sequence[Token], place: int) -> tuple[int, int]:
-    """Return what a scale word at a place makes of the number before it, and what follows it."""
-    if place < len(found):
-        known = {**numbers("scale"), "dozen": 12}
-        low = found[place].low
-        if low in known:
-            return known[low], place + 1
-    return 1, place
+def _scale_and_unit(tokens: Sequence[Token], place: int) -> tuple[int, Unit | None]:
+    """Return what the words at a place make of the number before them, and what they count."""
+    lows = [token.low for token in tokens[place : place + 3]]
+    scales = {**numbers("scale"), "dozen": 12}
+    scale = scales.get(lows[0], 1) if lows else 1
+    rest = lows[1:] if scale > 1 else lows
+    unit = "percent" if rest[:2] == ["per", "cent"] else "".join(rest[:1])
+    return scale, units().get(unit)
 
 
-def _unit(found: Sequence[Token], place: int) -> Unit | None:
-    if place >= len(found):
-        return None
-    low = found[place].low
-    if low == "per" and place + 1 < len(found) and found[place + 1].low == "cent":
-        low = "percent"
-    return units().get(low)
-
-
-def _is_joined(found: Sequence[Token], place: int) -> bool:
+def _is_joined(tokens: Sequence[Token], place: int) -> bool:
     """Return whether signs join a token to others, as in 10:30, 1/2, 5–10 or a negative number."""
-    token, after = found[place], found[place + 1 : place + 3]
-    before = found[place - 1] if place else None
+    token, after = tokens[place], tokens[place + 1 : place + 3]
+    before = tokens[place - 1] if place else None
     if before and before.end == token.start and before.text[-1] in _JOINING:
         return True
     return (
@@ -235,14 +214,10 @@ def _is_joined(found: Sequence[Token], place: int) -> bool:
     )
 
 
-def _is_label(found: Sequence[Token], place: int) -> bool:
+def _is_label(tokens: Sequence[Token], place: int) -> bool:
     """Return whether a number only counts or points: a citation "[3]", or "3." before an entry."""
-    before = found[place - 1].text if place else ""
-    after = found[place + 1].text if place + 1 < len(found) else ""
+    before = tokens[place - 1].text if place else ""
+    after = tokens[place + 1].text if place + 1 < len(tokens) else ""
     if after.startswith("]") or (before.endswith("[") and after == ","):
         return True
     return place == 0 and after in (".", ")", ":")
-
-
-def _is_code(digits: str) -> bool:
-    return len(digits) > 1 and digits[0] == "0" and not digits.startswith("0.")

@@ -56,8 +56,8 @@ def responses(
     for index, dialogue in enumerate(dialogues):
         turns = dialogue.get("dialog") if isinstance(dialogue, dict) else None
         if not isinstance(turns, list) or not all(map(_is_turn, turns)):
-            expected, given = "a dialogue with a list of turns, each with its text", show(dialogue)
-            problems.add("item-object", file, expected, given, index=index, key="dialog")
+            expected, actual = "a dialogue with a list of turns, each with its text", show(dialogue)
+            problems.add("item-object", file, expected, actual, index=index, key="dialog")
             continue
         passages = [turn.get("retrieved_passages") for turn in turns]
         knowledge = "\n".join(_texts([dialogue.get("chosen_topic_passage"), passages]))

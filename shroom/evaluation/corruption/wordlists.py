@@ -47,13 +47,13 @@ def antonyms() -> dict[str, tuple[str, ...]]:
     >>> antonyms()["cheap"]
     ('expensive',)
     """
-    found: dict[str, list[str]] = {}
+    listed: dict[str, list[str]] = {}
     for line in lines("antonyms"):
         left, sign, right = line.split()
-        found.setdefault(left, []).append(right)
+        listed.setdefault(left, []).append(right)
         if sign == "=":
-            found.setdefault(right, []).append(left)
-    return {word: tuple(others) for word, others in found.items()}
+            listed.setdefault(right, []).append(left)
+    return {word: tuple(others) for word, others in listed.items()}
 
 
 @functools.cache
@@ -103,11 +103,11 @@ def units() -> dict[str, Unit]:
     >>> units()["km"].factor / units()["metres"].factor
     Fraction(1000, 1)
     """
-    found = {}
+    listed = {}
     for line in lines("units"):
         dimension, factor, *spellings = line.split()
-        found.update(dict.fromkeys(spellings, Unit(dimension, Fraction(factor))))
-    return found
+        listed.update(dict.fromkeys(spellings, Unit(dimension, Fraction(factor))))
+    return listed
 
 
 @functools.cache
