@@ -106,9 +106,9 @@ def _unlike(whole: int) -> list[int]:
         return [n for n in range(2, 31) if n <= 2 * whole + 5]
     zeros = len(str(whole)) - len(str(whole).rstrip("0"))
     step = 10 ** max(len(str(whole)) - 2, zeros if zeros < len(str(whole)) - 1 else 0)
-    tokens = {whole + sign * step * k for k in range(1, 40) for sign in (-1, 1)}
-    tokens |= {2 * whole, 3 * whole, 10 * whole}
-    return sorted(n for n in tokens if n > 1 and abs(n - whole) >= whole * _LEAST)
+    numbers = {whole + sign * step * k for k in range(1, 40) for sign in (-1, 1)}
+    numbers |= {2 * whole, 3 * whole, 10 * whole}
+    return sorted(n for n in numbers if n > 1 and abs(n - whole) >= whole * _LEAST)
 
 
 def _direction(one: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
