@@ -25,14 +25,6 @@ _SUBJECTS = frozenset({"he", "she", "it", "that", "there", "who"})
 _OBJECTS = frozenset({"a", "an", "the", "to", "my", "your", "his", "her", "its", "our", "their"})
 #: After these, "can" and "will" are nouns.
 _NOUN_AFTER = _OBJECTS - {"to", "her"}
-#: "Not only" is not a negation, and "not also" is hardly English.
-_PARTIAL = frozenset({"only", "just", "necessarily", "even", "quite", "so", "very"}) | {
-    "also",
-    "still",
-    "already",
-    "now",
-    "always",
-}
 #: After a unit these only name what is measured: "ten years old" is not the opposite of young.
 _MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})
 
@@ -107,15 +99,12 @@ def _turns_the_meaning(item: Item, edit: Edit) -> bool:
 
 def _is_beside_the_premise(item: Item, start: int) -> bool:
     """Return whether a place is in a title, or in what the speaker alone knows of themself."""
+    before, first_person = item.hyp[:start], words("first_person")
     sentence, _ = _sentence(item, start)
-    first_person = words("first_person")
-    speaks = first_person & {word.low for word in sentence} and not first_person & {
-        word.low for word in item.premise_tokens
-    }
-    quoted = item.hyp[:start].count('"') % 2 or item.hyp[:start].count("“") > item.hyp[
-        :start
-    ].count("”")
-    return bool(speaks or quoted)
+    speaks = not first_person.isdisjoint(word.low for word in sentence)
+    is_answered = not first_person.isdisjoint(word.low for word in item.premise_tokens)
+    is_quoted = before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+    return is_quoted or (speaks and not is_answered)
 
 
 def _sentence(item: Item, start: int) -> tuple[list[Token], list[Token]]:
@@ -136,7 +125,7 @@ def _put_in(item: Item) -> Iterator[Edit]:
         following = item.tokens[place + 1].low if place + 1 < len(item.tokens) else ""
         preceding = item.tokens[place - 1].low if place else ""
         in_a_title = word.text[0].isupper() and not word.text.isupper() and place > item.first
-        if following in _PARTIAL or (in_a_title and not _begins(item, place)):
+        if following in words("partial") or (in_a_title and not _begins(item, place)):
             continue
         if place == item.first and word.low == "to" and following.isalpha():
             if "," not in item.hyp:  # "To see it, go there" states a purpose
@@ -157,7 +146,7 @@ def _put_in(item: Item) -> Iterator[Edit]:
 def _taken_out(item: Item, place: int) -> Iterator[Edit]:
     listed, word = item.tokens, item.tokens[place]
     following = listed[place + 1].low if place + 1 < len(listed) else ""
-    if following in _PARTIAL or words("polar") & {token.low for token in listed[place:]}:
+    if following in words("partial") or words("polar") & {token.low for token in listed[place:]}:
         return
     if word.low in auxiliaries():
         plain = like(auxiliaries()[word.low], word.text)
