@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import datetime as dt
 import sysconfig
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
 
 from shroom.core.atomic_writing import write_atomically, zipped
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.file_choice import latest
-from shroom.scoring.input_files import documents
+from shroom.scoring.input_files import Document, documents
 from shroom.scoring.table import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from shroom.core.paths import Source
-    from shroom.scoring.input_files import Document
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.
 PACKAGES = ("core", "metrics", "scoring")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shroom.core.problems import ShroomError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from io import FileIO
 
 #: How the name of a lock file ends.
 LOCK = ".lock"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import stat
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
-if TYPE_CHECKING:
-    import zipfile
-    from collections.abc import Iterator
-
-    from shroom.core.problems import Problems
+from shroom.core.problems import Problems
 
 #: Members of one zip, or files in one folder.
 MAX_MEMBERS = 1000

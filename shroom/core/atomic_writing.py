@@ -6,17 +6,12 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shroom.core.archives import is_absurd
-from shroom.core.paths import is_junk
+from shroom.core.paths import Source, is_junk
 from shroom.core.problems import ShroomError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from shroom.core.paths import Source
 
 
 def write_atomically(path: Source, content: str | bytes) -> None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 _BEFORE, _AFTER = b'["00000000", ', b"]\n"
 

@@ -10,14 +10,12 @@ import codecs
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from shroom.core.problems import Problems, Stopped, show
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BOM = b"\xef\xbb\xbf"
 #: Longer whole numbers are not ids, and Python refuses to read them from 3.11 on.

@@ -6,10 +6,7 @@ import errno
 import os
 import stat
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 #: For how many seconds something is expected to open a named pipe for writing.
 PATIENCE = 10

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
+
+from typing_extensions import Self
 
 from shroom.core.append_only import append, locked, unwritable
 from shroom.core.checksummed_lines import Damaged, line_of, may_be_a_line, record_of
 from shroom.core.problems import ShroomError, show
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from typing_extensions import Self
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

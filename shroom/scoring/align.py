@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.problems import Problems
 from shroom.scoring.column_checks import check_doubled, check_has_ids, check_inverted
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.core.problems import Problems
-    from shroom.scoring.file_names import Name
-    from shroom.scoring.table import Table
+from shroom.scoring.file_names import Name
+from shroom.scoring.table import Table
 
 
 @dataclass(frozen=True, eq=False)

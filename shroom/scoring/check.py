@@ -6,9 +6,10 @@ What the checker passes, the scorer scores: both call :func:`check`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from shroom.core import archives
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.align import AlignedTrack, Track, align, check_direction
 from shroom.scoring.column_checks import check_columns, check_has_ids, check_votes
@@ -19,11 +20,6 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.table import P, Role, Table
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from shroom.core.paths import Source
 
 fast: ModuleType | None
 try:

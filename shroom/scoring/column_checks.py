@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.datapoint import Label
-from shroom.scoring.table import P
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.core.problems import Problems
-    from shroom.scoring.table import Table
-
+from shroom.core.problems import Problems
+from shroom.scoring.table import P, Table
 
 #: The distance of p from the share of the votes up to which it counts as rounded.
 _ROUNDED = 0.01

@@ -12,19 +12,15 @@ import json
 import re
 from array import array
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.json_reading import BROKEN, is_json
-from shroom.core.problems import Stopped, show
+from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring.table import EVIDENCE, KEYS, P, key_meant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from shroom.core.problems import Problems
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shroom.core.problems import Problems
 from shroom.scoring.csv_files import columns_of
-from shroom.scoring.input_files import heads
+from shroom.scoring.input_files import Document, heads
 from shroom.scoring.table import P
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from shroom.core.problems import Problems
-    from shroom.scoring.input_files import Document
 
 #: What a row in SHROOM's form has at least one of, be it data, gold or a prediction.
 _OWN = frozenset(("hyp", "label", P))

@@ -7,26 +7,22 @@ Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no `
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from enum import Enum
+from typing import Any, TypeVar
 
 from shroom.core import json_reading
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.json_writing import json_line
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.data_set_forms import refuse_another
-from shroom.scoring.input_files import documents_among_others
+from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, p_in, problem_of_p
 from shroom.scoring.table import P
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from enum import Enum
-
-    from shroom.core.paths import Source
-    from shroom.scoring.input_files import Document
-
-    AnyEnum = TypeVar("AnyEnum", bound=Enum)
+AnyEnum = TypeVar("AnyEnum", bound=Enum)
 
 
 @dataclass(frozen=True)

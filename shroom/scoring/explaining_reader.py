@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Iterable
 from functools import partial
 from sys import intern
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy as np
 
 from shroom.core.datapoint import Label
 from shroom.core.json_reading import BROKEN, Doubled, again
-from shroom.core.problems import show
+from shroom.core.problems import Problems, show
 from shroom.scoring.item_values import EXPECTED_LABEL, id_in, label_in, p_in, problem_of_p
 from shroom.scoring.table import GROUPS, KEYS, LANGS, Group, P, Role, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shroom.core.problems import Problems
 
 _CHECKED = ("id", "label", P)
 _KEYS = frozenset(KEYS)

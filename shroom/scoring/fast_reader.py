@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import codecs
 import gc
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, Union
 
 import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType, field
+from numpy.typing import NDArray
 
 from shroom.scoring.item_values import TOLERANCE
 from shroom.scoring.table import GROUPS, Group, P, Role, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
 
 Buffer = Union[bytes, memoryview]
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shroom.core.problems import show
+from shroom.core.problems import Problems, show
 from shroom.scoring.file_names import Name
-
-if TYPE_CHECKING:
-    from shroom.core.problems import Problems
-    from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import Document
 
 
 def well_named(

@@ -9,10 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, Stopped
+from shroom.scoring.align import Track
 from shroom.scoring.check import Checked, check_documents
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.file_choice import well_named
@@ -20,13 +22,7 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
-from shroom.scoring.table import TEXTS
-
-if TYPE_CHECKING:
-    from shroom.core.paths import Source
-    from shroom.scoring.align import Track
-    from shroom.scoring.table import Table
-
+from shroom.scoring.table import TEXTS, Table
 
 #: Items of one file, which are held in memory all at once.
 MAX_ITEMS = 1_500_000

@@ -7,22 +7,17 @@ items that the detector was fitted on look better than those of others, so figur
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.archives import damages
-from shroom.core.paths import RUN_RECORD
-from shroom.core.problems import ShroomError, show
+from shroom.core.paths import RUN_RECORD, Source
+from shroom.core.problems import Problems, ShroomError, show
+from shroom.scoring.align import Track
 from shroom.scoring.file_names import Name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from shroom.core.paths import Source
-    from shroom.core.problems import Problems
-    from shroom.scoring.align import Track
-    from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import Document
 
 #: A record of more bytes is not read.
 MAX_BYTES = 1 << 20

@@ -8,21 +8,17 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core import archives, json_reading, pipes
-from shroom.core.paths import is_junk
+from shroom.core.paths import Source, is_junk
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
 from shroom.scoring.file_names import Name
 from shroom.scoring.table import P
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from shroom.core.paths import Source
 
 _MAP_FROM = 1 << 24
 #: The bytes of a file that are looked at first; a longer line or row takes more.

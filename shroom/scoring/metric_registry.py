@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
+from shroom.metrics.base import Metric
 from shroom.metrics.description import Description
-
-if TYPE_CHECKING:
-    from shroom.metrics.base import Metric
 
 _NO_ITEMS = "for no items"
 _NO_PAIRS = "where no item has two votes"

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shroom.core.archives import report_too_large
 from shroom.core.datapoint import Label
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.metrics.correlation import rho
 from shroom.scoring.check import read_table
@@ -26,9 +27,6 @@ from shroom.scoring.input_files import Document, documents
 from shroom.scoring.scores import Score, TrackScore
 from shroom.scoring.signature import signature
 from shroom.scoring.table import P, Role, Table
-
-if TYPE_CHECKING:
-    from shroom.core.paths import Source
 
 _COUNTS = {
     "test.model-aware.json": 1500,

@@ -7,21 +7,17 @@ nor a value of the gold.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core import archives
-from shroom.core.problems import InvalidInput, Problems
+from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.input_files import JSON, TABLES
+from shroom.scoring.scores import Score
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shroom.core.problems import Problem
-    from shroom.scoring.scores import Score
-
-    Slices = Mapping[str, Mapping[str, dict[str, Any]]]
+Slices = Mapping[str, Mapping[str, dict[str, Any]]]
 
 #: The fewest items that a slice has.
 LEAST_ITEMS = 20

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
 from shroom.core.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shroom.scoring.table import Table
+from shroom.scoring.table import Table
 
 
 def signature(track: str, gold: Table, align: str, *more: str) -> str:

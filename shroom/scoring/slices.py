@@ -9,21 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import printable
 from shroom.metrics.correlation import levels
-from shroom.scoring.table import GROUPS, Group
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.scoring.table import Table
+from shroom.scoring.table import GROUPS, Group, Table
 
 #: What scores are sliced by where nothing else is asked for.
 SLICES = (*GROUPS, "agreement")

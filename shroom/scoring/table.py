@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from numpy.typing import NDArray
-
+from numpy.typing import NDArray
 
 P = "p(Hallucination)"
 #: Outputs of an NLI model: p(contradiction) and p(entailment), which ensembles use.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.datapoint import Label
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.metrics.agreement import MISSING
 from shroom.scoring.check import track_of
@@ -19,11 +21,6 @@ from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.table import P, Role, Table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
 
 _VOTE = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0, None: MISSING}
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shroom.core.problems import Problem
 from shroom.scoring.file_names import TRACKS
-
-if TYPE_CHECKING:
-    from shroom.scoring.scores import Score
+from shroom.scoring.scores import Score
 
 
 def scores_txt(score: Score) -> str:

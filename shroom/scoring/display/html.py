@@ -6,19 +6,15 @@ templates and no plots.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shroom.core.problems import printable
+from shroom.core.problems import Problem, Problems, printable
 from shroom.scoring.display.marks import scale, whisker
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import confidence, interval, intervals_line, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from shroom.core.problems import Problem, Problems
-    from shroom.scoring.scores import Score, TrackScore
+from shroom.scoring.scores import Score, TrackScore
 
 
 def scores_page(score: Score) -> str:

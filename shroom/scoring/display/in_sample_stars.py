@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from shroom.core.problems import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: What stands behind an in-sample figure, and behind the name of a system that has one.
 STAR = "*"

@@ -6,10 +6,7 @@ They repeat the figures of the cell beside them, so they are hidden from screen 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 
 def scale(values: Iterable[float | None], *, least: float, greatest: float) -> tuple[float, float]:

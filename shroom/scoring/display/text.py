@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from shroom.core.problems import printable
-from shroom.metrics.intervals import MAX_ITEMS
+from shroom.metrics.intervals import MAX_ITEMS, Intervals
 from shroom.scoring.display.in_sample_stars import STAR, footnote, starred
+from shroom.scoring.scores import Score, TrackScore
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shroom.metrics.intervals import Intervals
-    from shroom.scoring.scores import Score, TrackScore
-
-    Row = tuple[str, ...]
+Row = tuple[str, ...]
 
 _UNDEFINED = "–"
 #: What the sign stands for.
