@@ -26,10 +26,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents
-from shroom.scoring.display.codalab import missing_tracks, scores_txt
 from shroom.scoring.display.html import problems_page, scores_page
 from shroom.scoring.input_files import documents
-from shroom.scoring.platform_limits import check_folder, score_without_labels, without_gold
+from shroom.scoring.platforms import (
+    check_folder,
+    missing_tracks,
+    score_without_labels,
+    scores_txt,
+    without_gold,
+)
 from shroom.scoring.scores import Score, score_checked
 
 

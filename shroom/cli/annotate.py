@@ -21,8 +21,8 @@ from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
-from shroom.core.checksummed_lines import computed_anew
 from shroom.core.problems import Problems
+from shroom.core.result_log import computed_anew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -28,9 +28,9 @@ from shroom.core.atomic_writing import (
     write_atomically,
     write_files,
 )
-from shroom.core.checksummed_lines import computed_anew
 from shroom.core.paths import RUN_RECORD
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.result_log import computed_anew
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference.resume_log import PARTIAL, Journal

@@ -18,8 +18,8 @@ from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
-from shroom.core.checksummed_lines import computed_anew
 from shroom.core.problems import Problems, ShroomError, nearest, printable
+from shroom.core.result_log import computed_anew
 from shroom.inference.resume_log import PARTIAL
 from shroom.report.figure_files import FORMATS
 

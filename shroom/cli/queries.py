@@ -15,8 +15,8 @@ from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting, write_atomically
-from shroom.core.checksummed_lines import computed_anew
 from shroom.core.problems import Problems, ShroomError
+from shroom.core.result_log import computed_anew
 from shroom.datasets.queries import reader as queries
 from shroom.datasets.queries.generate.call_log import Log
 from shroom.datasets.queries.generate.generation import Settings, generate

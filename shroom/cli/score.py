@@ -115,7 +115,7 @@ def command(
     say(checked.problems)
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
     if form == "codalab":
-        from shroom.scoring.display.codalab import missing_tracks
+        from shroom.scoring.platforms import missing_tracks
 
         say(map(str, missing_tracks(result)))
 
@@ -145,7 +145,7 @@ def render(result: Score, form: str) -> str:
     if form == "json":
         return _as_json(result)
     if form == "codalab":
-        from shroom.scoring.display.codalab import scores_txt
+        from shroom.scoring.platforms import scores_txt
 
         return scores_txt(result)
     from shroom.scoring.display.text import render as as_text

@@ -1,18 +1,25 @@
-"""Partial results of a run, on disk as they come, so that a run that was stopped can go on."""
+"""Partial results of a run, on disk as they come, so that a run that was stopped can go on.
+
+A line is ``["CHECKSUM", RECORD]``: eight hexadecimal digits of CRC-32, and the record whose bytes
+they are computed from. A change of any bit makes the two disagree.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from shroom.core.append_only import append, locked, unwritable
-from shroom.core.checksummed_lines import Damaged, line_of, may_be_a_line, record_of
 from shroom.core.problems import ShroomError, show
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -229,3 +236,66 @@ class ResultLog(Generic[Key, Value]):
                 yield from stream
         except OSError as error:
             raise ShroomError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+
+
+_BEFORE, _AFTER = b'["00000000", ', b"]\n"
+
+
+class Damaged(ValueError):  # noqa: N818 - the name states the problem
+    """A line that is not what a run has written."""
+
+
+def line_of(record: Any) -> bytes:
+    r"""Return the line of a record: its checksum and its JSON text.
+
+    Examples
+    --------
+    >>> line_of({"p": 0.5})
+    b'["9f0b52aa", {"p": 0.5}]\n'
+    """
+    content = json.dumps(record).encode()
+    return b'["%08x", %s]\n' % (zlib.crc32(content), content)
+
+
+def record_of(line: bytes) -> Any:
+    r"""Return the record of a line.
+
+    Raises
+    ------
+    Damaged
+        Where the checksum differs, or the line is not of this form.
+
+    Examples
+    --------
+    >>> record_of(line_of({"p": 0.5}))
+    {'p': 0.5}
+    >>> record_of(line_of({"p": 0.5}).replace(b"5", b"7"))
+    Traceback (most recent call last):
+    shroom.core.result_log.Damaged: the checksum differs
+    """
+    content = line[len(_BEFORE) : -len(_AFTER)]
+    if line != b'["%08x", %s]\n' % (zlib.crc32(content), content):
+        raise Damaged("the checksum differs")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise Damaged("is not JSON") from error
+
+
+def may_be_a_line(line: bytes) -> bool:
+    """Return whether a damaged line begins as these lines do, or is the beginning of one."""
+    start = line.lstrip(b"\0")[: len(_BEFORE)]  # a loss of power may leave zero bytes
+    form = re.sub(rb"[0-9a-f]", b"0", start)
+    return form == _BEFORE if line.endswith(b"\n") else _BEFORE.startswith(form)
+
+
+def computed_anew(path: Path, damaged: int) -> str:
+    """Return the note on damaged lines.
+
+    Examples
+    --------
+    >>> computed_anew("p.json.partial", 2)
+    'p.json.partial: 2 lines are damaged; what they held is computed anew'
+    """
+    lines, held = ("1 line is", "it") if damaged == 1 else (f"{damaged} lines are", "they")
+    return f"{path}: {lines} damaged; what {held} held is computed anew"

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from shroom.learners.calibrators import Platt, Temperature
 from shroom.prediction.calibration.calibrate import ELSEWHERE, IN_SAMPLE
-from shroom.scoring.display.in_sample_stars import footnote, starred
-from shroom.scoring.display.text import align, number
+from shroom.scoring.display.text import align, footnote, number, starred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

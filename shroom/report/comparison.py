@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shroom.core.problems import printable
-from shroom.scoring.display.in_sample_stars import footnote, starred
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
     align,
     confidence,
+    footnote,
     interval,
     kind,
     number,
     p_value,
+    starred,
 )
 
 if TYPE_CHECKING:

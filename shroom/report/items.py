@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import printable
 from shroom.report.csv_cells import as_csv
-from shroom.scoring.display.in_sample_stars import footnote, starred
-from shroom.scoring.display.text import align, number
+from shroom.scoring.display.text import align, footnote, number, starred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.problems import printable
 from shroom.report.csv_cells import as_csv as csv_of
 from shroom.report.page_templates import column_head, rendered, span_of
-from shroom.scoring.display.in_sample_stars import footnote, starred
-from shroom.scoring.display.text import align, confidence, interval, kind, number
+from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,15 @@ from shroom.core.problems import printable
 from shroom.evaluation.matrix.matrix import floor
 from shroom.metrics.intervals import MAX_ITEMS
 from shroom.report.page_templates import column_head, rendered, span_of
-from shroom.scoring.display.in_sample_stars import footnote, starred
-from shroom.scoring.display.text import WHY_UNDEFINED, align, interval, kind, number
+from shroom.scoring.display.text import (
+    WHY_UNDEFINED,
+    align,
+    footnote,
+    interval,
+    kind,
+    number,
+    starred,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.extras import require
 from shroom.core.problems import printable
 from shroom.core.version import __version__
-from shroom.scoring.display.in_sample_stars import starred
-from shroom.scoring.display.marks import scale, whisker
+from shroom.scoring.display.html import scale, whisker
 from shroom.scoring.display.style import document
-from shroom.scoring.display.text import confidence, interval, number, p_value
+from shroom.scoring.display.text import confidence, interval, number, p_value, starred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Callable
 from shroom.report.figure_files import Panel
 from shroom.report.forest_plot import Line, forest, shortened
 from shroom.report.system_plots import confusion, reliability, scatter, threshold
-from shroom.scoring.display.in_sample_stars import footnote, starred
-from shroom.scoring.display.text import interval, number
+from shroom.scoring.display.text import footnote, interval, number, starred
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.report.figure_files import Panel
-from shroom.scoring.display.in_sample_stars import starred
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import number
+from shroom.scoring.display.text import number, starred
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,9 +25,9 @@ from shroom.annotate.rankers.percentile import SCORES, Percentile
 from shroom.annotate.rankers.ranking import pairs, preferences
 from shroom.annotate.run_scorers import score, waiting
 from shroom.annotate.score_log import Log
-from shroom.core.checksummed_lines import line_of
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry
+from shroom.core.result_log import line_of
 from shroom.datasets.dreamcatcher import reader as dreamcatcher
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.metrics.intervals import NO_INTERVALS, Intervals

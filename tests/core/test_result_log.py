@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from shroom.annotate.score_log import Log
-from shroom.core.checksummed_lines import line_of, record_of
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
+from shroom.core.result_log import line_of, record_of
 from shroom.datasets.queries.generate.call_log import Log as QueryLog
 from shroom.detectors.base import Detector
 from shroom.detectors.judge.cache import Cache

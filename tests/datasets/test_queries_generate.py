@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer, tokenizers
 
-from shroom.core.checksummed_lines import line_of, record_of
 from shroom.core.problems import Problems, ShroomError
+from shroom.core.result_log import line_of, record_of
 from shroom.datasets.queries import reader as queries
 from shroom.datasets.queries.generate.prompts import Prompts
 from shroom.datasets.queries.generate.repetition import describe

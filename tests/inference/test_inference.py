@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.core.checksummed_lines import line_of, record_of
 from shroom.core.problems import ShroomError
+from shroom.core.result_log import line_of, record_of
 from shroom.inference.batching import batches
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute

@@ -20,8 +20,7 @@ from shroom.metrics.contingency import confusion, spread
 from shroom.metrics.intervals import Intervals
 from shroom.report.leaderboard_table import page as leaderboard_page
 from shroom.report.report_page import page
-from shroom.scoring.display.html import problems_page, scores_page
-from shroom.scoring.display.marks import scale, whisker
+from shroom.scoring.display.html import problems_page, scale, scores_page, whisker
 from shroom.scoring.display.style import DARK, LIGHT, document
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.scores import score

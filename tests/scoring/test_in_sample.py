@@ -14,7 +14,7 @@ from conftest import ROOT, gold, predictions, write_json
 from shroom.evaluation.report import report
 from shroom.report.figure_files import file as figure
 from shroom.report.report_plots import KINDS, panels
-from shroom.scoring.display.in_sample_stars import footnote
+from shroom.scoring.display.text import footnote
 from shroom.scoring.scores import score
 
 AGNOSTIC, AWARE = "val.model-agnostic.json", "val.model-aware.json"

@@ -247,7 +247,7 @@ def test_what_is_not_a_file_is_refused(worker, kind):
 
 def test_a_submission_of_too_many_bytes_is_refused(tmp_path, monkeypatch):
     from shroom.core.problems import InvalidInput
-    from shroom.scoring.platform_limits import check_folder
+    from shroom.scoring.platforms import check_folder
 
     for name in both():
         write_json(tmp_path / name, [])
@@ -260,11 +260,11 @@ def test_a_submission_of_too_many_bytes_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize("limit", ["MAX_ENTRIES", "MAX_DEPTH"])
 def test_a_submission_of_too_many_folders_is_refused(tmp_path, monkeypatch, limit):
     from shroom.core.problems import InvalidInput
-    from shroom.scoring.platform_limits import check_folder
+    from shroom.scoring.platforms import check_folder
 
     (tmp_path / "a" / "b" / "c").mkdir(parents=True)
     check_folder(tmp_path)
-    monkeypatch.setattr(f"shroom.scoring.platform_limits.{limit}", 2)
+    monkeypatch.setattr(f"shroom.scoring.platforms.{limit}", 2)
     with pytest.raises(InvalidInput, match="zip-members"):
         check_folder(tmp_path)
 
@@ -311,7 +311,7 @@ def test_no_slice_of_few_items_is_on_the_page(worker):
 
 
 def test_the_slices_that_are_left_out_have_enough_items_together():
-    from shroom.scoring.platform_limits import large_slices
+    from shroom.scoring.platforms import large_slices
 
     sizes = {"a": 100, "b": 40, "c": 30, "d": 12, "e": 9}
     shown = large_slices({"task": {word: {"n": n} for word, n in sizes.items()}})
@@ -476,4 +476,4 @@ def test_every_module_of_the_program_imports_with_numpy_alone(bundle, bare_pytho
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 50
+    assert int(done.stdout) > 40

@@ -7,8 +7,8 @@ from collections import deque
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shroom.core.checksummed_lines import computed_anew
 from shroom.core.problems import ShroomError
+from shroom.core.result_log import computed_anew
 from shroom.detectors.judge.budget import Budget, Estimate, tokens_in
 from shroom.detectors.judge.cache import Cache, key_of
 from shroom.detectors.judge.responses import reply_of

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.checksummed_lines import computed_anew, line_of, record_of
 from shroom.core.problems import ShroomError
+from shroom.core.result_log import computed_anew, line_of, record_of
 from shroom.evaluation.matrix.datasets import digest_of
 from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import RUN
