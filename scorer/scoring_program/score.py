@@ -27,6 +27,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents
 from shroom.scoring.display.html import problems_page, scores_page
+from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import documents
 from shroom.scoring.platforms import (
     check_folder,
@@ -93,6 +94,11 @@ def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
     problems = Problems()
     # Not check(): a record of a run beside a participant's files changes nothing here.
     listed = documents(submission, problems, submission=True)
+    if splits == ("test",):
+        for document in listed:
+            name = Name.parse(document.base)
+            if name is not None and name.split == "val":
+                raise ShroomError(f"{document.file}: is of the val split; add --is_val to score it")
     checked = check_documents(listed, gold, splits=splits, problems=problems)
     return score_without_labels(score_checked(checked), gold)
 

@@ -356,7 +356,8 @@ def test_the_2024_command_line(worker, tmp_path):
     before = out.read_text()
     done = call()  # without --is_val the test split is wanted
     assert done.returncode == 1
-    assert "[file-name]" in done.stderr
+    assert "is of the val split; add --is_val to score it" in done.stderr
+    assert "rename" not in done.stderr
     assert out.read_text() == before
 
 
