@@ -24,14 +24,21 @@ def data_folder() -> Path:
     Raises
     ------
     ShroomError
-        Where it names none.
+        Where it is not set, or names something else.
     """
-    if not os.environ.get("SHROOM_DATA"):
-        raise ShroomError(
-            "the folder of real data is not known: set the environment variable SHROOM_DATA to it, "
-            "such as with export SHROOM_DATA=data"
-        )
-    return Path(os.environ["SHROOM_DATA"])
+    folder = os.environ.get("SHROOM_DATA")
+    if not folder or not Path(folder).is_dir():
+        why = data_folder_problem() or "set the environment variable SHROOM_DATA to it"
+        raise ShroomError(f"the folder of real data is not known: {why}")
+    return Path(folder)
+
+
+def data_folder_problem() -> str:
+    """Return what is wrong with ``SHROOM_DATA``; nothing where it is a folder or is not set."""
+    folder = os.environ.get("SHROOM_DATA")
+    if not folder or Path(folder).is_dir():
+        return ""
+    return f"SHROOM_DATA names {folder}, which is not a folder"
 
 
 def in_data_folder(name: str) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.paths import in_data_folder, shown_path
+from shroom.core.paths import data_folder_problem, in_data_folder, shown_path
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import data_set
 
@@ -50,7 +50,9 @@ def read_here(name: str, problems: Problems) -> Collection[Any]:
         return described.read(place, problems=problems)
     found = hub_cache.read(name, problems=problems)
     if found is None:
+        why = data_folder_problem()
         raise ShroomError(
-            f"{name} is not here: name its files, or run 'shroom datasets fetch {name}'"
+            f"{name} is not here{why and f' ({why})'}: name its files, or run "
+            f"'shroom datasets fetch {name}'"
         )
     return found

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from shroom.core.paths import in_data_folder, shown_path
+from shroom.core.paths import data_folder_problem, in_data_folder, shown_path
 from shroom.core.problems import ShroomError, nearest, printable
 from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.scoring.data_set_forms import DATA_SETS
@@ -105,7 +105,8 @@ def _found(name: str) -> Path:
     place = fetched or in_data_folder(name)
     if place is not None:
         return place
+    why = data_folder_problem() or "is not in the folder SHROOM_DATA"
     raise ShroomError(
-        f"{name}: was not fetched, and is not in the folder SHROOM_DATA; fetch it (shroom datasets "
+        f"{name}: was not fetched, and {why}; fetch it (shroom datasets "
         f"fetch {name}), or name its files: {name}=PATH"
     )
