@@ -131,8 +131,20 @@ TRIALS_OPTION = click.option(
 #: The data set whose form submissions usually have.
 SHROOM = "semeval2024"
 
+
+def dataset_given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the name of a data set that ``--dataset`` has; another name is refused."""
+    if value is not None:
+        from shroom.datasets.registry import DATA_SETS
+
+        if value not in DATA_SETS:
+            raise click.BadParameter(str(DATA_SETS.unknown(value)), ctx, param)
+    return value
+
+
 DATASET_OPTION = click.option(
     "--dataset",
+    callback=dataset_given,
     metavar="NAME",
     help="Data set of the gold, such as mushroom2025 or felm; by default recognised by its form.",
 )
@@ -146,12 +158,12 @@ def form_of_gold(dataset: str | None, submission: str, gold: str | None) -> str:
     ShroomError
         Where the gold is of another than was named, or the submission looks like gold instead.
     """
-    from shroom.datasets.registry import data_set, guess, refuse_another
+    from shroom.datasets.registry import guess, refuse_another
 
     if dataset is not None:
         if gold is not None:
-            refuse_another(data_set(dataset).name, gold)
-        return data_set(dataset).name
+            refuse_another(dataset, gold)
+        return dataset
     name = None if gold is None else guess(gold)
     if gold is not None and name is None and not is_pipe(gold):
         _refuse_swapped(submission, gold)

@@ -29,9 +29,7 @@ CODES: dict[str, Code] = {
     "too-many": Code(ERROR, "correct what is listed, then check the file again"),
     "absurd-ratio": Code(ERROR, "zip the prediction files only; this looks like a zip bomb"),
     "gzip-broken": Code(ERROR, "compress the file again, or hand it in uncompressed"),
-    "no-file": Code(
-        ERROR, "put the files into it; SHROOM's are {val,test}.model-{agnostic,aware}.json"
-    ),
+    "no-file": Code(ERROR, "put the files into it, or name the place that has them"),
     "file-name": Code(ERROR, "rename it to {val,test}.model-{agnostic,aware}.json"),
     "file-twice": Code(ERROR, "keep one file for each track"),
     "file-ignored": Code(WARNING, "leave it out, or name it by itself"),
