@@ -18,6 +18,7 @@ from shroom.cli.options import (
 )
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.scoring.check import Checked, check
 
@@ -88,38 +89,41 @@ def command(
     limit = None if everything else 20
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
-        return _tell(_official(submission, gold, limit), form, f"the organisers' {who} it")
+        return _report(_official(submission, gold, limit), form, f"the organisers' {who} it")
     name = form_of_gold(dataset, submission, gold)
     if name != SHROOM:
         if gold is None or data or out:
             raise click.UsageError(f"predictions for {name} are checked with --gold alone")
         from shroom.datasets import native_scores
 
-        return _tell(native_scores.check(name, submission, gold, limit), form, f"for {name}")
+        return _report(native_scores.check(name, submission, gold, limit), form, f"for {name}")
     if out is not None:
         return _fix(submission, gold, data, out, limit, form)
     checked = check(submission, gold, data=data, limit=limit)
-    return _tell(checked.problems, form, _found(checked))
+    return _report(checked.problems, form, _summary(checked))
 
 
-def _tell(problems: Problems, form: str, found: str, *, aside: bool = False) -> int:
-    """Say the problems and the verdict; ``aside`` where stdout is taken. Return the exit code."""
+def _report(problems: Problems, form: str, summary: str, *, aside: bool = False) -> int:
+    """Print problems and verdict, to stderr if ``aside``, and return the exit code."""
     say(problems)
     if form == "json":
         click.echo(json.dumps(problems.to_dict(), ensure_ascii=False), err=aside)
     else:
-        counts = f"{_counted(problems.errors, 'error')}, {_counted(problems.warnings, 'warning')}"
-        verdict = "not valid: " if problems.errors else f"valid: {found}; "
+        counts = f"{counted(problems.errors, 'error')}, {counted(problems.warnings, 'warning')}"
+        verdict = "not valid: " if problems.errors else f"valid: {summary}; "
         click.echo(verdict + counts, err=aside)
     return 1 if problems.errors else 0
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" + ("" if count == 1 else "s")
-
-
-def _found(checked: Checked) -> str:
-    parts = [f"{track.name} ({track.predictions.n} items)" for track in checked.tracks]
+def _summary(checked: Checked) -> str:
+    """Return the tracks of a submission, and why one without a split was taken for its track."""
+    parts = []
+    for track in checked.tracks:
+        size = counted(track.predictions.n, "item")
+        if not track.name.split:
+            names = "each item names" if track.name.track == "model-aware" else "no item names"
+            size += f"; taken for this track, as {names} a model"
+        parts.append(f"{track.name} ({size})")
     return ", ".join(parts) or "no predictions"
 
 
@@ -145,14 +149,15 @@ def _fix(
     if submission == "-" or "-" in (gold, data):
         raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")
     fixed = fix_submission(submission, gold, data=data, limit=limit)
-    say(fixed.changes)
+    problems = fixed.checked.problems
     try:
         write(fixed, out, submission, gold, data)
     except ShroomError:
         if fixed.checked.ok:  # what is not written is not called valid
-            say(fixed.checked.problems)
+            say(problems)
         else:
-            _tell(fixed.checked.problems, form, "")
+            _report(problems, form, "")
         raise
-    found = f"{_found(fixed.checked)}, written to {out}"
-    return _tell(fixed.checked.problems, form, found, aside=out == "-")
+    say(fixed.changes)
+    summary = f"{_summary(fixed.checked)}, written to {out}"
+    return _report(problems, form, summary, aside=out == "-")

@@ -13,6 +13,7 @@ from shroom.cli.options import COLUMNS_OPTION
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import check_ending, prepare, write_files
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets import nli_outputs
 from shroom.datasets.conversion.to_shroom import as_json
@@ -113,7 +114,7 @@ def command(
     say(problems)
     write_files(output, made, [csv, data])
     count = sum(one.track.predictions.n for one in converted if one)
-    say([f"wrote {count} predictions to {output}"])
+    say([f"wrote {counted(count, 'prediction')} to {output}"])
 
 
 def _write_tables(source: str, output: str) -> None:
@@ -135,7 +136,7 @@ def _write_tables(source: str, output: str) -> None:
     prepare(output, list(made), [source])
     say(problems)
     write_files(output, made, [source])
-    say([f"wrote {count} rows to {output}"])
+    say([f"wrote {counted(count, 'row')} to {output}"])
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,17 @@ def show(value: object, width: int = 60) -> str:
     return text[:width] + ('…"' if text.startswith('"') else "…")
 
 
+def counted(count: int, thing: str) -> str:
+    """Return a count with what is counted, in the singular or the plural.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(0, "row")
+    ('1 row', '0 rows')
+    """
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` did you mean '...'?``, or nothing where nothing is near.
 

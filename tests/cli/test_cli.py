@@ -203,6 +203,9 @@ def test_a_target_that_cannot_be_written_is_named(tmp_path, files, shroom):
         ["score", str(SAMPLE), str(SAMPLE), "--format", "xml"],
         ["check", str(SAMPLE), "--gold", str(SAMPLE), "--data", str(SAMPLE)],
         ["check", "--nonsense"],
+        ["check", str(SAMPLE), "--dataset", "felmm"],
+        ["score", str(SAMPLE), str(SAMPLE), "--dataset", "felmm"],
+        ["score", str(SAMPLE), str(SAMPLE), "--metrics", "aurocc"],
         ["predict", "lexical", str(SAMPLE)],
     ],
     ids=" ".join,
@@ -230,7 +233,7 @@ def test_every_help_has_examples(verb, shroom):
 def test_check_prints_its_verdict_on_stdout_and_problems_on_stderr(tmp_path, files, shroom):
     code, out, err = shroom("check", files[0], "--gold", files[1])
     assert (code, err) == (0, "")
-    assert out.startswith("valid: model-agnostic (12 items)")
+    assert out.startswith("valid: model-agnostic (12 items; ")
     bad = write_json(tmp_path / "bad.json", [{"label": "hallucination", "p(Hallucination)": 2}])
     code, out, err = shroom("check", bad)
     assert code == 1
@@ -243,6 +246,47 @@ def test_check_prints_its_verdict_on_stdout_and_problems_on_stderr(tmp_path, fil
     report = json.loads(out)
     assert (code, report["ok"], report["counts"]) == (1, False, {"label-value": 1, "p-range": 1})
     assert all(problem["mend"] for problem in report["problems"])
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "verdict"),
+    [
+        ("p.csv", "", "model-agnostic (3 items; taken for this track, as no item names a model)"),
+        ("p.json", "m", "model-aware (3 items; taken for this track, as each item names a model)"),
+        ("val.model-aware.json", "", "val model-aware (3 items)"),
+    ],
+)
+def test_check_says_where_it_guesses_the_track(tmp_path, shroom, name, model, verdict):
+    rows = [{**row, **({"model": model} if model else {})} for row in predictions(3)]
+    path = write_json(tmp_path / name, rows)
+    if name.endswith(".csv"):
+        cells = [f"{row['label']},{row['p(Hallucination)']}" for row in rows]
+        path.write_text("\n".join(["label,p(Hallucination)", *cells]))
+    code, out, _ = shroom("check", path)
+    assert (code, out) == (0, f"valid: {verdict}; 0 errors, 0 warnings\n")
+
+
+@pytest.mark.parametrize(("n", "written"), [(1, "1 row"), (2, "2 rows")])
+def test_one_row_is_not_several(tmp_path, shroom, n, written):
+    (tmp_path / "p.csv").write_text("label,p\n" + "Hallucination,1\n" * n)
+    _, _, err = shroom("convert", "table", tmp_path / "p.csv", "-o", tmp_path / "p.json")
+    assert f"wrote {written} to {tmp_path / 'p.json'}\n" in err
+
+
+@pytest.mark.parametrize(
+    "command", ["datasets describe felm {0}", "datasets describe felm", "check {0}"]
+)
+def test_a_data_folder_that_is_none_and_an_empty_one_get_the_right_advice(
+    tmp_path, shroom, monkeypatch, command
+):
+    monkeypatch.setenv("SHROOM_DATA", "/nowhere")
+    monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "empty").mkdir()
+    code, _, err = shroom(*command.format(tmp_path / "empty").split())
+    assert code == 1
+    assert "model-agnostic" not in err
+    named = "SHROOM_DATA names /nowhere, which is not a folder"
+    assert (named in err) == ("{0}" not in command)
 
 
 def test_an_id_stands_in_the_problems_line(tmp_path, shroom):

@@ -108,7 +108,7 @@ def test_what_is_not_mechanical_stays_and_is_told(tmp_path, shroom, p):
     assert code == 1
     assert "not valid" in stdout
     assert f"item 0: p(Hallucination): expected a number, got {json.dumps(p)} [p-number]" in err
-    assert 'item 1: p(Hallucination): "0.5" became 0.5' in err
+    assert "fixed: " not in err
     assert not out.exists()
 
 

@@ -214,7 +214,8 @@ def test_the_commands_report_the_verdict(path, shroom, tmp_path):
         exit_code, out, err = shroom(*arguments)
         assert exit_code == (0 if case.valid else 1), arguments
         assert err.replace("\n", "").isprintable(), arguments
-        assert all(f"[{code}]" in err for code in case.codes), arguments
+        if case.valid or "--fix" not in arguments:  # what could be fixed is not reported then
+            assert all(f"[{code}]" in err for code in case.codes), arguments
         if arguments[0] == "score":
             assert bool(out) == case.valid
 
