@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol, cast
+from typing import cast
 
+from shroom.core.paths import is_junk
 from shroom.core.problems import Problems
 
 #: Members of one zip, or files in one folder.
@@ -17,8 +19,6 @@ MAX_MEMBERS = 1000
 MAX_BYTES = 96 << 20
 #: Bytes of data and gold out of a zip, a gzip file or a pipe.
 MAX_DATA = 1 << 30
-#: Bytes of the list of members at the end of a zip.
-_MAX_DIRECTORY = 1 << 22
 #: Beyond so many bytes, files that shrink to less than this part are not predictions. Long
 #: texts that repeat shrink as much, but do not come near this size.
 MAX_RATIO, RATIO_FROM = 200, 1 << 26
@@ -39,29 +39,44 @@ def is_absurd(size: int, packed: int) -> bool:
     return size > max(RATIO_FROM, MAX_RATIO * packed)
 
 
-class Wanted(Protocol):
-    """Which members are documents."""
+@dataclass(frozen=True)
+class Selection:
+    """Which members of folders and zips are documents.
 
-    @property
-    def expected(self) -> str:
-        """How messages name one."""
+    Attributes
+    ----------
+    expected : str
+        How messages name one.
+    most : int
+        How many bytes all of them may have.
+    is_document : function
+        Returns whether a member is one by its name.
+    junk : bool
+        Whether what operating systems leave behind counts, and files that do not end in ``.json``
+        are passed over.
+    """
 
-    @property
-    def most(self) -> int:
-        """How many bytes all of them may have."""
-
-    def is_document(self, name: str) -> bool:
-        """Return whether a member is a document by its name."""
+    expected: str
+    most: int
+    is_document: Callable[[str], bool]
+    junk: bool = False
 
     def passes_over(self, name: str) -> bool:
-        """Return whether a member is of no interest, and passed over in silence."""
+        """Return whether a member is of no interest, so that nothing is reported."""
+        return not name.endswith(".json") if self.junk else is_junk(name)
 
-    def __call__(self, name: str, place: str, problems: Problems) -> bool:
-        """Return whether a member is a document; what else it is may be reported."""
+    def takes(self, name: str, place: str, problems: Problems) -> bool:
+        """Return whether a member is a document; what is neither one nor junk is reported."""
+        if self.passes_over(name):
+            return False
+        if not self.is_document(name):
+            problems.add("file-ignored", place, self.expected, "another kind of file")
+            return False
+        return True
 
 
 def members(
-    archive: Path | io.BytesIO, file: str, problems: Problems, wanted: Wanted
+    archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
 ) -> Iterator[tuple[str, str, bytes]]:
     """Yield the documents of a zip by name: how messages name them, their own names, their bytes.
 
@@ -73,56 +88,38 @@ def members(
         How messages name it.
     problems : Problems
         Gets what is wrong with it; a damaged zip ends where that shows.
-    wanted : Wanted
+    selection : Selection
         Which members are documents.
     """
     import zipfile
 
     try:
-        raw = archive.open("rb", buffering=0) if isinstance(archive, Path) else archive
-        with _Archive(raw) as stream, zipfile.ZipFile(stream) as opened:
+        with zipfile.ZipFile(archive) as opened:
             infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
             if len(infos) > MAX_MEMBERS:
                 expected = f"at most {MAX_MEMBERS} members"
                 problems.add("zip-members", file, expected, f"{len(infos)}")
                 return
-            found_any, room = False, wanted.most
+            found_any, room = False, selection.most
             for info in sorted(infos, key=lambda info: info.filename):
                 name = info.filename.replace("\\", "/")
                 place = f"{file}/{name}"
-                if wanted.passes_over(name):
+                if selection.passes_over(name):
                     continue
-                data = _member(opened, info, place, problems, room, wanted)
+                data = _member(opened, info, place, problems, room, selection)
                 if data is None and any(problems.count(code, place) for code in _TOO_LARGE):
                     return  # else a small zip of many such members takes minutes
                 room -= len(data or b"")
                 found_any = found_any or data is None  # a refusal has been reported
-                if data is None or not wanted(name, place, problems):
+                if data is None or not selection.takes(name, place, problems):
                     continue
                 found_any = True
                 yield place, PurePosixPath(name).name, data
-    except _DirectoryTooLongError:
-        problems.add("zip-members", file, f"at most {MAX_MEMBERS} members", "more")
-        return
     except damages() as error:
         problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
         return
     if not found_any:
-        problems.add("no-file", file, wanted.expected, "none")
-
-
-class _DirectoryTooLongError(Exception):
-    pass
-
-
-class _Archive(io.BufferedReader):
-    """A zip of whose list of members a bounded part is read into memory."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Return so many bytes."""
-        if size is not None and size > _MAX_DIRECTORY:
-            raise _DirectoryTooLongError
-        return super().read(size)
+        problems.add("no-file", file, selection.expected, "none")
 
 
 def damages() -> tuple[type[Exception], ...]:
@@ -149,18 +146,18 @@ def _member(
     place: str,
     problems: Problems,
     room: int,
-    wanted: Wanted,
+    selection: Selection,
 ) -> bytes | None:
     """Return a member's bytes if it may be read; documents only, others count as empty."""
     stored, deflated = 0, 8
     if info.flag_bits & 0x1:
         problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
     elif place.lower().endswith(".zip"):
-        problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
+        problems.add("zip-nested", place, selection.expected, "a zip within the zip")
     elif info.compress_type not in (stored, deflated):
         found = f"method {info.compress_type}"
         problems.add("zip-method", place, "a stored or deflated member", found)
-    elif not wanted.is_document(place):
+    elif not selection.is_document(place):
         return b""
     elif info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:
         problems.add("not-a-file", place, "a file", "a link or another thing that is not a file")
@@ -168,16 +165,16 @@ def _member(
         with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
             if stream.peek(4)[:4] != b"PK\x03\x04":
                 return _inflated(stream, info.compress_size, place, problems, room)
-        problems.add("zip-nested", place, wanted.expected, "a zip within the zip")
+        problems.add("zip-nested", place, selection.expected, "a zip within the zip")
     return None
 
 
-def gunzipped(data: bytes | memoryview, file: str, problems: Problems, most: int) -> bytes | None:
+def gunzipped(data: bytes, file: str, problems: Problems, most: int) -> bytes | None:
     """Return what is in a gzip file; or ``None``, with the reason among the problems.
 
     Parameters
     ----------
-    data : bytes-like
+    data : bytes
         The gzip file.
     file : str
         How messages name it.

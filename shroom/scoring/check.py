@@ -243,7 +243,7 @@ def read_table(
 
 
 def _read_fast(
-    document: Document, data: bytes | memoryview, role: Role, problems: Problems, *, texts: bool
+    document: Document, data: bytes, role: Role, problems: Problems, *, texts: bool
 ) -> Table | None:
     """Return a document's rows as columns; ``None`` where anything is wrong with them."""
     assert fast is not None  # noqa: S101 - for mypy

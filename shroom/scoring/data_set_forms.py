@@ -60,7 +60,7 @@ DATA_SETS = {
 }
 
 
-def refuse_another(document: Document, data: bytes | memoryview, problems: Problems) -> bool:
+def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
     """Report a file whose form is that of another data set than SHROOM; return whether it is.
 
     Its first two rows have to be of that form, so that one odd row does not hide what it has.
@@ -69,7 +69,7 @@ def refuse_another(document: Document, data: bytes | memoryview, problems: Probl
     ----------
     document : Document
         To be read in SHROOM's form.
-    data : bytes or memoryview
+    data : bytes
         What is in it, inflated.
     problems : Problems
         Gets one ``other-form`` for the whole file.
@@ -124,7 +124,7 @@ def _is_predictions(value: Any) -> bool:
     return isinstance(value, list) and not any(isinstance(item, str) for item in value)
 
 
-def row_at(document: Document, data: bytes | memoryview, place: int) -> Mapping[str, Any]:
+def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
     """Return a document's row at a place from 0; an empty one where it cannot be read.
 
     Every row of a table is its columns.

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from shroom.scoring.item_values import TOLERANCE
 from shroom.scoring.table import GROUPS, Group, P, Role, Table
 
-Buffer = Union[bytes, memoryview]
-
 #: How many items are held before they become rows.
 _PART = 1000
 
@@ -68,13 +66,13 @@ class _Data(Struct, gc=False):
 
 
 def table(
-    data: Buffer, role: Role, file: str, *, lines: bool = False, texts: bool = False
+    data: bytes, role: Role, file: str, *, lines: bool = False, texts: bool = False
 ) -> Table | None:
     """Return the columns of a file in which nothing is wrong, else ``None``.
 
     Parameters
     ----------
-    data : bytes or memoryview
+    data : bytes
         A JSON list, or JSON Lines.
     role : Role
         What the file is read as.
@@ -134,7 +132,7 @@ def _row_type(role: Role, *, texts: bool) -> type[Struct]:
     return _Prediction if role is Role.PREDICTIONS else _Data
 
 
-def _rows(data: Buffer, row_type: type[Struct], *, lines: bool) -> list[Any] | None:
+def _rows(data: bytes, row_type: type[Struct], *, lines: bool) -> list[Any] | None:
     if data[:3] == codecs.BOM_UTF8:
         data = data[3:]
     if not _is_utf8(data):
@@ -142,25 +140,25 @@ def _rows(data: Buffer, row_type: type[Struct], *, lines: bool) -> list[Any] | N
     try:
         if lines:  # decode_lines() would take an object that spreads over several of them
             decoder = msgspec.json.Decoder(row_type)
-            return [decoder.decode(line) for line in bytes(data).split(b"\n") if line.strip()]
+            return [decoder.decode(line) for line in data.split(b"\n") if line.strip()]
         return msgspec.json.Decoder(list[row_type]).decode(data)  # type: ignore[valid-type]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _has_long_string(data: Buffer, block: int = 1 << 20) -> bool:
+def _has_long_string(data: bytes, block: int = 1 << 20) -> bool:
     """Return whether there may be a string of two blocks or more, or else an escape.
 
     msgspec puts the whole of a string that it refuses into its message.
     """
     for start in range(0, len(data), block):
-        part = bytes(data[start : start + block])
+        part = data[start : start + block]
         if b"\\" in part or (len(part) == block and b'"' not in part):
             return True
     return False
 
 
-def _has_doubled_keys(data: Buffer, predictions: Table, block: int = 1 << 20) -> bool:
+def _has_doubled_keys(data: bytes, predictions: Table, block: int = 1 << 20) -> bool:
     """Return whether there are more quotation marks than keys and labels take.
 
     A key that comes again overwrites the first in silence. No value but the label's is a string
@@ -172,7 +170,7 @@ def _has_doubled_keys(data: Buffer, predictions: Table, block: int = 1 << 20) ->
     return sum(int(np.count_nonzero(part == ord('"'))) for part in parts) > expected
 
 
-def _is_utf8(data: Buffer, chunk: int = 1 << 20) -> bool:
+def _is_utf8(data: bytes, chunk: int = 1 << 20) -> bool:
     """Return whether the bytes are UTF-8, since msgspec does not look into what it skips."""
     if len(data) == 0 or np.frombuffer(data, np.uint8).max() < 0x80:
         return True

@@ -5,22 +5,24 @@ Nothing is ever unpacked to disk; for the members of zips see :mod:`shroom.core.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shroom.core import archives, json_reading, pipes
+from shroom.core import archives, json_reading
+from shroom.core.archives import Selection
 from shroom.core.paths import Source, is_junk
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
 from shroom.scoring.file_names import Name
 from shroom.scoring.table import P
 
-_MAP_FROM = 1 << 24
 #: The bytes of a file that are looked at first; a longer line or row takes more.
 _HEAD = 1 << 16
 
@@ -64,7 +66,7 @@ class Document:
         endings = (end for end in (*JSON, *TABLES, ".gz") if self.base.lower().endswith(end))
         return max(endings, key=len, default="")
 
-    def is_lines(self, data: bytes | memoryview) -> bool:
+    def is_lines(self, data: bytes) -> bool:
         """Return whether it is JSON Lines: by its name or, failing that, by its first line.
 
         That is a whole object then; an object over several lines is not JSON Lines.
@@ -73,7 +75,7 @@ class Document:
             return self.ending.startswith(".jsonl")
         return _begins_with_an_object(data)
 
-    def is_table(self, data: bytes | memoryview) -> bool:
+    def is_table(self, data: bytes) -> bool:
         """Return whether it is CSV or TSV: by its name or, failing that, by its header."""
         if self.ending in (*JSON, *TABLES):
             return self.ending in TABLES
@@ -83,36 +85,36 @@ class Document:
         columns = csv_files.columns_of(head)
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
-    def items(self, data: bytes | memoryview, problems: Problems) -> list[Any] | None:
+    def items(self, data: bytes, problems: Problems) -> list[Any] | None:
         """Return what :meth:`iter_items` yields, or ``None`` where it cannot be read."""
         try:
             return list(self.iter_items(data, problems))
         except Stopped:
             return None
 
-    def iter_items(self, data: bytes | memoryview, problems: Problems) -> Iterator[Any]:
+    def iter_items(self, data: bytes, problems: Problems) -> Iterator[Any]:
         """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table."""
         if self.is_table(data):
-            return csv_files.iter_items(bytes(data), self.file, problems)
+            return csv_files.iter_items(data, self.file, problems)
         return json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
 
-    def read(self, problems: Problems) -> bytes | memoryview | None:
+    def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
         data = self.packed(problems)
         if data is None or data[:2] != b"\x1f\x8b":
             return data
         return archives.gunzipped(data, self.file, problems, self.most)
 
-    def packed(self, problems: Problems) -> bytes | memoryview | None:
+    def packed(self, problems: Problems) -> bytes | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
         try:
-            return self.content if isinstance(self.content, bytes) else _bytes_of(self.content)
+            return self.content if isinstance(self.content, bytes) else self.content.read_bytes()
         except OSError as error:
             problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
             return None
 
 
-def _begins_with_an_object(data: bytes | memoryview) -> bool:
+def _begins_with_an_object(data: bytes) -> bool:
     """Return whether the first line that is not blank is a whole JSON object."""
     line = b""
     for head in heads(data):
@@ -122,60 +124,13 @@ def _begins_with_an_object(data: bytes | memoryview) -> bool:
     return line.startswith(b"{") and json_reading.is_json(line.decode("utf-8", "replace"))
 
 
-def heads(data: bytes | memoryview) -> Iterator[bytes]:
+def heads(data: bytes) -> Iterator[bytes]:
     """Yield ever longer beginnings of what is in a file; the last has room for any item."""
     size = _HEAD
     while size < min(len(data), json_reading.MAX_ITEM):
         yield bytes(data[:size])
         size *= 8
     yield bytes(data[: json_reading.MAX_ITEM])
-
-
-def _bytes_of(path: Path) -> bytes | memoryview:
-    """Return a file's bytes; those of a large one mapped, which spares copying them."""
-    import mmap
-
-    with path.open("rb") as stream:
-        if path.stat().st_size < _MAP_FROM:
-            return stream.read(_MAP_FROM)
-        if hasattr(mmap, "MAP_POPULATE"):
-            flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
-            return memoryview(mmap.mmap(stream.fileno(), 0, flags, mmap.PROT_READ))
-        return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """Which members of folders and zips are documents."""
-
-    junk: bool
-    endings: tuple[str, ...]
-    most: int
-    table: Callable[[str], Name | None] = Name.meant
-
-    @property
-    def expected(self) -> str:
-        return f"a {self.endings[0]} file"
-
-    def is_document(self, name: str) -> bool:
-        """Return whether a member is one by its name; the name of a table needs split and track."""
-        low = name.lower()
-        if low.endswith(self.endings):
-            return True
-        return not self.junk and low.endswith(TABLES) and self.table(name) is not None
-
-    def passes_over(self, name: str) -> bool:
-        """Return whether a member is of no interest, and passed over in silence."""
-        return not name.endswith(".json") if self.junk else is_junk(name)
-
-    def __call__(self, name: str, place: str, problems: Problems) -> bool:
-        """Return whether a member is one; what is neither one nor junk is reported."""
-        if self.passes_over(name):
-            return False
-        if self.junk or self.is_document(name):
-            return True
-        problems.add("file-ignored", place, self.expected, "another kind of file")
-        return False
 
 
 def is_pipe(source: Source) -> bool:
@@ -212,28 +167,34 @@ def documents(
         Returns split and track of a CSV or TSV file's name; other tables are left out.
     """
     most = archives.MAX_BYTES if submission else archives.MAX_DATA
-    wanted = _Wanted(junk, endings, most, table)
+
+    def is_document(name: str) -> bool:
+        low = name.lower()
+        is_table = not junk and low.endswith(TABLES) and table(name) is not None
+        return low.endswith(endings) or is_table
+
+    selection = Selection(f"a {endings[0]} file", most, is_document, junk)
     if os.fspath(source) == "-":
         if sys.stdin is None:
             problems.add("file-unreadable", PIPE, "a pipe", "none")
             return []
-        data = sys.stdin.buffer.read(wanted.most + 1)
-        return _bytes_documents(data, PIPE, problems, wanted)
+        data = sys.stdin.buffer.read(selection.most + 1)
+        return _bytes_documents(data, PIPE, problems, selection)
     path = Path(source)
     if path.is_dir():
-        return list(_folder_documents(path, problems, wanted))
+        return list(_folder_documents(path, problems, selection))
     try:
         if not path.is_file():
-            data = pipes.read_named(path, wanted.most)
-            return _bytes_documents(data, str(source), problems, wanted)
+            data = _from_pipe(path, selection.most)
+            return _bytes_documents(data, str(source), problems, selection)
         with path.open("rb") as stream:
             head = stream.read(4)
     except OSError as error:
         problems.add("file-unreadable", str(source), "a file", error.strerror or "no file")
         return []
     if head.startswith(b"PK") or path.suffix.lower() == ".zip":
-        return list(_zip_documents(path, str(source), problems, wanted))
-    return [Document(str(source), path.name, path, most=wanted.most)]
+        return list(_zip_documents(path, str(source), problems, selection))
+    return [Document(str(source), path.name, path, most=selection.most)]
 
 
 def documents_among_others(
@@ -248,16 +209,32 @@ def documents_among_others(
     return listed
 
 
-def _bytes_documents(data: bytes, file: str, problems: Problems, wanted: _Wanted) -> list[Document]:
-    if len(data) > wanted.most:
-        archives.report_too_large(file, problems, wanted.most)
+def _from_pipe(path: Path, most: int) -> bytes:
+    """Return what is written into a named pipe; of more bytes than ``most``, one more than these.
+
+    Raises
+    ------
+    OSError
+        Where it is a device, which may never end.
+    """
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "a device", str(path))
+    with path.open("rb") as stream:
+        return stream.read(most + 1)
+
+
+def _bytes_documents(
+    data: bytes, file: str, problems: Problems, selection: Selection
+) -> list[Document]:
+    if len(data) > selection.most:
+        archives.report_too_large(file, problems, selection.most)
         return []
     if data.startswith(b"PK"):
-        return list(_zip_documents(io.BytesIO(data), file, problems, wanted))
-    return [Document(file, PIPE, data, most=wanted.most)]
+        return list(_zip_documents(io.BytesIO(data), file, problems, selection))
+    return [Document(file, PIPE, data, most=selection.most)]
 
 
-def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iterator[Document]:
+def _folder_documents(folder: Path, problems: Problems, selection: Selection) -> Iterator[Document]:
     found = 0
 
     def unreadable(error: OSError) -> None:
@@ -265,10 +242,10 @@ def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iter
         problems.add("file-unreadable", file, "a folder", error.strerror or "none")
 
     for parent, folders, files in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if wanted.junk or not is_junk(name))
+        folders[:] = sorted(name for name in folders if selection.junk or not is_junk(name))
         for name in sorted(files):
             path = Path(parent) / name
-            if not wanted(name, str(path), problems):
+            if not selection.takes(name, str(path), problems):
                 continue
             found += 1
             if not path.is_file():
@@ -278,13 +255,13 @@ def _folder_documents(folder: Path, problems: Problems, wanted: _Wanted) -> Iter
                 expected = f"at most {archives.MAX_MEMBERS} files"
                 problems.add("zip-members", str(folder), expected, "more of them")
                 return
-            yield Document(str(path), name, path, member=True, most=wanted.most)
+            yield Document(str(path), name, path, member=True, most=selection.most)
     if not found:
-        problems.add("no-file", str(folder), wanted.expected, "none")
+        problems.add("no-file", str(folder), selection.expected, "none")
 
 
 def _zip_documents(
-    archive: Path | io.BytesIO, file: str, problems: Problems, wanted: _Wanted
+    archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
 ) -> Iterator[Document]:
-    for place, base, data in archives.members(archive, file, problems, wanted):
-        yield Document(place, base, data, member=True, most=wanted.most)
+    for place, base, data in archives.members(archive, file, problems, selection):
+        yield Document(place, base, data, member=True, most=selection.most)

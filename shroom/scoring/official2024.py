@@ -124,7 +124,7 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
         report_too_large(document.file, problems, MAX_BYTES)
         return None
     try:
-        items = json.loads(bytes(data).decode("utf-8"))
+        items = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         _refuse(problems, document, "what json.load reads", str(error))
         return None

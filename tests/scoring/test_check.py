@@ -292,17 +292,6 @@ def test_gold_that_is_named_first_is_told(tmp_path, first_id):
     assert codes(truth, data=said) == set()  # and be told from what has no labels
 
 
-def test_large_files_are_mapped(tmp_path, monkeypatch):
-    monkeypatch.setattr("shroom.scoring.input_files._MAP_FROM", 1)
-    p = write_json(tmp_path / "p.json", predictions(12))
-    g = write_json(tmp_path / "g.json", gold(12))
-    assert check(p, g).ok
-    (tmp_path / "g.json").write_bytes(b"\xef\xbb\xbf" + g.read_bytes())
-    assert check(p, g).ok
-    (tmp_path / "p.json").write_text("[")
-    assert codes(p, g) == {"not-json"}
-
-
 def test_a_pipe(tmp_path, monkeypatch):
     import io
 
