@@ -24,8 +24,8 @@ from shroom.scoring.table import EVIDENCE, KEYS, P, key_meant
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20
-#: Characters of one cell, separators in one line, and lines and separators of one file.
-MAX_CELL, MAX_SEPARATORS, MAX_LINES, MAX_CELLS = 1 << 24, 1_000_000, 1_250_000, 10_000_000
+#: Characters of one cell, and lines and separators of one file.
+MAX_CELL, MAX_LINES, MAX_CELLS = 1 << 24, 1_250_000, 10_000_000
 _SEPARATORS = (",", ";", "\t")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NUMBER = re.compile(
@@ -176,6 +176,8 @@ def _form(text: str) -> tuple[str, list[str]]:
     forms, errors = [], []
     for separator in _SEPARATORS:
         try:
+            if text.count(separator) > MAX_CELLS:
+                raise csv.Error(f"more than {MAX_CELLS} separators")  # noqa: TRY301
             header = next((cells for _, cells in _records(text, separator)), [])
         except csv.Error as error:
             errors.append(error)
@@ -185,15 +187,14 @@ def _form(text: str) -> tuple[str, list[str]]:
         forms.append((known, len(names), separator, names))
     if not forms:
         raise errors[0]
-    _, _, separator, names = max(forms, key=lambda form: form[:2])
-    if text.count(separator) > MAX_CELLS:
-        raise csv.Error(f"more than {MAX_CELLS} separators")
-    return separator, names
+    return max(forms, key=lambda form: form[:2])[2:]
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each record begins, and its cells; blank lines are passed over."""
-    reader = csv.reader(_lines(text, separator), delimiter=separator, strict=True)
+    # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a cell.
+    lines = (match[0] for match in _LINE.finditer(text))
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     line = 1
     try:
         for cells in reader:
@@ -203,15 +204,6 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     except csv.Error as error:
         reason = _REASONS.get(str(error), str(error))
         raise csv.Error(f"{reason} in the record that begins at line {line}") from error
-
-
-def _lines(text: str, separator: str) -> Iterator[str]:
-    # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a cell.
-    for match in _LINE.finditer(text):
-        line = match[0]
-        if len(line) > MAX_SEPARATORS and line.count(separator) > MAX_SEPARATORS:
-            raise csv.Error(f"more than {MAX_SEPARATORS} separators")
-        yield line
 
 
 def _columns(header: list[str], file: str, problems: Problems) -> list[str | None] | None:

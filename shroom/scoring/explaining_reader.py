@@ -20,8 +20,6 @@ from shroom.scoring.table import GROUPS, KEYS, LANGS, Group, P, Role, Table
 _CHECKED = ("id", "label", P)
 _KEYS = frozenset(KEYS)
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
-#: The number of unknown keys that are counted; further ones are ignored.
-_MAX_UNKNOWN = 1000
 
 
 def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) -> Table:
@@ -136,15 +134,11 @@ class _Rows:
             self.texts.append((_text_or_none(item, "hyp"), _text_or_none(item, "src")))
         for key, value in item.items():
             if self.predictions and key not in _KEYS:
-                self._add_unknown(index, key)
+                first, times = self.unknown.get(key, (index, 0))
+                self.unknown[key] = first, times + 1
             elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
                 expected = "a list of labels" if key == "labels" else "a text"
                 self._report("value-finite", index, expected, value, key=key)
-
-    def _add_unknown(self, index: int, key: str) -> None:
-        if key in self.unknown or len(self.unknown) < _MAX_UNKNOWN:
-            first, times = self.unknown.get(key, (index, 0))
-            self.unknown[key] = first, times + 1
 
     def _add_id(self, index: int, given: object) -> None:
         value = id_in(given)

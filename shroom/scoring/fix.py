@@ -26,8 +26,6 @@ from shroom.scoring.table import TEXTS, Table
 
 #: Items of one file, which are held in memory all at once.
 MAX_ITEMS = 1_500_000
-#: More calls than lie between reading an item and writing it.
-_STACK = 20
 
 
 @dataclass
@@ -134,31 +132,12 @@ def _items(document: Document, problems: Problems, log: Log) -> list[Any] | None
             items += islice(document.iter_items(content, own), MAX_ITEMS + 1)
     if len(items) > MAX_ITEMS:
         own.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
-    elif not all(map(_can_be_written, items)):
-        own.add("not-json", document.file, "JSON", "brackets that nest too deeply")
     if own.errors:
         problems.extend(own)
         return None
     for problem in own:
         log.add(problem.code, document.file, problem.found)
     return items
-
-
-def _can_be_written(item: Any) -> bool:
-    """Return whether an item's brackets nest no deeper than :func:`_with_rows` can write.
-
-    It writes from deeper in the call stack than the item was read, hence the brackets around it.
-    """
-    if not isinstance(item, dict) or not any(isinstance(v, (list, dict)) for v in item.values()):
-        return True
-    around: Any = item
-    for _ in range(_STACK):
-        around = [around]
-    try:
-        json.JSONEncoder().encode(around)
-    except RecursionError:
-        return False
-    return True
 
 
 def _renamed(all_documents: list[Document], reference: Source | None, log: Log) -> list[Document]:

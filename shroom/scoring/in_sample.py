@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from shroom.core.archives import damages
+from shroom.core.archives import damages, is_absurd
 from shroom.core.paths import RUN_RECORD, Source
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.align import Track
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import Document
 
-#: A record of more bytes is not read.
-MAX_BYTES = 1 << 20
 #: The key of the counts, in a record as in results.
 KEY = "in_sample"
 
@@ -119,61 +117,34 @@ def _folder(document: Document) -> str:
 
 
 def _records(submission: Source, documents: Iterable[Document]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield each record: its folder, how messages name it, and at most a byte beyond the limit."""
+    """Yield each record: its folder, how messages name it, and its bytes."""
     folders = {_folder(document): isinstance(document.content, Path) for document in documents}
     for folder in sorted(folder for folder, on_disk in folders.items() if on_disk):
         path = Path(folder, RUN_RECORD)
-        try:
+        with suppress(OSError):
             if path.is_file():
-                with path.open("rb") as stream:
-                    yield folder, str(path), stream.read(MAX_BYTES + 1)
-        except OSError:
-            continue
+                yield folder, str(path), path.read_bytes()
     if all(folders.values()) or not Path(submission).is_file():
         return
     import zipfile
 
-    try:
-        with zipfile.ZipFile(submission) as archive:
-            for info in archive.infolist():
-                place = PurePosixPath(f"{submission}/" + info.filename.replace("\\", "/"))
-                if place.name == RUN_RECORD:
-                    with archive.open(info) as stream:
-                        yield str(place.parent), str(place), stream.read(MAX_BYTES + 1)
-    except damages():  # what is wrong with the zip has been reported
-        return
+    with suppress(*damages()), zipfile.ZipFile(submission) as archive:  # which have been reported
+        for info in archive.infolist():
+            place = PurePosixPath(f"{submission}/" + info.filename.replace("\\", "/"))
+            if place.name == RUN_RECORD and not is_absurd(info.file_size, info.compress_size):
+                yield str(place.parent), str(place), archive.read(info)
 
 
 def _counts(data: bytes, place: str, problems: Problems) -> dict[tuple[str, str], int]:
     """Return a record's counts by split and track; none, with a warning, if it is malformed."""
     try:
-        record, why = json.loads(data), ""
+        record = json.loads(data)
     except (ValueError, RecursionError) as error:
-        record, why = None, f"not JSON: {error}"
-    if len(data) > MAX_BYTES:
-        why = f"more than {MAX_BYTES >> 20} MiB"
-    if why:
-        problems.add("run-record", place, "the record of a run", why)
-    counts: dict[tuple[str, str], int] = {}
-    given = record.get(KEY, {}) if isinstance(record, dict) else {}
-    for file, count in _entries(record, given):
-        if not isinstance(file, str) or type(count) is not int or count < 0:
-            expected = "the number of items for each file"
-            problems.add("run-record", place, expected, show(given), key=KEY)
-            return {}
-        if name := Name.parse(file):
-            counts[name.key] = count
-    return counts
-
-
-def _entries(record: Any, given: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each file's name and count, of a current record or of an older one."""
-    if isinstance(given, dict):
-        yield from given.items()
-    elif isinstance(given, list):  # the names of files, all of whose items are meant
-        sizes = record.get("datapoints")
-        for file in given:
-            known = isinstance(sizes, dict) and isinstance(file, str)
-            yield file, sizes.get(file) if known else None
-    else:
-        yield given, None
+        problems.add("run-record", place, "the record of a run", f"not JSON: {error}")
+        return {}
+    counts = record.get(KEY, {}) if isinstance(record, dict) else {}
+    if not isinstance(counts, dict) or any(type(n) is not int or n < 0 for n in counts.values()):
+        expected = "the number of items for each file"
+        problems.add("run-record", place, expected, show(counts), key=KEY)
+        return {}
+    return {name.key: n for file, n in counts.items() if (name := Name.parse(file))}

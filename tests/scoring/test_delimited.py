@@ -133,11 +133,6 @@ def test_a_file_a_line_and_a_cell_have_limits(monkeypatch):
         "not-csv",
         "field larger than field limit (20) in the record that begins at line 2",
     )
-    monkeypatch.setattr(csv_files, "MAX_SEPARATORS", 5)
-    assert refused(b"label,p\n" + b"," * 9) == (
-        "not-csv",
-        "more than 5 separators in the record that begins at line 2",
-    )
 
 
 def test_problems_have_the_line_of_their_item(tmp_path):

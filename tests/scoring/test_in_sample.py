@@ -55,12 +55,6 @@ def test_a_record_names_the_data_with_their_version(folder):
     assert counts(own, folder) == [0, 5]
 
 
-def test_an_older_record_lists_files(folder):
-    own = folder / "systems" / "fitted"
-    write_json(own / "run.json", {"in_sample": [AWARE], "datapoints": {AWARE: 12}})
-    assert counts(own, folder) == [0, 12]
-
-
 def test_a_record_counts_for_a_file_beside_it(folder):
     assert counts(folder / "systems" / "fitted" / AGNOSTIC, folder) == [9]
 
@@ -98,9 +92,7 @@ def test_more_items_than_there_are_count_as_all(folder):
         '{"in_sample": {"val.model-agnostic.json": true}}',
         '{"in_sample": {"val.model-agnostic.json": NaN}}',
         '{"in_sample": {"val.model-agnostic.json": [[]]}}',
-        '{"in_sample": [{}]}',
-        '{"in_sample": ["val.model-agnostic.json"], "datapoints": 3}',
-        '{"in_sample": {}}' + " " * (1 << 20),
+        '{"in_sample": ["val.model-agnostic.json"]}',
     ],
 )
 def test_a_malformed_record_is_reported_in_one_line_and_changes_no_score(folder, text):
