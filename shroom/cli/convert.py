@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -98,22 +97,24 @@ def command(
         raise click.UsageError("nli needs DATA, which the outputs are about")
     problems = Problems()
     sources = nli_outputs.files(csv, model)
-    found = documents_among_others(data, problems)
-    converted = [_converted(source, found, formula, problems) for source in sources]
+    listed = documents_among_others(data, problems)
+    converted = [_converted(source, listed, formula, problems) for source in sources]
     if problems.errors:
         raise InvalidInput(problems)
-    made: dict[str, str] = {}
+    files: dict[str, str] = {}
+    count = 0
     for source, one in zip(sources, converted):
         if one is not None:  # without errors, all of them are there
-            name = name_for(one.track.name, output, source.name)
-            if name in made:
+            track, text = one
+            name = name_for(track.name, output, source.name)
+            if name in files:
                 raise ShroomError(f"{source}: another file is of this split and track, too")
-            made[name] = one.text()
-    prepare(output, list(made), [csv, data])
-    check_made(made)
+            files[name] = text
+            count += track.predictions.n
+    prepare(output, list(files), [csv, data])
+    check_made(files)
     say(problems)
-    write_files(output, made, [csv, data])
-    count = sum(one.track.predictions.n for one in converted if one)
+    write_files(output, files, [csv, data])
     say([f"wrote {counted(count, 'prediction')} to {output}"])
 
 
@@ -121,50 +122,32 @@ def _write_tables(source: str, output: str) -> None:
     """Write tables as JSON, each under its own name."""
     check_ending(output, ".json", ".jsonl")
     problems = Problems()
-    made, count = {}, 0
+    files, count = {}, 0
     for document in documents(source, problems, endings=TABLES):
         data = document.read(problems)
         items = None if data is None else document.items(data, problems)
         base = PurePath(document.base)
         name = f"{(base.with_suffix('') if base.suffix.lower() == '.gz' else base).stem}.json"
-        if name in made:
+        if name in files:
             raise ShroomError(f"{document.file}: another file would be written as {name}, too")
-        made[name] = as_json(items or [])
+        files[name] = as_json(items or [])
         count += len(items or [])
     if problems.errors:
         raise InvalidInput(problems)
-    prepare(output, list(made), [source])
+    prepare(output, list(files), [source])
     say(problems)
-    write_files(output, made, [source])
+    write_files(output, files, [source])
     say([f"wrote {counted(count, 'row')} to {output}"])
 
 
-@dataclass(frozen=True, eq=False)
-class _Converted:
-    """One CSV file as predictions, and what goes into the submission beside them."""
-
-    track: AlignedTrack
-    recorded: Recorded
-
-    def text(self) -> str:
-        predictions, gold, rows = self.track.predictions, self.track.gold, self.track.rows
-        more = {}
-        if self.recorded.entailment is not None:  # which p alone does not contain
-            more[CONTRADICTION] = self.recorded.contradiction[rows]
-            more[ENTAILMENT] = self.recorded.entailment[rows]
-        return text_of(predictions.label[rows], predictions.p[rows], gold.ids, more)
-
-
 def _converted(
-    source: Path, found: list[Document], formula: str, problems: Problems
-) -> _Converted | None:
-    """Return a CSV file aligned with its data; ``None`` if problems prevent that."""
+    source: Path, documents: list[Document], formula: str, problems: Problems
+) -> tuple[AlignedTrack, str] | None:
+    """Return a CSV file aligned with its data, and as JSON; ``None`` if problems prevent that."""
     recorded = nli_outputs.recorded(source, problems)
-    document = _data_of(source, found, problems)
-    if document is None:
-        return None
-    data = read_table(document, Role.DATA, problems)
-    if recorded is None or data is None:
+    document = _data_of(source, documents, problems)
+    data = None if document is None else read_table(document, Role.DATA, problems)
+    if document is None or recorded is None or data is None:
         return None
     p = _p(recorded, formula, problems)
     ids = None if data.ids is None else recorded.ids
@@ -174,29 +157,31 @@ def _converted(
         return None
     check_doubled(predictions, problems)
     track = align(name, predictions, data, problems)
-    return _Converted(track, recorded) if isinstance(track, AlignedTrack) else None
+    if not isinstance(track, AlignedTrack):
+        return None
+    rows, more = track.rows, {}
+    if recorded.entailment is not None:  # which p alone does not contain
+        more[CONTRADICTION] = recorded.contradiction[rows]
+        more[ENTAILMENT] = recorded.entailment[rows]
+    return track, text_of(predictions.label[rows], p[rows], data.ids, more)
 
 
-def _data_of(source: Path, found: list[Document], problems: Problems) -> Document | None:
+def _data_of(source: Path, documents: list[Document], problems: Problems) -> Document | None:
     """Return the data that a CSV file is about: of its split and track, or the only one."""
     name = Name.guess(source.name)
-    other = Name.guess(found[0].base) if len(found) == 1 else None
-    if len(found) == 1 and (name is None or other is None or _key(name) == _key(other)):
-        return found[0]
-    if found and name is None:
+    other = Name.guess(documents[0].base) if len(documents) == 1 else None
+    if len(documents) == 1 and (name is None or other is None or name.key == other.key):
+        return documents[0]
+    if documents and name is None:
         expected = "a name with split and track, to choose the data by"
         problems.add("file-name", str(source), expected, show(source.name))
-    elif found and name is not None:
-        document = latest(found, problems).get(_key(name))
+    elif documents and name is not None:
+        document = latest(documents, problems).get(name.key)
         if document is None:
-            listed = ", ".join(one.base for one in found[:5])
+            listed = ", ".join(one.base for one in documents[:5])
             problems.add("no-gold", str(source), f"data for {name}", listed)
         return document
     return None
-
-
-def _key(name: Name) -> tuple[str, str]:
-    return name.split, name.track
 
 
 def _p(recorded: Recorded, formula: str, problems: Problems) -> NDArray[np.float64]:

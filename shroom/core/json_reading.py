@@ -265,12 +265,8 @@ def is_json(text: str) -> bool:
 class Doubled(dict[str, Any]):
     """An object that has had keys more than once; of each it holds the last value."""
 
-    keys_given: list[str]
-
-    @property
-    def keys_doubled(self) -> list[str]:
-        """The keys that it has had more than once."""
-        return [key for key, times in Counter(self.keys_given).items() if times > 1]
+    #: The keys that it has had more than once.
+    keys_doubled: list[str]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -278,7 +274,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) == len(pairs):
         return values
     doubled = Doubled(values)
-    doubled.keys_given = [key for key, _ in pairs]
+    counts = Counter(key for key, _ in pairs)
+    doubled.keys_doubled = [key for key, times in counts.items() if times > 1]
     return doubled
 
 

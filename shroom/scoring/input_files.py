@@ -193,7 +193,7 @@ def documents(
         problems.add("file-unreadable", str(source), "a file", error.strerror or "no file")
         return []
     if head.startswith(b"PK") or path.suffix.lower() == ".zip":
-        return list(_zip_documents(path, str(source), problems, selection))
+        return _zip_documents(path, str(source), problems, selection)
     return [Document(str(source), path.name, path, most=selection.most)]
 
 
@@ -230,7 +230,7 @@ def _bytes_documents(
         archives.report_too_large(file, problems, selection.most)
         return []
     if data.startswith(b"PK"):
-        return list(_zip_documents(io.BytesIO(data), file, problems, selection))
+        return _zip_documents(io.BytesIO(data), file, problems, selection)
     return [Document(file, PIPE, data, most=selection.most)]
 
 
@@ -262,6 +262,8 @@ def _folder_documents(folder: Path, problems: Problems, selection: Selection) ->
 
 def _zip_documents(
     archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
-) -> Iterator[Document]:
-    for place, base, data in archives.members(archive, file, problems, selection):
-        yield Document(place, base, data, member=True, most=selection.most)
+) -> list[Document]:
+    found = archives.members(archive, file, problems, selection)
+    return [
+        Document(place, base, data, member=True, most=selection.most) for place, base, data in found
+    ]

@@ -51,8 +51,10 @@ def check(submission: Source, *, limit: int | None = 20) -> Problems:
         count = _COUNTS[document.base]
         if len(items) != count:
             _refuse(problems, document, f"{count} items", f"{len(items)}")
-        if _is_test(document):
-            _try_sorting(items, document, problems)
+        try:
+            sorted(item["id"] for item in items if "id" in item and _is_test(document))
+        except TypeError:
+            _refuse(problems, document, "ids that can be sorted together", "a mix of types")
     return problems
 
 
@@ -151,13 +153,6 @@ def _is_test(document: Document) -> bool:
     return document.base.startswith("test.")
 
 
-def _try_sorting(items: list[dict[str, Any]], document: Document, problems: Problems) -> None:
-    try:
-        sorted(item["id"] for item in items if "id" in item)
-    except TypeError:
-        _refuse(problems, document, "ids that can be sorted together", "a mix of types")
-
-
 def _gold_for(document: Document, golds: list[Document], problems: Problems) -> Table | None:
     name = _name(document)
     fitting = [gold for gold in golds if gold.base.startswith(f"{name.split}.{name.track}.")]
@@ -193,10 +188,11 @@ def _score_file(
         return None
     labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
     correct = int(np.sum(labels == (gold.label[order] == 1)))
-    value = math.nan if _has_nan(x) else rho(x, gold.p[order])
+    has_nan = x.dtype.kind == "f" and bool(np.isnan(x).any())
+    value = math.nan if has_nan else rho(x, gold.p[order])
     if math.isnan(value):
         constant = "a constant" if len(set(x.tolist())) < 2 else "gold with a constant p"
-        found = "NaN" if _has_nan(x) else constant
+        found = "NaN" if has_nan else constant
         problems.add("rho-undefined", document.base, "p that varies, without NaN", found)
     name, align = _name(document), "id" if _is_test(document) else "order"
     return TrackScore(
@@ -238,7 +234,3 @@ def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any
         return taken
     _refuse(problems, document, "p that can be ranked", "null, a list or the like among them")
     return None
-
-
-def _has_nan(values: Any) -> bool:
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())

@@ -83,7 +83,11 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
         voted = _read(document, own)
         if voted is not None and not own.errors:
             files.append(voted)
-            warnings += _doubts(voted)
+            n, left_out = voted.gold.n, voted.gold.n - len(voted.judged)
+            if left_out:
+                warnings.append(
+                    f"{document.file}: {left_out} of {n} items have no labels and are left out"
+                )
             check_votes(voted.gold, problems)
         else:
             why = "it cannot be read as gold" if own.errors else "no item has labels"
@@ -141,12 +145,3 @@ def _row(value: object, index: int, file: str, problems: Problems) -> list[int]:
         expected = f"a list of {expected} (null for a missing vote)"
         problems.add("label-value", file, expected, show(value), index=index, key="labels")
     return row
-
-
-def _doubts(voted: Voted) -> list[str]:
-    """Return what is odd about the votes, in sentences."""
-    n, rows, file = voted.gold.n, voted.judged, voted.gold.file
-    found = []
-    if len(rows) < n:
-        found.append(f"{file}: {n - len(rows)} of {n} items have no labels and are left out")
-    return found
