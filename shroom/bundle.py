@@ -18,7 +18,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.file_choice import latest
-from shroom.scoring.input_files import Document, documents
+from shroom.scoring.input_files import documents
 from shroom.scoring.table import Role
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.
@@ -127,7 +127,8 @@ def labelled(gold: Source, problems: Problems | None = None) -> dict[str, dict[s
             if table is not None and table.labelled:
                 check_doubled(table, problems)
                 check_votes(table, problems)
-                splits[split][_reference_name(document)] = bytes(document.read(problems) or b"")
+                base = document.base.removesuffix(".gz")
+                splits[split][base] = document.read(problems) or b""
     if problems.errors:
         raise InvalidInput(problems)
     found = {split: files for split, files in splits.items() if files}
@@ -136,10 +137,6 @@ def labelled(gold: Source, problems: Problems | None = None) -> dict[str, dict[s
             f"{gold}: has no labelled file named {{val,test}}.model-{{agnostic,aware}}.json"
         )
     return found
-
-
-def _reference_name(document: Document) -> str:
-    return document.base.removesuffix(".gz")
 
 
 def _program(scorer: Path) -> dict[str, bytes]:

@@ -120,19 +120,16 @@ def check_documents(
         golds = _Golds(reference, role, problems, single=len(chosen) == 1, texts=texts)
     read = [_check_file(document, golds, problems) for document in chosen]
     tracks = [track for track in read if track is not None]
-    scored = [track for track in tracks if role is not Role.GOLD or _labelled(track)]
-    for track in tracks:
-        if track not in scored and track.gold:
+    unlabelled = [t for t in tracks if role is Role.GOLD and t.gold and not t.gold.labelled]
+    scored = [track for track in tracks if track not in unlabelled]
+    for track in unlabelled:
+        if track.gold:
             code = "gold-skipped" if scored else "gold-unlabelled"
             problems.add(code, track.gold.file, f'"label" and "{P}"', "rows without them")
     for document, wanted in golds.unmatched if golds else []:
         code = "gold-skipped" if scored else "no-gold"
         problems.add(code, document.file, f"gold for {wanted}", f"none in {reference}")
     return Checked(problems, sorted(scored, key=lambda track: track.name.order))
-
-
-def _labelled(track: Track) -> bool:
-    return track.gold is None or track.gold.labelled
 
 
 def _check_file(document: Document, golds: _Golds | None, problems: Problems) -> Track | None:

@@ -251,7 +251,7 @@ def _items(
     file: str,
     problems: Problems,
 ) -> Iterator[Any]:
-    cells_of = [(key, _CELLS.get(key, _as_it_is)) for key in columns]
+    cells_of = [(key, _CELLS.get(key, str)) for key in columns]
     next(records)  # the header
     lines = array("L")
     problems.number_lines(file, lines)
@@ -270,10 +270,6 @@ def _items(
             if value is not None and key is not None:
                 item[key] = value
         yield item
-
-
-def _as_it_is(cell: str) -> str:
-    return cell
 
 
 def _stripped(cell: str) -> str | None:

@@ -125,13 +125,16 @@ class _Rows:
                 self._add_word(key, index, word[:1] if self.predictions else word)
         if not self.predictions:
             if not item.keys().isdisjoint(LANGS):
-                self._add_word("lang", index, _lang(item))
+                langs = (_as_text(item.get(key)) for key in LANGS)
+                self._add_word("lang", index, next(filter(None, langs), ""))
             if "labels" in item:
                 self.votes.extend([(0, 0)] * (index - len(self.votes)))
                 self.votes.append(_votes(item["labels"]))
         if "hyp" in item or "src" in item:
             self.texts.extend([(None, None)] * (index - len(self.texts)))
-            self.texts.append((_text_or_none(item, "hyp"), _text_or_none(item, "src")))
+            hyp, src = item.get("hyp"), item.get("src")
+            texts = hyp if isinstance(hyp, str) else None, src if isinstance(src, str) else None
+            self.texts.append(texts)
         for key, value in item.items():
             if self.predictions and key not in _KEYS:
                 first, times = self.unknown.get(key, (index, 0))
@@ -192,7 +195,7 @@ class _Rows:
         for code, count in self.more.items():
             self.problems.add_count(code, self.file, count)
         for key, (first, times) in self.unknown.items():
-            found = partial(_unknown, key, times)
+            found = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
             place = self._place(first)
             self.problems.add("key-unknown", self.file, "the known keys", found, **place)
         if any(self.has_id):
@@ -235,22 +238,9 @@ def _votes(labels: object) -> tuple[int, int]:
     return known.count(Label.HALLUCINATION.value), len(known)
 
 
-def _unknown(key: str, times: int) -> str:
-    return show(key) + (f" here and in {times - 1} more" if times > 1 else "")
-
-
 def _keys_of(item: dict[str, Any]) -> str:
     return f"keys {show(list(item))}"
 
 
 def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _lang(row: dict[str, Any]) -> str:
-    return next((lang for key in LANGS if (lang := _as_text(row.get(key)))), "")
-
-
-def _text_or_none(row: dict[str, Any], key: str) -> str | None:
-    value = row.get(key)
-    return value if isinstance(value, str) else None

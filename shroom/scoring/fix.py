@@ -14,7 +14,6 @@ from typing import Any
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, Stopped
-from shroom.scoring.align import Track
 from shroom.scoring.check import Checked, check_documents
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.file_choice import well_named
@@ -194,7 +193,11 @@ def _reorder(
     if reference is None:
         return
     for place, (document, rows) in enumerate(fixed):
-        track = _track_for(document, rows, reference, labelled=labelled)
+        gold, data = (reference, None) if labelled else (None, reference)
+        checked = check_documents(
+            [_with_rows(document, rows)], gold, data=data, problems=Problems()
+        )
+        track = checked.tracks[0] if checked.tracks else None
         if not track or not track.gold or not all(isinstance(row, dict) for row in rows):
             continue
         keys, wanted, order = _keys(rows, track.gold, numbered=track.predictions.numbered)
@@ -209,16 +212,6 @@ def _reorder(
         if ambiguous:
             text = f"{ambiguous} groups of rows with equal texts kept their order among themselves"
             log.add("order", document.file, text)
-
-
-def _track_for(
-    document: Document, rows: list[Any], reference: Source, *, labelled: bool
-) -> Track | None:
-    """Return a file of the submission beside its gold or data."""
-    gold, data = (reference, None) if labelled else (None, reference)
-    documents = [_with_rows(document, rows)]
-    checked = check_documents(documents, gold, data=data, problems=Problems())
-    return checked.tracks[0] if checked.tracks else None
 
 
 def _keys(

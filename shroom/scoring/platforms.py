@@ -113,13 +113,11 @@ def scores_txt(score: Score) -> str:
     Floats are written in full. A track that was not handed in and a rho that is undefined count
     as 0, since the platforms want finite numbers under every key.
     """
-    return "".join(f"{key}: {_float(value)}\n" for key, value in score.platform_scores().items())
-
-
-def _float(value: float) -> str:
-    """Return all digits; YAML takes a power of ten only after a decimal point."""
-    digits = repr(value)
-    return digits if "e" not in digits or "." in digits else digits.replace("e", ".0e")
+    lines = []
+    for key, value in score.platform_scores().items():
+        digits = repr(value)  # YAML takes a power of ten only after a decimal point
+        lines.append(f"{key}: {digits if '.' in digits else digits.replace('e', '.0e')}\n")
+    return "".join(lines)
 
 
 def missing_tracks(score: Score) -> list[Problem]:

@@ -153,21 +153,18 @@ class Score:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        intervals = self.intervals.to_dict()
+        if intervals and any(result.n > MAX_ITEMS for result in self.results):
+            intervals = {"intervals": {**intervals["intervals"], "normal_above": MAX_ITEMS}}
         return {
             "signature": self.signature,
             "results": [result.to_dict() for result in self.results],
-            **self._intervals(),
+            **intervals,
             "warnings": [
                 *(problem.sentence for problem in self.warnings),
                 *self.unsliced,
             ],
         }
-
-    def _intervals(self) -> dict[str, Any]:
-        made = self.intervals.to_dict()
-        if made and any(result.n > MAX_ITEMS for result in self.results):
-            return {"intervals": {**made["intervals"], "normal_above": MAX_ITEMS}}
-        return made
 
     def platform_scores(self) -> dict[str, float]:
         """Return what the platforms read: all four keys, 0 where a score is undefined or missing.
