@@ -7,7 +7,6 @@ from shroom.annotate.score_log import Log
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of
-from shroom.datasets.queries.generate.call_log import Log as QueryLog
 from shroom.detectors.base import Detector
 from shroom.detectors.judge.cache import Cache
 from shroom.detectors.judge.responses import Reply, Step
@@ -47,16 +46,6 @@ def test_no_changed_bit_of_a_journal_changes_a_value(tmp_path):
         assert found.damaged == 1 or not content.endswith(b"\n")
 
 
-def test_no_changed_bit_of_a_log_changes_a_score(tmp_path):
-    path, kept = tmp_path / "log", {"a": {"rm_score": 1.5}, "b": {"rm_score": 2}}
-    with Log(path).open() as log:
-        for key, fields in kept.items():
-            log.add(key, fields)
-    for content in flipped(path.read_bytes()):
-        path.write_bytes(content)
-        assert Log(path, resume=True).read().known.items() <= kept.items()
-
-
 def test_no_changed_bit_of_a_judges_answers_changes_one(tmp_path):
     reply = Reply("yes", Step("yes", -0.5, (("yes", -0.5), ("no", -1.0))), None, (3, 1))
     with Cache(tmp_path, "a model").open() as cache:
@@ -67,20 +56,6 @@ def test_no_changed_bit_of_a_judges_answers_changes_one(tmp_path):
         known = Cache(tmp_path, "a model").read().known
         assert all(known[key] == reply for key in known)
         assert known.keys() <= {"a", "b"}
-
-
-def test_no_changed_bit_of_a_query_log_changes_an_answer(tmp_path):
-    path, answers = tmp_path / "log", {0: "Should cats vote?", 1: "Should dogs?"}
-    with QueryLog(path, {"seed": 0}).open() as log:
-        for call, answer in answers.items():
-            log.add({"call": call, "answer": answer})
-    for content in flipped(path.read_bytes()):
-        path.write_bytes(content)
-        log = QueryLog(path, {"seed": 0}, resume=True)
-        try:
-            assert log.read().known.items() <= answers.items()
-        except ShroomError as error:
-            assert "the settings of the run, is damaged" in str(error)  # noqa: PT017
 
 
 class Contender(Detector):

@@ -1,20 +1,16 @@
 """Agreement and the human ceiling: against the oracle packages, and from hostile gold."""
 
 import gzip
-import io
 import itertools
 import json
 import re
-import subprocess
-import sys
-import types
 import warnings
 import zipfile
 
 import krippendorff
 import numpy as np
 import pytest
-from conftest import DATA, SAMPLE, gold, write_json
+from conftest import DATA, gold, write_json
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -35,7 +31,6 @@ from shroom.metrics.bootstrap import resamples
 from shroom.metrics.human_ceiling import CEILING, human_accuracy, human_rho, label_accuracy
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.annotator_agreement import agreement
-from shroom.scoring.scores import score
 
 FUNCTIONS = {
     "krippendorff_alpha": krippendorff_alpha,
@@ -216,10 +211,6 @@ def test_each_resample_is_computed_as_if_alone(missing):
         np.testing.assert_allclose(found[name], alone, rtol=0, atol=1e-12, err_msg=name)
 
 
-def test_no_resamples_are_none():
-    assert all(len(scores) == 0 for scores in bootstrap_votes(AGREEMENT, [[1, 0]], 0).values())
-
-
 # From gold files
 
 
@@ -257,19 +248,6 @@ def test_the_columns_of_a_file_are_the_votes(figures):
     assert found.human_ceiling.accuracy.value == human_accuracy(votes)
     assert found.human_ceiling.rho.value == human_rho(votes)
     assert found.human_ceiling.label_accuracy.value == label_accuracy(votes)
-
-
-def test_label_as_p_is_the_floor_of_the_score(tmp_path):
-    path = write_json(tmp_path / "val.model-aware.json", gold(30))
-    found = agreement(path, NO_CI).results[0]
-    scored = score(SAMPLE / "val.model-aware.json", SAMPLE / "val.model-aware.json").results[0]
-    of_sample = agreement(SAMPLE / "val.model-aware.json", NO_CI).results[0]
-    floor = scored.floors["gold label as p"]["rho"]
-    assert of_sample.whole.binary_p_ceiling.value == floor
-    assert of_sample.signature == scored.signature
-    p = np.array([row["p(Hallucination)"] for row in gold(30)])
-    expected = stats.spearmanr(p > 0.5, p)[0]
-    assert found.whole.binary_p_ceiling.value == pytest.approx(expected, abs=1e-12)
 
 
 def test_tasks_are_as_files_of_their_own(tmp_path, figures):
@@ -323,13 +301,6 @@ def test_lists_of_different_length_leave_votes_missing(figures):
     assert found.human_ceiling.accuracy.value == human_accuracy(votes)
 
 
-def test_null_keeps_the_place_of_a_missing_vote(figures):
-    rows = rows_of("HHN", "NNN", "HNH")
-    rows[0]["labels"][1] = None
-    votes = [[1, -1, 0], [0, 0, 0], [1, 0, 1]]
-    assert figures(rows).human_ceiling.rho.value == human_rho(votes)
-
-
 @pytest.mark.parametrize("empty", [None, [], [None, None], float("nan"), "absent"])
 def test_items_without_labels_are_left_out_and_told(empty, tmp_path):
     rows = rows_of("HHN", "NNN", "HNH", "HHH")
@@ -357,16 +328,6 @@ def test_labels_that_are_none_are_named_with_their_place(labels, tmp_path):
         agreement(write_json(tmp_path / "g.json", rows))
 
 
-def test_votes_that_contradict_label_or_p_are_told(tmp_path):
-    rows = rows_of("HHN", "NNN", "HNH")
-    rows[1]["p(Hallucination)"], rows[2]["label"] = 0.4, N
-    lines = agreement(write_json(tmp_path / "g.json", rows), NO_CI).warnings
-    assert [line.split("g.json: ")[1].partition(", got")[0] for line in lines] == [
-        "item 2: label: expected the majority of its labels",
-        "item 1: p(Hallucination): expected the share of its labels",
-    ]
-
-
 @pytest.mark.parametrize(
     ("key", "value", "code"),
     [
@@ -382,12 +343,6 @@ def test_the_rest_of_a_row_is_read_as_gold_is(key, value, code, tmp_path):
     with pytest.raises(InvalidInput) as caught:
         agreement(write_json(tmp_path / "g.json", rows))
     assert code in caught.value.problems.codes
-
-
-def test_doubled_ids_are_refused(tmp_path):
-    rows = [{"id": 7, **row} for row in rows_of("HHN", "NNN")]
-    with pytest.raises(InvalidInput, match="id-doubled"):
-        agreement(write_json(tmp_path / "g.json", rows))
 
 
 def test_labels_without_label_and_p_are_no_gold(tmp_path):
@@ -445,37 +400,6 @@ def test_a_folder_gives_the_latest_version_of_each(as_zip, tmp_path):
     assert "|n:2+4+3|" in found.signature
 
 
-def test_a_well_named_file_that_is_broken_is_an_error(tmp_path):
-    folder = folder_of(tmp_path)
-    (folder / "val.model-agnostic.json").write_text("[{")
-    (folder / "val.model-agnostic.json.gz").unlink()
-    with pytest.raises(InvalidInput, match="not-json"):
-        agreement(folder)
-
-
-def test_two_files_of_one_version_are_refused(tmp_path):
-    folder = folder_of(tmp_path)
-    write_json(folder / "other" / "val.model-aware.v2.json", rows_of("HHH"))
-    with pytest.raises(InvalidInput, match="file-twice"):
-        agreement(folder)
-
-
-def test_an_empty_folder_is_told(tmp_path):
-    with pytest.raises(InvalidInput, match="no-file"):
-        agreement(tmp_path)
-
-
-def test_the_order_of_rows_changes_nothing_but_the_draw(tmp_path):
-    rows = [{"id": i, **row} for i, row in enumerate(gold(40))]
-    one = agreement(write_json(tmp_path / "g.json", rows), NO_CI)
-    other = agreement(write_json(tmp_path / "h.json", rows[::-1]), NO_CI)
-    assert one.signature == other.signature
-    names = ("krippendorff_alpha", "fleiss_kappa", "pairwise_agreement", "unanimous")
-    for name in names:
-        before, after = (getattr(x.results[0].whole, name).value for x in (one, other))
-        assert before == pytest.approx(after, abs=1e-12)
-
-
 # The command
 
 
@@ -493,20 +417,6 @@ def test_one_file_stands_at_the_top_as_well(shroom, tmp_path):
         low, high = found[f"{name}_ci"]
         assert low <= found[name] <= high
     assert found["intervals"]["resamples"] == 1000
-
-
-def test_several_files_stand_in_results_alone(shroom, tmp_path):
-    code, out, err = shroom("agreement", folder_of(tmp_path), "--format", "json", "--no-ci")
-    found = json.loads(out)
-    assert code == 0
-    assert set(found) == {"signature", "results", "warnings"}
-    assert len(err.splitlines()) == len(found["warnings"]) == 2
-
-
-def test_one_seed_gives_the_same_bytes_and_another_does_not(shroom, tmp_path):
-    path = write_json(tmp_path / "g.json", gold(40))
-    runs = [shroom("agreement", path, "--format", "json", "--seed", seed)[1] for seed in (1, 1, 2)]
-    assert runs[0] == runs[1] != runs[2]
 
 
 def test_less_confidence_is_a_narrower_interval(shroom, tmp_path):
@@ -546,24 +456,6 @@ def test_hostile_gold_shows_no_nan(name, form, shroom, tmp_path):
         json.loads(out, parse_constant=pytest.fail)
 
 
-def test_text_says_why_a_figure_is_undefined(shroom, tmp_path):
-    path = write_json(tmp_path / "val.model-aware.json", rows_of("HHH", "HN", task="DM"))
-    out = shroom("agreement", path)[1]
-    assert "–" in out
-    assert "val model-aware: fleiss_kappa is undefined: items have from 2 to 3 votes" in out
-    assert "val model-aware task DM: fleiss_kappa is undefined" in out
-
-
-def test_a_pipe_and_json_lines(shroom, tmp_path, monkeypatch):
-    lines = "\n".join(map(json.dumps, gold(10)))
-    straight = shroom("agreement", write_json(tmp_path / "g.json", gold(10)), "--format", "json")
-    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(lines.encode())))
-    piped = json.loads(shroom("agreement", "-", "--format", "json")[1])
-    expected = json.loads(straight[1])
-    assert piped["krippendorff_alpha"] == expected["krippendorff_alpha"]
-    assert piped["signature"] == expected["signature"]
-
-
 def test_a_failed_run_leaves_what_was_there(shroom, tmp_path):
     unlabelled = write_json(tmp_path / "gold" / "test.model-aware.json", [{"id": 1}])
     out = tmp_path / "kept.json"
@@ -573,31 +465,6 @@ def test_a_failed_run_leaves_what_was_there(shroom, tmp_path):
     assert "no item has the annotators' votes" in err
     assert shroom("agreement", tmp_path / "gold", "-o", unlabelled)[0] == 1
     assert json.loads(unlabelled.read_text()) == [{"id": 1}]
-
-
-def test_a_file_gets_what_stdout_would(shroom, tmp_path):
-    path = write_json(tmp_path / "g.json", gold(10))
-    out = shroom("agreement", path)[1]
-    assert shroom("agreement", path, "-o", tmp_path / "out.txt")[1] == ""
-    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == out
-
-
-@pytest.mark.parametrize(
-    "wrong", [["--resamples", "0"], ["--confidence", "1"], ["--seed", "-1"], ["--format", "xml"]]
-)
-def test_a_wrong_command_line_is_2(shroom, wrong):
-    assert shroom("agreement", SAMPLE, *wrong)[0] == 2
-
-
-def test_it_loads_nothing_heavy():
-    code = (
-        "import sys; from shroom.cli import run, shroom;"
-        f"run(shroom, ['agreement', {str(SAMPLE)!r}, '-o', {'-'!r}], 'shroom');"
-        "heavy = {'torch', 'sklearn', 'pandas', 'scipy', 'transformers', 'krippendorff'};"
-        "print(heavy & set(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stderr.strip() == "set()"
 
 
 # The real data

@@ -3,9 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
-import zipfile
 
 import pytest
 from conftest import DATA, gold, predictions, write_json
@@ -14,7 +11,6 @@ from shroom.core.problems import ERROR, Problems, Stopped
 from shroom.metrics.intervals import Intervals
 from shroom.scoring import csv_files
 from shroom.scoring.check import check
-from shroom.scoring.datapoint_files import read
 from shroom.scoring.scores import score
 
 P = "p(Hallucination)"
@@ -62,20 +58,6 @@ def test_separator_and_encoding_are_recognised(separator, encoding):
     problems = Problems()
     assert items(text_of(rows, separator).encode(encoding), problems) == rows
     assert problems.codes == set()
-
-
-def test_what_is_not_utf8_is_taken_for_cp1252_and_reported():
-    problems = Problems()
-    (row,) = items("label,hyp\nHallucination,Löwe – 5 €\n".encode("cp1252"), problems)
-    assert row["hyp"] == "Löwe – 5 €"
-    assert [problem.found for problem in problems] == [
-        "byte 0xf6 at line 2 (the file is read as cp1252)"
-    ]
-
-
-def test_utf8_with_one_broken_byte_is_not_taken_for_another_encoding():
-    data = "label,hyp\nHallucination,Löwe ".encode() + b"\xff\n"
-    assert refused(data) == ("not-utf8", "byte 0xff at line 2")
 
 
 def test_cells_become_the_values_of_json():
@@ -178,54 +160,6 @@ def test_tables_score_as_their_json(pair, shroom):
     assert tables[:2] == as_json[:2]
 
 
-def test_folders_of_tables_score_as_their_json(pair, shroom):
-    folders = [[path.parent for path in paths] for paths in pair]
-    as_json, tables = (shroom("score", *paths) for paths in folders)
-    assert as_json[0] == 0
-    assert tables[:2] == as_json[:2]
-
-
-@pytest.mark.parametrize("verb", ["compare", "leaderboard", "ensemble", "calibrate", "agreement"])
-def test_verbs_take_tables(verb, pair, shroom, tmp_path):
-    (submission, truth), (of_table, truth_of_table) = pair
-    out = tmp_path / "out.json"
-
-    def call(submission, truth):
-        folder = submission.parent.parent
-        (folder / "b").mkdir()
-        other = folder / "b" / submission.name
-        other.write_bytes(submission.read_bytes())
-        args = {
-            "compare": (submission, other, truth, "--trials", "20", "--resamples", "20"),
-            "leaderboard": (folder, truth, "--resamples", "20", "--trials", "20"),
-            "ensemble": (submission, other, "--data", truth, "-o", out),
-            "calibrate": (submission, truth, "-o", out),
-            "agreement": (truth, "--no-ci"),
-        }[verb]
-        code, stdout, err = shroom(verb, *args)
-        assert code == 0, err
-        text = out.read_text() if out.exists() else ""
-        return stdout, text
-
-    assert call(of_table, truth_of_table) == call(submission, truth)
-
-
-def test_data_are_the_same_from_a_table(pair):
-    (_, as_json), (_, table) = pair
-    assert read(table) == read(as_json)
-
-
-def test_a_pipe_is_recognised_by_its_header(pair):
-    _, (table, truth) = pair
-    found = subprocess.run(
-        [sys.executable, "-m", "shroom.score", "-", str(truth), "--no-ci"],
-        input=table.read_bytes(),
-        capture_output=True,
-    )
-    assert found.returncode == 0, found.stderr
-    assert b"val model-aware" in found.stdout
-
-
 def test_columns_option(tmp_path, shroom):
     rows, truth = predictions(12), write_json(tmp_path / "gold.json", gold(12))
     table = write_table(tmp_path / "t.csv", rows, ";", label="pred", **{P: "score"})
@@ -249,23 +183,6 @@ def test_a_named_column_that_is_not_there_is_reported(tmp_path, shroom):
     code, _, err = shroom("check", table, "--columns", "p=scroe")
     assert code == 0
     assert 'expected the columns of --columns: "scroe"' in err
-
-
-def test_a_zip_may_hold_tables(tmp_path):
-    path = tmp_path / "s.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("val.model-aware.csv", text_of(predictions(3)))
-        archive.writestr("notes.csv", "a,b\n1,2\n")
-    checked = check(path)
-    assert checked.ok
-    assert checked.problems.codes == {"file-ignored"}
-    assert [str(track.name) for track in checked.tracks] == ["val model-aware"]
-
-
-def test_official_takes_no_table(tmp_path, shroom):
-    table = write_table(tmp_path / "val.model-aware.csv", predictions(501))
-    code, _, err = shroom("check", table, "--official")
-    assert (code, "[official]" in err) == (1, True)
 
 
 def test_convert_writes_a_table_as_json(tmp_path, shroom):

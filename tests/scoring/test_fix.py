@@ -7,7 +7,6 @@ import pytest
 from conftest import gold, predictions, write_json
 
 from shroom.scoring.check import check
-from shroom.scoring.fix import fix_submission
 
 
 def fixed(shroom, path, out, *more):
@@ -160,14 +159,6 @@ def test_a_zip_becomes_a_zip_or_a_folder(tmp_path, shroom):
     assert check(tmp_path / "out").ok
 
 
-def test_fixing_a_valid_submission_changes_no_prediction(tmp_path):
-    rows = predictions(12)
-    path = write_json(tmp_path / "val.model-aware.json", rows)
-    result = fix_submission(path)
-    assert result.changes == []
-    assert json.loads(next(iter(result.files.values()))) == rows
-
-
 def test_each_renaming_is_told_once_with_its_count(tmp_path, shroom):
     rows = [{**row, "p": row.pop("p(Hallucination)")} for row in predictions(1500)]
     path, out = write_json(tmp_path / "p.json", rows), tmp_path / "out.json"
@@ -200,12 +191,3 @@ def test_long_texts_that_repeat_are_written_as_they_can_be_read(
     checked = check(tmp_path / name)
     assert checked.ok
     assert checked.tracks[0].predictions.n == 40
-
-
-def test_nothing_to_read_means_nothing_is_written(tmp_path, shroom):
-    path = tmp_path / "p.json"
-    path.write_text("no json")
-    code, _, err = fixed(shroom, path, tmp_path / "out.json")
-    assert code == 1
-    assert "not-json" in err
-    assert not (tmp_path / "out.json").exists()

@@ -228,15 +228,6 @@ def test_fix_writes_what_can_be_read_again(out, tmp_path):
     assert checked.ok, text(checked)
 
 
-def test_fix_never_writes_onto_the_original(tmp_path, shroom):
-    source = tmp_path / "labels.json"
-    source.write_bytes((FORMATS / "invalid/label-case.json").read_bytes())
-    before = files_of(source)
-    for out in (source, tmp_path / "." / "labels.json"):
-        assert shroom("check", source, "--fix", out)[0] == 1
-    assert files_of(tmp_path) == before
-
-
 # What no small file can show
 
 

@@ -170,15 +170,6 @@ def test_what_macos_leaves_in_a_zip_counts(val, tmp_path, shroom):
         assert shroom("check", path)[0] == 0
 
 
-def test_a_bom_is_refused(val, shroom):
-    rows, write = val
-    folder = write(rows)
-    path = folder / "val.model-aware.json"
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert not accepted(shroom, folder)
-    assert shroom("check", folder)[0] == 0
-
-
 def test_the_signature_tells_whose_rules(val, tmp_path, shroom):
     rows, write = val
     out = shroom("score", write(rows), tmp_path / "gold", "--official", "--format", "json")[1]

@@ -1,12 +1,9 @@
 """Reading the task's data files as datapoints."""
 
-import gzip
-import json
-
 import pytest
-from conftest import DATA, SAMPLE, gold, write_json
+from conftest import DATA, gold, write_json
 
-from shroom.core.datapoint import Label, Task, premises
+from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput, Problems
 from shroom.scoring.datapoint_files import read
 
@@ -63,37 +60,6 @@ def test_crlf_and_raw_utf8_hold_the_same_rows():
     assert [point.id for point in one] == [point.id for point in other]
     assert [point.hyp for point in one] == [point.hyp for point in other]
     assert [point.task for point in one] == [point.task for point in other]
-
-
-def test_the_sample():
-    points = read(SAMPLE)
-    assert len(points) == 120
-    for task in Task:
-        mine = [point for point in points if point.task is task]
-        assert len(mine) == 30
-        assert {point.label for point in mine} == set(Label)
-    assert all(len(point.labels) == 5 for point in points)
-    assert all(point.p == point.labels.count(Label.HALLUCINATION) / 5 for point in points)
-    assert all((point.label is Label.HALLUCINATION) == (point.p > 0.5) for point in points)
-
-
-@pytest.mark.parametrize("form", ["crlf", "bom", "jsonl", "gz", "escaped"])
-def test_every_form_reads_alike(tmp_path, form):
-    rows = gold(5, first_id=1)
-    rows[0]["hyp"] = "naïve \u0085 \u200b 文"
-    text = json.dumps(rows, ensure_ascii=form == "escaped", indent=1)
-    path = tmp_path / {"jsonl": "x.jsonl", "gz": "x.json.gz"}.get(form, "x.json")
-    data = {
-        "crlf": text.replace("\n", "\r\n").encode(),
-        "bom": b"\xef\xbb\xbf" + text.encode(),
-        "jsonl": "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode(),
-        "gz": gzip.compress(text.encode()),
-        "escaped": text.encode(),
-    }[form]
-    path.write_bytes(data)
-    plain = read(write_json(tmp_path / "plain.json", rows))
-    assert read(path) == plain
-    assert plain[0].hyp == rows[0]["hyp"]
 
 
 @pytest.mark.parametrize(

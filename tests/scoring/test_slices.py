@@ -16,10 +16,9 @@ from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import Intervals
 from shroom.scoring import fast_reader
-from shroom.scoring.check import check
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.scores import score
-from shroom.scoring.slices import MORE_SLICES, SLICES, group_of, needs_texts, script_of, thirds
+from shroom.scoring.slices import MORE_SLICES, SLICES, group_of, script_of, thirds
 from shroom.scoring.table import Role
 
 check_module = importlib.import_module("shroom.scoring.check")
@@ -104,51 +103,33 @@ def test_length_says_its_bounds(hyps, expected, path):
 # Script
 
 
+SCRIPTS = {
+    "none": ("", "1 + 1 = 2 !?", "😀 👩‍👩‍👧", "\ud800", "\ue000\uffff"),
+    "Latin": ("word", "déjà", "ｗｏｒｄ", "𝐰𝐨𝐫𝐝", "1 º", "abв", "aб", "Toyota の", "ʼ ʼ ʼ a"),
+    "Cyrillic": ("Слово", "aбв", "бa", "а" * 100_000 + "b" * 99_999),
+    "Greek": ("λόγος", "Ω µ"),
+    "Hebrew": ("שלום",),
+    "Arabic": ("\u202eسلام\u202c", "ﷺ"),
+    "Devanagari": ("हिन्दी",),
+    "Thai": ("ไทย",),
+    "Georgian": ("ქართული",),
+    "Armenian": ("Հայերեն",),
+    "Ethiopic": ("አማርኛ",),
+    "Hangul": ("한국어",),
+    "Han": ("汉语", "㐀 豈 𠀀 々"),
+    "Japanese": ("日本語の本", "カタカナ", "ｶﾅー"),
+    "Canadian Syllabics": ("ᐃᓄᒃ",),
+    "Mongolian": ("ᠮᠣᠩᠭᠣᠯ",),
+    "Old Italic": ("𐌀𐌁",),
+    "Ol Chiki": ("ᱚᱛ",),
+    "NKo": ("ߒߞߏ",),
+}
+
+
 @pytest.mark.parametrize(
-    ("text", "script"),
-    [
-        ("", "none"),
-        ("1 + 1 = 2 !?", "none"),
-        ("😀 👩‍👩‍👧", "none"),
-        ("word", "Latin"),
-        ("déjà", "Latin"),
-        ("ｗｏｒｄ", "Latin"),
-        ("𝐰𝐨𝐫𝐝", "Latin"),
-        ("1 º", "Latin"),
-        ("Слово", "Cyrillic"),
-        ("λόγος", "Greek"),
-        ("Ω µ", "Greek"),
-        ("שלום", "Hebrew"),
-        ("\u202eسلام\u202c", "Arabic"),
-        ("ﷺ", "Arabic"),
-        ("हिन्दी", "Devanagari"),
-        ("ไทย", "Thai"),
-        ("ქართული", "Georgian"),
-        ("Հայերեն", "Armenian"),
-        ("አማርኛ", "Ethiopic"),
-        ("한국어", "Hangul"),
-        ("汉语", "Han"),
-        ("㐀 豈 𠀀 々", "Han"),
-        ("日本語の本", "Japanese"),
-        ("カタカナ", "Japanese"),
-        ("ｶﾅー", "Japanese"),
-        ("ᐃᓄᒃ", "Canadian Syllabics"),
-        ("ᠮᠣᠩᠭᠣᠯ", "Mongolian"),
-        ("𐌀𐌁", "Old Italic"),
-        ("ᱚᱛ", "Ol Chiki"),
-        ("ߒߞߏ", "NKo"),
-        ("abв", "Latin"),
-        ("aбв", "Cyrillic"),
-        ("aб", "Latin"),
-        ("бa", "Cyrillic"),
-        ("Toyota の", "Latin"),
-        ("ʼ ʼ ʼ a", "Latin"),
-        ("\ud800", "none"),
-        ("\ue000\uffff", "none"),
-        ("а" * 100_000 + "b" * 99_999, "Cyrillic"),
-    ],
+    ("script", "text"), [(script, text) for script, texts in SCRIPTS.items() for text in texts]
 )
-def test_script_of(text, script):
+def test_script_of(script, text):
     assert script_of(text) == script
 
 
@@ -176,13 +157,6 @@ def test_script_is_that_of_src():
 def test_lang_prefers_that_of_the_source(path):
     rows = with_texts(["x"] * 4, lang=["de", "de", None, ""], src_lang=["fi", None, None, ""])
     assert words_of(group_of(table(rows, path=path), "lang")) == ["fi", "de", "none", "none"]
-
-
-def test_lang_of_another_type_counts_as_none():
-    rows = with_texts(["x"] * 3, lang=[None, ["de"], 7])
-    rows[0]["lang"] = "de"
-    assert table(rows) is None  # so the slow path reads it
-    assert words_of(group_of(table(rows, path="slow"), "lang")) == ["de", "none", "none"]
 
 
 # Two paths
@@ -253,22 +227,6 @@ def test_slices_are_scores_of_the_items(tmp_path, monkeypatch, ids, path):
             assert part["accuracy_ci"][0] <= part["accuracy"] <= part["accuracy_ci"][1]
 
 
-def test_texts_are_read_only_when_asked_for(files):
-    assert not needs_texts(SLICES)
-    assert all(needs_texts((*SLICES, key)) for key in MORE_SLICES)
-    assert check(*files).tracks[0].gold.texts is None
-    assert check(*files, texts=True).tracks[0].gold.texts[0] == ("x", "word")
-    assert set(score(*files, intervals=NO_CI).results[0].slices) == {"task", "ref", "agreement"}
-
-
-def test_what_the_predictions_repeat_is_no_matter(tmp_path, files):
-    rows = json.loads(files[1].read_text())
-    told = [{**p, "hyp": g["hyp"]} for p, g in zip(predictions(30), rows)]
-    by = ("length", "script")
-    repeated = score(write_json(tmp_path / "q.json", told), files[1], by=by, intervals=NO_CI)
-    assert repeated.results == score(*files, by=by, intervals=NO_CI).results
-
-
 def bare(rows):
     keep = ("id", "label", "p(Hallucination)")
     return [{key: row[key] for key in keep if key in row} for row in rows]
@@ -284,20 +242,6 @@ def test_shares_of_a_few_votes_slice_by_agreement(votes, digits):
     assert group is not None
     expected = {max(row["p(Hallucination)"], 1 - row["p(Hallucination)"]) for row in rows}
     assert {float(word) for word in group.words} == {round(share, 3) for share in expected}
-
-
-def test_items_may_have_votes_of_different_numbers():
-    rows = gold(4)
-    for row, p in zip(rows, (1 / 3, 0.8, 0.5, 1.0)):
-        row["p(Hallucination)"] = p
-    assert words_of(group_of(table(rows), "agreement")) == ["0.667", "0.8", "0.5", "1.0"]
-
-
-def test_a_p_near_0_and_1_is_no_share_of_votes():
-    rows = gold(6)
-    for row, p in zip(rows, (0.0, 0.004, 0.002, 0.997, 1.0, 0.999)):
-        row["p(Hallucination)"] = p
-    assert group_of(table(rows), "agreement") is None
 
 
 def test_a_continuous_p_makes_no_slices_by_agreement(tmp_path):
@@ -353,18 +297,6 @@ def test_command_line(files, shroom):
     assert (code, out) == (2, "")
     assert "length, script, lang" in err
     assert shroom("score", *files, "--by", "length", "--format", "codalab")[0] == 0
-
-
-def test_one_item(tmp_path):
-    row = {**gold(1)[0], "hyp": "x"}
-    a, b = (
-        write_json(tmp_path / name, rows)
-        for name, rows in (("p.json", predictions(1)), ("g.json", [row]))
-    )
-    (part,) = score(a, b, by=("length",)).results[0].slices["length"].values()
-    assert part["n"] == 1
-    assert part["rho"] is None
-    assert part["accuracy_ci"] is None
 
 
 def test_slices_of_the_same_rows_are_computed_once(tmp_path, monkeypatch):

@@ -24,21 +24,8 @@ ROWS: list[dict[str, Any]] = [
     {"id": 101 + i, "label": "Hallucination" if p > 0.5 else "Not Hallucination", KEY: p}
     for i, p in enumerate(PS)
 ]
-PERCENT = [
-    "0.7",
-    "24.7",
-    "50",
-    "12.3456789012345",
-    "99",
-    "100",
-    "0",
-    "66",
-    "33.3",
-    "81",
-    "29",
-    "57",
-]
 P_NUMBERS = [0.7, 24.7, 50, 12.3456789012345, 99, 100, 0, 66, 33.3, 81, 29, 57]
+PERCENT = [str(p) for p in P_NUMBERS]
 
 
 class Case(NamedTuple):
