@@ -131,12 +131,12 @@ def labelled(gold: Source, problems: Problems | None = None) -> dict[str, dict[s
                 splits[split][base] = document.read(problems) or b""
     if problems.errors:
         raise InvalidInput(problems)
-    found = {split: files for split, files in splits.items() if files}
-    if not found:
+    by_split = {split: files for split, files in splits.items() if files}
+    if not by_split:
         raise ShroomError(
             f"{gold}: has no labelled file named {{val,test}}.model-{{agnostic,aware}}.json"
         )
-    return found
+    return by_split
 
 
 def _program(scorer: Path) -> dict[str, bytes]:

@@ -45,12 +45,12 @@ def command(
 
     if output:
         refuse_overwriting([output], [gold])
-    found = agreement(gold, intervals)
+    result = agreement(gold, intervals)
     if form == "json":
-        text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
         from shroom.report.annotator_agreement import render
 
-        text = render(found)
+        text = render(result)
     deliver(text, output)
-    say_alike(f"warning: {line}" for line in found.warnings)
+    say_alike(f"warning: {line}" for line in result.warnings)

@@ -39,13 +39,13 @@ def settings_given(
 ) -> dict[str, Any]:
     """Return what ``--set NAME=VALUE`` gives: values are read as in a recipe, else as text."""
     del ctx
-    found = {}
+    settings = {}
     for text in values:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise click.BadParameter(f"expected NAME=VALUE, got {text}", param=param)
-        found[name.strip()] = _value(value.strip())
-    return found
+        settings[name.strip()] = _value(value.strip())
+    return settings
 
 
 def _value(text: str) -> Any:
@@ -257,11 +257,11 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
             count = 0 if given.pop("no_ci") else given.pop("resamples")
             given.pop("resamples", None)
             kind = given.pop("interval", METHODS[0])
-            how = Intervals(count, given.pop("seed"), given.pop("confidence"), kind)
-            if 0 < count * (1 - how.confidence) < 2:
+            chosen = Intervals(count, given.pop("seed"), given.pop("confidence"), kind)
+            if 0 < count * (1 - chosen.confidence) < 2:
                 beyond = "fewer than one lies beyond either end of the intervals"
                 say([f"note: of {count} resamples {beyond}; take more --resamples"])
-            return command(intervals=how, **given)
+            return command(intervals=chosen, **given)
 
         for option in reversed(options):
             collected = option(collected)

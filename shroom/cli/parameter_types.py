@@ -47,7 +47,7 @@ class Number(click.FloatRange):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Return the number that a text is."""
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
-            self.fail("nan is no number", param, ctx)
-        return found
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail("nan is not a number", param, ctx)
+        return number

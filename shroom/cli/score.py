@@ -90,10 +90,10 @@ def command(
             raise click.UsageError(f"--official is for {SHROOM}, not for {dataset}")
         from shroom.scoring import official2024 as rules
 
-        found = rules.score(submission, gold)
-        text = rules.scores_txt(found) if form == "codalab" else render(found, form)
+        score = rules.score(submission, gold)
+        text = rules.scores_txt(score) if form == "codalab" else render(score, form)
         deliver(text, output)
-        say(map(str, found.warnings))
+        say(map(str, score.warnings))
         return
     limit = None if everything else 20
     name = form_of_gold(dataset, submission, gold)
@@ -107,10 +107,10 @@ def command(
         return
     from shroom.scoring.check import check
 
-    wanted = () if form == "codalab" else by
-    checked = check(submission, gold, texts=needs_texts(wanted), limit=limit)
-    how = Intervals(0) if form == "codalab" else intervals
-    result = score_checked(checked, by=wanted, metrics=metrics, intervals=how)
+    keys = () if form == "codalab" else by
+    checked = check(submission, gold, texts=needs_texts(keys), limit=limit)
+    chosen = Intervals(0) if form == "codalab" else intervals
+    result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     deliver(render(result, form), output)
     say(checked.problems)
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)

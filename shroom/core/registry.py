@@ -187,17 +187,17 @@ class Registry(MutableMapping[str, E], Generic[E]):
         """Return the object that another package has registered."""
         who = f"the {self.kind} '{name}' of {entry.package} ({entry.where})"
         try:
-            found = _imported(entry.where)
+            value = _imported(entry.where)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             raise ShroomError(f"{who} cannot be imported: {reason}") from error
         base: type = _imported(self._base)
-        kind = found if isinstance(found, type) else type(found)
+        kind = value if isinstance(value, type) else type(value)
         if not issubclass(kind, base):
             raise ShroomError(f"{who} is not a {self._base.replace(':', '.')}")
-        if found.name != name:
-            raise ShroomError(f"{who} has the name '{found.name}'; give it the name '{name}'")
-        return found
+        if value.name != name:
+            raise ShroomError(f"{who} has the name '{value.name}'; give it the name '{name}'")
+        return value
 
 
 def _imported(where: str) -> Any:
@@ -210,12 +210,12 @@ def _entry_points(group: str) -> list[tuple[str, str, str]]:
     """Return name, place and package of the entry points of a group, as they are installed."""
     from importlib.metadata import distributions
 
-    found: dict[str, list[tuple[str, str, str]]] = {}
+    points_of: dict[str, list[tuple[str, str, str]]] = {}
     for distribution in distributions():
         points = [point for point in distribution.entry_points if point.group == group]
         if points:
             name = distribution.metadata["Name"]
             package = f"{name} {distribution.version}"
             # Of two installations of a package, Python imports the first.
-            found.setdefault(name, [(point.name, point.value, package) for point in points])
-    return [point for points in found.values() for point in points]
+            points_of.setdefault(name, [(point.name, point.value, package) for point in points])
+    return [point for points in points_of.values() for point in points]

@@ -33,7 +33,7 @@ def spans(text: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in spans(text)]
     ["It's", '3.5', 'km', ',', '猫', 'だ', '!']
     """
-    found: list[tuple[int, int]] = []
+    bounds: list[tuple[int, int]] = []
     start, kind = 0, " "
     for place, char in enumerate(text):
         new = _kind(char)
@@ -44,11 +44,11 @@ def spans(text: str) -> list[tuple[int, int]]:
         if new == kind and new != "one":
             continue
         if kind != " ":
-            found.append((start, place))
+            bounds.append((start, place))
         start, kind = place, "sign" if new == "mark" else new
     if kind != " ":
-        found.append((start, len(text)))
-    return found
+        bounds.append((start, len(text)))
+    return bounds
 
 
 def _joins(text: str, place: int) -> bool:

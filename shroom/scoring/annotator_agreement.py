@@ -102,15 +102,15 @@ class Figures:
 
 def _plain(figures: Figures | HumanCeiling) -> dict[str, Any]:
     """Return the estimates among the attributes as values, intervals and reasons."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     reasons = {}
     for name, estimate in vars(figures).items():
         if isinstance(estimate, Estimate):
-            found[name] = estimate.value
-            found[f"{name}_ci"] = None if estimate.ci is None else list(estimate.ci)
+            values[name] = estimate.value
+            values[f"{name}_ci"] = None if estimate.ci is None else list(estimate.ci)
             if estimate.undefined:
                 reasons[name] = estimate.undefined
-    return {**found, "undefined": reasons}
+    return {**values, "undefined": reasons}
 
 
 @dataclass(frozen=True)
@@ -184,13 +184,13 @@ def agreement(gold: Source, intervals: Intervals | None = None) -> Agreement:
 
     Examples
     --------
-    >>> found = agreement("shroom/sample/val.model-aware.json", Intervals(resamples=0))
-    >>> round(found.results[0].whole.pairwise_agreement.value, 3)
+    >>> result = agreement("shroom/sample/val.model-aware.json", Intervals(resamples=0))
+    >>> round(result.results[0].whole.pairwise_agreement.value, 3)
     0.73
     """
-    how = replace(intervals or Intervals(), method="percentile")
+    settings = replace(intervals or Intervals(), method="percentile")
     voted, warnings = read_votes(gold)
-    return Agreement([_of_file(file, how) for file in voted], how, warnings)
+    return Agreement([_of_file(file, settings) for file in voted], settings, warnings)
 
 
 def _of_file(file: Voted, intervals: Intervals) -> GoldAgreement:
@@ -213,41 +213,43 @@ def _of_file(file: Voted, intervals: Intervals) -> GoldAgreement:
 
 def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figures:
     votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
-    found = estimated(_FIGURES, votes, intervals)
+    estimates = estimated(_FIGURES, votes, intervals)
     of_label = np.column_stack((levels(label), levels(p)))
     # With one seed and the same number of items the draws are the same ones.
     count = _resamples(votes, intervals)
     drawn = bootstrap(RHO, of_label, count, intervals.seed) if count else np.empty(0)
-    found["binary_p_ceiling"] = _estimate(RHO(of_label), drawn, intervals)
+    estimates["binary_p_ceiling"] = _estimate(RHO(of_label), drawn, intervals)
     for name, why in _reasons(votes).items():
-        if found[name].value is None:
-            found[name] = Estimate(None, undefined=why)
+        if estimates[name].value is None:
+            estimates[name] = Estimate(None, undefined=why)
     return Figures(
         n=len(rows),
         annotators=int((votes != MISSING).sum(axis=1).max()),
-        human_ceiling=HumanCeiling(**{name: found.pop(name) for name in CEILING}),
-        **found,
+        human_ceiling=HumanCeiling(**{name: estimates.pop(name) for name in CEILING}),
+        **estimates,
     )
 
 
-def estimated(figures: Mapping[str, Figure], votes: Votes, how: Intervals) -> dict[str, Estimate]:
+def estimated(
+    figures: Mapping[str, Figure], votes: Votes, intervals: Intervals
+) -> dict[str, Estimate]:
     """Return figures of votes, each with the percentiles of its bootstrap over the items."""
-    drawn = bootstrap_votes(figures, votes, _resamples(votes, how), how.seed)
-    found = {}
+    drawn = bootstrap_votes(figures, votes, _resamples(votes, intervals), intervals.seed)
+    estimates = {}
     for name, figure in figures.items():
         value = one(figure, votes)
-        found[name] = _estimate(None if np.isnan(value) else value, drawn[name], how)
-    return found
+        estimates[name] = _estimate(None if np.isnan(value) else value, drawn[name], intervals)
+    return estimates
 
 
-def _resamples(votes: Votes, how: Intervals) -> int:
-    return how.resamples if len(votes) >= 2 else 0
+def _resamples(votes: Votes, intervals: Intervals) -> int:
+    return intervals.resamples if len(votes) >= 2 else 0
 
 
-def _estimate(value: float | None, drawn: Floats, how: Intervals) -> Estimate:
+def _estimate(value: float | None, drawn: Floats, intervals: Intervals) -> Estimate:
     if value is None:
         return Estimate(None)
-    return Estimate(value, percentile_interval(drawn, how.confidence))
+    return Estimate(value, percentile_interval(drawn, intervals.confidence))
 
 
 def _reasons(votes: Votes) -> dict[str, str]:

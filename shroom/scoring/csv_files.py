@@ -222,7 +222,7 @@ def _columns(header: list[str], file: str, problems: Problems) -> list[str | Non
         expected = f"the columns of --columns: {', '.join(map(show, lacking))}"
         found = f"{show(header)} (read by their own names)"
         problems.add("column-name", file, expected, found)
-    taken = {key for name, key in named.items() if name in header}
+    named_keys = {key for name, key in named.items() if name in header}
     spelled = Counter(map(key_meant, header))
     keys: list[str | None] = []
     for name in header:
@@ -230,7 +230,7 @@ def _columns(header: list[str], file: str, problems: Problems) -> list[str | Non
         alone = key is not None and (spelled[key] == 1 or name == key)
         if name in named:
             keys.append(named[name])
-        elif key in taken:
+        elif key in named_keys:
             keys.append(None if name == key else name)
         else:
             keys.append(key if alone else name)
@@ -292,7 +292,7 @@ def _list(cell: str) -> Any:
     """Return a list of labels, in the quotation marks of JSON or of Python."""
     text = cell.strip()
     written = (text, text.replace("'", '"').replace("None", "null"))
-    return next((json.loads(each) for each in written if is_json(each)), text or None)
+    return next((json.loads(spelling) for spelling in written if is_json(spelling)), text or None)
 
 
 _CELLS: dict[str | None, Callable[[str], Any]] = {

@@ -74,13 +74,13 @@ def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
     problems : Problems
         Gets one ``other-form`` for the whole file.
     """
-    found = _another(row_at(document, data, 0))
-    if found is None:
+    other = _another(row_at(document, data, 0))
+    if other is None:
         return False
     second = row_at(document, data, 1)
-    if second and _another(second) != found:
+    if second and _another(second) != other:
         return False
-    problems.add("other-form", document.file, "SHROOM's form", found)
+    problems.add("other-form", document.file, "SHROOM's form", other)
     return True
 
 

@@ -110,15 +110,15 @@ def from_items(items: Iterable[Any], file: str, problems: Problems) -> list[Data
     problems : Problems
         Gets the problems; where there are errors, the datapoints are not to be used.
     """
-    found = []
+    datapoints = []
     for index, item in enumerate(items):
         if item is json_reading.BROKEN:
             continue
         if not isinstance(item, dict):
             problems.add("item-object", file, "an object", show(item), index=index)
             continue
-        found.append(_Item(item, index, file, problems).datapoint())
-    return found
+        datapoints.append(_Item(item, index, file, problems).datapoint())
+    return datapoints
 
 
 class _Item:

@@ -25,8 +25,8 @@ def well_named(
         The splits that are wanted; val and test by default.
     """
     splits = splits or ("val", "test")
-    wanted = splits[0] if len(splits) == 1 else "{" + ",".join(splits) + "}"
-    expected_name = f"a name like {wanted}.model-{{agnostic,aware}}.json"
+    split = splits[0] if len(splits) == 1 else "{" + ",".join(splits) + "}"
+    expected_name = f"a name like {split}.model-{{agnostic,aware}}.json"
     first: dict[tuple[str, str], str] = {}
     kept = []
     for document in documents:

@@ -200,14 +200,14 @@ def _reorder(
         track = checked.tracks[0] if checked.tracks else None
         if not track or not track.gold or not all(isinstance(row, dict) for row in rows):
             continue
-        keys, wanted, order = _keys(rows, track.gold, numbered=track.predictions.numbered)
-        if keys == wanted or Counter(keys) != Counter(wanted):
+        keys, target, order = _keys(rows, track.gold, numbered=track.predictions.numbered)
+        if keys == target or Counter(keys) != Counter(target):
             continue
         queues: dict[Any, list[Any]] = {}
         for key, row in zip(keys, rows):
             queues.setdefault(key, []).append(row)
         ambiguous = sum(any(row != queue[0] for row in queue) for queue in queues.values())
-        fixed[place] = (document, [queues[key].pop(0) for key in wanted])
+        fixed[place] = (document, [queues[key].pop(0) for key in target])
         log.add("order", document.file, f"put {len(rows)} rows into the order of {order}")
         if ambiguous:
             text = f"{ambiguous} groups of rows with equal texts kept their order among themselves"

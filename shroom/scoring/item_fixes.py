@@ -109,7 +109,7 @@ class _Fixes:
             values: dict[str, list[Any]] = {}
             for name, value in row.items():
                 values.setdefault(meant[name], []).append(value)
-            alike = {key for key, found in values.items() if all(v == found[0] for v in found)}
+            alike = {key for key, group in values.items() if all(v == group[0] for v in group)}
             new = {meant[name] if meant[name] in alike else name: row[name] for name in row}
             renamed.update((n, k) for n, k in meant.items() if n != k and k in alike)
             row.clear()
@@ -143,8 +143,8 @@ class _Fixes:
     def divide_percent(self) -> None:
         """Divide p by 100, where all p of the file can only be percentages."""
         rows = [row for row in self.rows if P in row]
-        found = [_decimal(row[P]) for row in rows]
-        numbers = [p for p in found if p is not None]
+        decimals = [_decimal(row[P]) for row in rows]
+        numbers = [p for p in decimals if p is not None]
         over = sum(p > 1 for p in numbers)
         if len(numbers) < len(rows) or max(numbers, default=Decimal(0)) <= _MOST_RATING:
             return

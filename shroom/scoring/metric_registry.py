@@ -187,8 +187,8 @@ def metric(name: str) -> Metric:
     """
     if name in FIGURES:
         raise ShroomError(f"'{name}' is of annotators, not of systems: see {FIGURES[name].command}")
-    found: Metric = METRICS.load(name)
-    return found
+    loaded: Metric = METRICS.load(name)
+    return loaded
 
 
 def describe(name: str) -> Description:
@@ -210,20 +210,20 @@ def describe(name: str) -> Description:
         return FIGURES[name]
     if name not in METRICS:
         raise METRICS.unknown(name, also=FIGURES)
-    found, entry = metric(name), METRICS[name]
+    measure, entry = metric(name), METRICS[name]
     always = name in ("accuracy", "rho")
     exact = ("McNemar's exact test",) if name == "accuracy" else ()
     return Description(
         name=name,
-        about=found.about,
-        formula=found.formula,
-        bounds=found.bounds,
-        higher_is_better=found.higher_is_better,
+        about=measure.about,
+        formula=measure.formula,
+        bounds=measure.bounds,
+        higher_is_better=measure.higher_is_better,
         inputs=entry.inputs,
         undefined=entry.undefined,
-        reference=found.reference,
+        reference=measure.reference,
         function=entry.function or entry.where,
         command="shroom score SUBMISSION GOLD" + ("" if always else f" --metrics {name}"),
-        intervals=("percentile", "BCa", *(("normal",) if found.influence else ())),
+        intervals=("percentile", "BCa", *(("normal",) if measure.influence else ())),
         paired_tests=("approximate randomisation", *exact),
     )

@@ -100,15 +100,15 @@ def _refuse(problems: Problems, document: Document, expected: str, found: str) -
 
 def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[dict[str, Any]]]]:
     """Return the files and their items, as far as both programs accept them."""
-    found = documents(submission, problems, junk=True, submission=True)
+    listed = documents(submission, problems, junk=True, submission=True)
     if problems.errors:
         return []
-    if not 1 <= len(found) <= 2:
-        problems.add("official", str(submission), "one or two .json files", f"{len(found)}")
-    prefix = "val." if any(document.base.startswith("val.") for document in found) else "test."
+    if not 1 <= len(listed) <= 2:
+        problems.add("official", str(submission), "one or two .json files", f"{len(listed)}")
+    prefix = "val." if any(document.base.startswith("val.") for document in listed) else "test."
     names = [name for name in _COUNTS if name.startswith(prefix)]
     read = []
-    for document in found:
+    for document in listed:
         if document.base not in names:
             _refuse(problems, document, f"the name {' or '.join(names)}", f'"{document.base}"')
             continue
@@ -227,10 +227,10 @@ def _sorted_by_id(
 def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any:
     """Return p as numpy took it: numbers, or all as strings if any of them is one."""
     try:
-        taken = np.asarray(values)
+        column = np.asarray(values)
     except ValueError:
-        taken = np.empty((0, 0))
-    if taken.ndim == 1 and taken.dtype.kind in "biufU":
-        return taken
+        column = np.empty((0, 0))
+    if column.ndim == 1 and column.dtype.kind in "biufU":
+        return column
     _refuse(problems, document, "p that can be ranked", "null, a list or the like among them")
     return None

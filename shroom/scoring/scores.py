@@ -246,8 +246,8 @@ def score_checked(
     """
     checked.raise_for_errors()
     problems = checked.problems
-    wanted = and_usual(metrics)
-    results = [_score_track(track, by, wanted, intervals, problems) for track in checked.aligned]
+    computed = and_usual(metrics)
+    results = [_score_track(track, by, computed, intervals, problems) for track in checked.aligned]
     warnings = [problem for problem in problems if problem.severity == "warning"]
     asked = () if tuple(by) == SLICES else by
     unsliced = [sentence for track in checked.aligned for sentence in missing(track.gold, asked)]
@@ -258,13 +258,13 @@ def _score_track(
     track: AlignedTrack,
     by: Sequence[str],
     metrics: Sequence[Metric],
-    how: Intervals,
+    settings: Intervals,
     problems: Problems,
 ) -> TrackScore:
     gold, predictions = track.gold, track.predictions
     columns = track.columns
     scored = [(metric, metric.statistics(*columns)) for metric in metrics]
-    scores, intervals = estimates(scored, how)
+    scores, intervals = estimates(scored, settings)
     if scores["rho"] is None and not problems.count("p-constant", predictions.file):
         problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
     groups = {key: group_of(gold, key) for key in by}
@@ -275,7 +275,9 @@ def _score_track(
         n=gold.n,
         scores=scores,
         intervals=intervals,
-        slices={key: _slices(group, scored, how, made) for key, group in groups.items() if group},
+        slices={
+            key: _slices(group, scored, settings, made) for key, group in groups.items() if group
+        },
         floors=floors(gold),
         signature=signature(track.name.track, gold, track.alignment),
         in_sample=track.in_sample,
@@ -283,7 +285,7 @@ def _score_track(
 
 
 def _slices(
-    group: Group, scored: Scored, how: Intervals, made: dict[bytes, dict[str, Any]]
+    group: Group, scored: Scored, settings: Intervals, made: dict[bytes, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """Return the slices by one key; ``made`` keeps them by their rows.
 
@@ -295,7 +297,9 @@ def _slices(
         same = np.packbits(mask).tobytes()
         if same not in made:
             rows = np.flatnonzero(mask)
-            part = estimates([(metric, statistics[rows]) for metric, statistics in scored], how)
+            part = estimates(
+                [(metric, statistics[rows]) for metric, statistics in scored], settings
+            )
             made[same] = {"n": len(rows), **flat(*part)}
         slices[word] = dict(made[same])
     return slices

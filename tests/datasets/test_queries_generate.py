@@ -547,7 +547,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     ("more", "code", "message"),
     [
         (["--threshold", 0], 2, "is not in the range"),
-        (["--temperature", "nan"], 2, "nan is no number"),
+        (["--temperature", "nan"], 2, "nan is not a number"),
         (["--examples", 7], 1, "give fewer --examples, or more seeds"),
         (["--endpoint", "localhost"], 1, "is not the URL of a server"),
         (["-o", "new.json"], 1, "name a file that ends in .jsonl"),

@@ -22,13 +22,13 @@ def scores_page(score: Score) -> str:
     """Return the page of a submission that was scored."""
     heads = confidence(score.intervals) if score.intervals.resamples else ""
     tracks = [_track(result, heads, place) for place, result in enumerate(score.results)]
-    how = (
+    note = (
         f"<p>{escape(intervals_line(score).capitalize())}.</p>" if score.intervals.resamples else ""
     )
     warnings = ""
     if score.warnings:
         warnings = _section("warnings", "Warnings", _problem_table(score.warnings, "Warnings"))
-    signature = f"<p>Signature: <code>{escape(score.signature)}</code></p>{how}"
+    signature = f"<p>Signature: <code>{escape(score.signature)}</code></p>{note}"
     reproduce = _section("reproduce", "How to reproduce", signature)
     return _page("Scores", "".join([*tracks, warnings, reproduce]))
 

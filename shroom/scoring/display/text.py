@@ -44,23 +44,22 @@ def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
 
 def intervals_line(score: Score) -> str:
     """Return how the intervals were made, in one line."""
-    how = score.intervals
-    line = (
-        f"intervals: {kind(how)}, {how.resamples} bootstrap resamples of all items, seed {how.seed}"
-    )
+    intervals = score.intervals
+    resamples = f"{intervals.resamples} bootstrap resamples of all items, seed {intervals.seed}"
+    line = f"intervals: {kind(intervals)}, {resamples}"
     if any(result.n > MAX_ITEMS for result in score.results):
         line += f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
     return line
 
 
-def kind(how: Intervals) -> str:
+def kind(intervals: Intervals) -> str:
     """Return the name of the kind of intervals."""
-    return "BCa" if how.method == "bca" else how.method
+    return "BCa" if intervals.method == "bca" else intervals.method
 
 
-def confidence(how: Intervals) -> str:
+def confidence(intervals: Intervals) -> str:
     """Return the head of a column of intervals."""
-    return f"{100 * how.confidence:.12g}% interval"
+    return f"{100 * intervals.confidence:.12g}% interval"
 
 
 def header(score: Score) -> Row:
