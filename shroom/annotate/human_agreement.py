@@ -10,9 +10,8 @@ import numpy as np
 from shroom.annotate.base import value_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import datapoints
-from shroom.metrics.classification import ACCURACY
+from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
-from shroom.metrics.confusion import COHEN_KAPPA
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import USUAL, Intervals, estimates

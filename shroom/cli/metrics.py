@@ -14,7 +14,7 @@ from shroom.core.problems import ShroomError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shroom.metrics.description import Description
+    from shroom.metrics.base import Description
 
 EXAMPLES = """\b
 Examples:

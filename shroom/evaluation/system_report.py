@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.accuracy_by_threshold import accuracy_by_threshold
-from shroom.metrics.contingency import confusion, spread
+from shroom.metrics.classification import confusion
 from shroom.metrics.reliability import reliability
 from shroom.scoring.slices import group_of
 
@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from shroom.evaluation.contest import Contest
     from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
     from shroom.metrics.base import Metric
-    from shroom.metrics.contingency import Confusion, Spread
+    from shroom.metrics.classification import Confusion
     from shroom.metrics.intervals import Interval, Intervals
     from shroom.metrics.reliability import Reliability
     from shroom.scoring.scores import TrackScore
 
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
     Place = tuple[int, "tuple[int, int] | None"]
+
+
+#: Proportions and p are counted in so many bins, where there are more distinct ones.
+_BINS = 20
 
 
 @dataclass(frozen=True)
@@ -205,3 +209,49 @@ def why_undefined(metric: str, columns: Columns) -> str:
     if np.ptp(gold_label) == 0:
         return "the gold has one class only"
     return "not defined on these items"
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How p is spread at each of the annotators' proportions.
+
+    Attributes
+    ----------
+    shares : array, shape [k]
+        The proportions that occur, rising; the middles of bins where there are many.
+    counts : array of int, shape [k, 20]
+        How many items have p in each twentieth, p = 1 in the last.
+    mean_p : array, shape [k]
+        Their mean p.
+    """
+
+    shares: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    mean_p: NDArray[np.float64]
+
+
+def spread(p: NDArray[Any], gold_p: NDArray[Any]) -> Spread:
+    """Return how p is spread at each of the annotators' proportions.
+
+    Parameters
+    ----------
+    p, gold_p : array, shape [n]
+        In [0, 1].
+
+    Examples
+    --------
+    >>> found = spread(np.array([0.0, 0.5, 1.0]), np.array([0.2, 0.8, 0.8]))
+    >>> found.shares.tolist(), found.mean_p.tolist(), found.counts.sum(axis=1).tolist()
+    ([0.2, 0.8], [0.0, 0.75], [1, 2])
+    """
+    shares, place = np.unique(np.round(gold_p, 3), return_inverse=True)
+    if len(shares) > _BINS:
+        middles = (np.arange(_BINS) + 0.5) / _BINS
+        bins = np.minimum((gold_p * _BINS).astype(np.intp), _BINS - 1)
+        occupied, place = np.unique(bins, return_inverse=True)
+        shares = middles[occupied]
+    column = np.minimum((p * _BINS).astype(np.intp), _BINS - 1)
+    count = len(shares)
+    counts = np.bincount(place * _BINS + column, minlength=count * _BINS).reshape(count, _BINS)
+    mean_p = np.bincount(place, weights=p, minlength=count) / counts.sum(axis=1)
+    return Spread(shares, counts, mean_p)

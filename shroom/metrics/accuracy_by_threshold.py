@@ -12,6 +12,7 @@ from shroom.metrics.discrimination import is_hallucination
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
 #: The threshold where nothing speaks for another.
@@ -63,7 +64,7 @@ class AccuracyByThreshold:
         return start + (end - start) / 2
 
 
-def accuracy_by_threshold(p: NDArray[Any], gold_label: NDArray[Any]) -> AccuracyByThreshold:
+def accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThreshold:
     """Return the accuracy at every threshold in [0, 1], Hallucination being where p is greater.
 
     Parameters
@@ -95,9 +96,7 @@ def accuracy_by_threshold(p: NDArray[Any], gold_label: NDArray[Any]) -> Accuracy
         return AccuracyByThreshold(_steps(p), (hits + rejections) / np.float64(len(truth)))
 
 
-def balanced_accuracy_by_threshold(
-    p: NDArray[Any], gold_label: NDArray[Any]
-) -> AccuracyByThreshold:
+def balanced_accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThreshold:
     """Return the balanced accuracy at every threshold; see :func:`accuracy_by_threshold`.
 
     Returns
@@ -119,7 +118,7 @@ def balanced_accuracy_by_threshold(
 
 
 def thresholds_by_task(
-    p: NDArray[Any], truth: NDArray[np.bool_], tasks: NDArray[np.str_]
+    p: Array, truth: NDArray[np.bool_], tasks: NDArray[np.str_]
 ) -> tuple[float, dict[str, float]]:
     """Return a threshold for all items, and those of tasks that need another.
 
@@ -155,7 +154,7 @@ def thresholds_by_task(
     return common, own
 
 
-def _better(p: NDArray[Any], truth: NDArray[np.bool_], before: float) -> float:
+def _better(p: Array, truth: NDArray[np.bool_], before: float) -> float:
     """Return the threshold of ``GRID`` that is best, or the one before if the gain is too small."""
     grid = GRID[np.argsort(np.abs(GRID - before), kind="stable")]  # of equals, the nearest
     correct = ((p > grid[:, None]) == truth).sum(axis=1)
@@ -165,13 +164,13 @@ def _better(p: NDArray[Any], truth: NDArray[np.bool_], before: float) -> float:
     return best if gain > STANDARD_ERRORS * changed**0.5 else before
 
 
-def _steps(p: NDArray[Any]) -> Floats:
+def _steps(p: Array) -> Floats:
     """Return the thresholds at which a label changes; by rounding p may lie beyond [0, 1]."""
     return np.unique(np.append(np.clip(np.asarray(p, np.float64), 0.0, 1.0), 0.0))
 
 
 def _correct(
-    p: NDArray[Any], gold_label: NDArray[Any]
+    p: Array, gold_label: Array
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
     """Return the hallucinations and the others that each threshold labels correctly."""
     truth, thresholds = is_hallucination(gold_label), _steps(p)

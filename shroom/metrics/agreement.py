@@ -28,33 +28,6 @@ if TYPE_CHECKING:
 MISSING = -1
 
 
-def as_votes(votes: ArrayLike) -> Votes:
-    """Return votes as integers: 1, 0, or -1 where there is none.
-
-    Parameters
-    ----------
-    votes : array-like, shape [n, k]
-        Ones and zeros or booleans; -1 or ``nan`` for a missing vote.
-
-    Raises
-    ------
-    ValueError
-        For another shape or other values.
-
-    Examples
-    --------
-    >>> as_votes([[1, 0, float("nan")]])
-    array([[ 1,  0, -1]], dtype=int8)
-    """
-    found = np.asarray(votes, np.float64)
-    if found.ndim != 2:
-        raise ValueError(f"votes: expected the shape [items, annotators], got {found.shape}")
-    found = np.where(np.isnan(found), MISSING, found)
-    if not np.isin(found, (MISSING, 0, 1)).all():
-        raise ValueError("votes: expected 1, 0, and -1 or nan for a missing one")
-    return found.astype(np.int8)
-
-
 def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return Krippendorff's alpha for nominal data: agreement corrected for chance.
 
@@ -64,8 +37,8 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 
     Parameters
     ----------
-    votes : array, shape [n, k]
-        See :func:`as_votes`.
+    votes : array-like, shape [n, k]
+        Ones and zeros or booleans; -1 or ``nan`` for a missing vote.
     weights : array, shape [n], optional
         How often each item counts; once by default.
 
@@ -97,10 +70,8 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
     Parameters
     ----------
-    votes : array, shape [n, k]
-        See :func:`as_votes`.
-    weights : array, shape [n], optional
-        How often each item counts; once by default.
+    votes, weights
+        As of :func:`krippendorff_alpha`.
 
     Returns
     -------
@@ -127,10 +98,8 @@ def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 
     Parameters
     ----------
-    votes : array, shape [n, k]
-        See :func:`as_votes`.
-    weights : array, shape [n], optional
-        How often each item counts; once by default.
+    votes, weights
+        As of :func:`krippendorff_alpha`.
 
     Returns
     -------
@@ -150,10 +119,8 @@ def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
     Parameters
     ----------
-    votes : array, shape [n, k]
-        See :func:`as_votes`.
-    weights : array, shape [n], optional
-        How often each item counts; once by default.
+    votes, weights
+        As of :func:`krippendorff_alpha`.
 
     Returns
     -------
@@ -170,9 +137,20 @@ def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 def one(figure: Figure, votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return a figure of the items as they are, or as often as ``weights`` says."""
-    found = as_votes(votes)
+    found = _as_votes(votes)
     rows = np.ones(len(found)) if weights is None else np.asarray(weights, np.float64)
     return float(figure(found, rows[None, :])[0])
+
+
+def _as_votes(votes: ArrayLike) -> Votes:
+    """Return votes as integers: 1, 0, or -1 where there is none."""
+    values = np.asarray(votes, np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"votes: expected the shape [items, annotators], got {values.shape}")
+    values = np.where(np.isnan(values), MISSING, values)
+    if not np.isin(values, (MISSING, 0, 1)).all():
+        raise ValueError("votes: expected 1, 0, and -1 or nan for a missing one")
+    return values.astype(np.int8)
 
 
 def bootstrap_votes(
@@ -184,8 +162,8 @@ def bootstrap_votes(
     ----------
     figures : mapping of str to callable
         Such as :data:`AGREEMENT`.
-    votes : array, shape [n, k]
-        See :func:`as_votes`.
+    votes : array-like, shape [n, k]
+        As of :func:`krippendorff_alpha`.
     count : int
         How many resamples.
     seed : int
@@ -202,7 +180,7 @@ def bootstrap_votes(
     >>> found["unanimous"].shape
     (4,)
     """
-    found = as_votes(votes)
+    found = _as_votes(votes)
     patterns, place = np.unique(found, axis=0, return_inverse=True)
     order = np.argsort(place.ravel(), kind="stable")  # ravel: NumPy 2.0.0 gave it two dimensions
     starts = np.searchsorted(place.ravel()[order], np.arange(len(patterns)))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from shroom.metrics.base import Metric
 
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
     Interval = tuple[float, float]
 
@@ -54,7 +55,7 @@ def resamples(n: int, count: int, seed: int = 0) -> Iterator[Floats]:
         yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
 
 
-def bootstrap(metric: Metric, statistics: NDArray[Any], count: int = 1000, seed: int = 0) -> Floats:
+def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 0) -> Floats:
     """Return the metric on ``count`` resamples of the items.
 
     Parameters
@@ -77,7 +78,7 @@ def bootstrap(metric: Metric, statistics: NDArray[Any], count: int = 1000, seed:
 
 
 def joint_bootstrap(
-    scored: Sequence[tuple[Metric, NDArray[Any]]], count: int = 1000, seed: int = 0
+    scored: Sequence[tuple[Metric, Array]], count: int = 1000, seed: int = 0
 ) -> Floats:
     """Return several metrics, or systems, on the same resamples of the same items.
 
@@ -107,7 +108,7 @@ def joint_bootstrap(
     return np.concatenate(parts, axis=1)
 
 
-def percentile_interval(scores: NDArray[Any], confidence: float = 0.95) -> Interval | None:
+def percentile_interval(scores: Array, confidence: float = 0.95) -> Interval | None:
     """Return the percentile interval of bootstrap scores, or ``None`` where all are undefined.
 
     References
@@ -124,7 +125,7 @@ def percentile_interval(scores: NDArray[Any], confidence: float = 0.95) -> Inter
 
 
 def bca_interval(
-    scores: NDArray[Any], value: float, left_out: NDArray[Any], confidence: float = 0.95
+    scores: Array, value: float, left_out: Array, confidence: float = 0.95
 ) -> Interval | None:
     """Return the bias-corrected and accelerated interval of bootstrap scores.
 
@@ -180,7 +181,7 @@ def bca_interval(
     return _quantiles(defined, *places)
 
 
-def jackknife(metric: Metric, statistics: NDArray[Any]) -> Floats:
+def jackknife(metric: Metric, statistics: Array) -> Floats:
     """Return the metric with each item left out in turn: shape [n].
 
     Examples
@@ -200,7 +201,7 @@ def jackknife(metric: Metric, statistics: NDArray[Any]) -> Floats:
 
 
 def normal_interval(
-    metric: Metric, statistics: NDArray[Any], value: float, confidence: float = 0.95
+    metric: Metric, statistics: Array, value: float, confidence: float = 0.95
 ) -> Interval:
     """Return the normal interval by the infinitesimal jackknife, within the metric's bounds.
 
@@ -226,7 +227,7 @@ def normal_interval(
     return max(metric.bounds[0], value - half), min(metric.bounds[1], value + half)
 
 
-def _quantiles(scores: NDArray[Any], low: float, high: float) -> Interval | None:
+def _quantiles(scores: Array, low: float, high: float) -> Interval | None:
     defined = np.sort(scores[~np.isnan(scores)])
     if not len(defined):
         return None

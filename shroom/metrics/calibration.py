@@ -7,23 +7,27 @@ the gold labels.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.base import Exchange, Metric, mean_of, refuse_other_shapes
-from shroom.metrics.reliability import BINS, edges, places
+from shroom.metrics.base import mean_of, refuse_other_shapes
+from shroom.metrics.reliability import edges, places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shroom.metrics.reliability import By
+
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
 #: How near p is taken to come to 0 and 1 in the log loss, as scikit-learn has it.
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def brier_score(p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the mean squared distance of p from what is true.
 
     Against proportions it is the score against each single vote, less the votes' own variance
@@ -53,7 +57,7 @@ def brier_score(p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None =
     return _averaged(_squares(p, y), weights)
 
 
-def log_loss(p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def log_loss(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the mean negative logarithm of the probability that p gives to what is true.
 
     With proportions it is the cross-entropy, whose least value is the votes' own entropy, above 0.
@@ -83,64 +87,99 @@ def log_loss(p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = No
     return _averaged(_surprises(p, y), weights)
 
 
-def _squares(p: NDArray[Any], y: NDArray[Any]) -> Floats:
+@dataclass(frozen=True)
+class BrierDecomposition:
+    """The Brier score as a sum: ``score == reliability - resolution + uncertainty + within_bins``.
+
+    Attributes
+    ----------
+    score : float
+        The Brier score.
+    reliability : float
+        How far the mean p of a bin lies from the share in it, squared; 0 is best.
+    resolution : float
+        How far the shares of the bins lie from the share of all, squared; more is better.
+    uncertainty : float
+        The variance of y, which no system changes: ``share * (1 - share)`` for labels.
+    within_bins : float
+        The variance of p within the bins less twice its covariance with y there: what bins hide.
+        It is 0 where each bin holds one value of p.
+    """
+
+    score: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within_bins: float
+
+
+def brier_decomposition(
+    p: Array, y: Array, bins: int | None = None, by: By = "width"
+) -> BrierDecomposition:
+    """Return the Brier score's decomposition into reliability, resolution and uncertainty.
+
+    Parameters
+    ----------
+    p, y : array, shape [n]
+        Probabilities, and labels or proportions in [0, 1].
+    bins : int, optional
+        How many bins; by default each value of p is a bin of its own, as Murphy has it.
+    by : "width" or "mass"
+        Of :func:`shroom.metrics.reliability.reliability`.
+
+    Returns
+    -------
+    BrierDecomposition
+        All ``nan`` for no items.
+
+    References
+    ----------
+    A. Murphy (1973), "A New Vector Partition of the Probability Score"; D. Stephenson, C. Coelho
+    and I. Jolliffe (2008), "Two Extra Components in the Brier Score Decomposition".
+
+    Examples
+    --------
+    >>> found = brier_decomposition(np.array([0.25, 0.25, 0.75, 0.75]), np.array([0, 0, 1, 0]))
+    >>> found.score, found.reliability, found.resolution, found.uncertainty, found.within_bins
+    (0.1875, 0.0625, 0.0625, 0.1875, 0.0)
+    """
+    p, y = np.asarray(p, np.float64), np.asarray(y, np.float64)
+    if not len(p):
+        return BrierDecomposition(*[float("nan")] * 5)
+    if bins is None:
+        place = np.unique(p, return_inverse=True)[1].reshape(-1)
+    else:
+        place = places(p, edges(p, bins, by))
+    n = np.maximum(np.bincount(place), 1)
+    mean_p, share = ((np.bincount(place, side) / n)[place] for side in (p, y))
+    if bins is None:
+        mean_p = p  # whose mean would differ from it in the last digits
+    whole = y.mean()
+    return BrierDecomposition(
+        score=brier_score(p, y),
+        reliability=float(np.mean((mean_p - share) ** 2)),
+        resolution=float(np.mean((share - whole) ** 2)),
+        uncertainty=float(np.mean((y - whole) ** 2)),
+        within_bins=float(np.mean((p - mean_p) * (p - mean_p - 2 * (y - share)))),
+    )
+
+
+def _squares(p: Array, y: Array) -> Floats:
     refuse_other_shapes(p, y)
     return np.asarray((np.asarray(p, np.float64) - y) ** 2)
 
 
-def _surprises(p: NDArray[Any], y: NDArray[Any]) -> Floats:
+def _surprises(p: Array, y: Array) -> Floats:
     refuse_other_shapes(p, y)
     clipped = np.clip(np.asarray(p, np.float64), EPSILON, 1 - EPSILON)
     truth = np.asarray(y, np.float64)
     return np.asarray(-truth * np.log(clipped) - (1 - truth) * np.log1p(-clipped))
 
 
-def _averaged(values: Floats, weights: NDArray[Any] | None) -> float:
+def _averaged(values: Floats, weights: Array | None) -> float:
     rows = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
     with np.errstate(invalid="ignore"):
         return float(np.sum(rows * values) / np.sum(rows))
-
-
-def _gaps(
-    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
-) -> Floats:
-    """Return p less the gold label, each item's in the column of its bin: shape [n, BINS]."""
-    del label, gold_p
-    gaps = np.zeros((len(p), BINS))
-    place = places(p, edges(p, BINS))
-    gaps[np.arange(len(p)), place] = np.asarray(p, np.float64) - gold_label
-    return gaps
-
-
-def _gaps_and_places(*columns: NDArray[Any]) -> Floats:
-    """Return the gaps, and beside them a 1 in the column of each item's bin: [n, 2 * BINS]."""
-    p = columns[1]
-    here = places(p, edges(p, BINS))[:, None] == np.arange(BINS)
-    return np.hstack((_gaps(*columns), here))
-
-
-def _ece(statistics: Floats, weights: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(weights @ statistics).sum(axis=1) / weights.sum(axis=1))
-
-
-def _ece_influence(statistics: Floats) -> Floats:
-    sums = statistics.sum(axis=0)
-    value = np.abs(sums).sum() / len(statistics)
-    return np.asarray((statistics @ np.sign(sums) - value) / len(statistics))
-
-
-def _mce(statistics: Floats, weights: Floats) -> Floats:
-    return _mce_of_sums(weights @ statistics, len(statistics))
-
-
-def _mce_of_sums(sums: Floats, n: int) -> Floats:
-    del n
-    gaps, counts = np.abs(sums[..., :BINS]), sums[..., BINS:]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # An empty bin does not count; where all are empty, there is no score.
-        found = np.where(counts > 0, gaps / counts, -1).max(axis=-1)
-    return np.where(found < 0, np.nan, found)
 
 
 #: The Brier score of p against the gold labels.
@@ -163,35 +202,4 @@ LOG_LOSS = mean_of(
     about="the mean negative logarithm of the probability that p gives to the gold label",
     formula="−(1/n) Σ ln(pᵢ if gold labelᵢ = 1 else 1 − pᵢ), p clipped to 2.2e-16 from 0 and 1",
     reference="I. Good (1952), Rational Decisions",
-)
-
-#: The expected calibration error against the gold labels, in ten bins of equal width.
-ECE = Metric(
-    "ece",
-    _gaps,
-    _ece,
-    (0.0, 1.0),
-    _ece_influence,
-    Exchange(lambda statistics: statistics, lambda sums, n: np.abs(sums).sum(axis=-1) / n),
-    higher_is_better=False,
-    about=f"the mean distance of p from the share of hallucinations, in {BINS} bins of equal width",
-    formula="Σ (nₖ/n) |mean pₖ − shareₖ| over bins k",
-    reference=(
-        "M. Naeini, G. Cooper and M. Hauskrecht (2015), Obtaining Well Calibrated Probabilities "
-        "Using Bayesian Binning"
-    ),
-)
-
-#: The maximum calibration error against the gold labels, in ten bins of equal width.
-MCE = Metric(
-    "mce",
-    _gaps_and_places,
-    _mce,
-    (0.0, 1.0),
-    None,
-    Exchange(lambda statistics: statistics, _mce_of_sums),
-    higher_is_better=False,
-    about=f"the greatest distance of p from the share of hallucinations in {BINS} equal-width bins",
-    formula="max |mean pₖ − shareₖ| over bins k that hold an item",
-    reference=ECE.reference,
 )

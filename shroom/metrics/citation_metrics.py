@@ -95,29 +95,21 @@ def counts(
     return np.stack([np.bincount(column, minlength=n) for column in columns], axis=1)
 
 
+@np.errstate(invalid="ignore")
 def _recall(of: Array) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(of[..., _SUPPORTED] / of[..., _WORTHY])
+    return np.asarray(of[..., _SUPPORTED] / of[..., _WORTHY])
 
 
+@np.errstate(invalid="ignore")
 def _precision(of: Array) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(of[..., _PRECISE] / of[..., _JUDGED])
+    return np.asarray(of[..., _PRECISE] / of[..., _JUDGED])
 
 
+@np.errstate(invalid="ignore")
 def _f1(of: Array) -> Floats:
     recall, precision = _recall(of), _precision(of)
-    with np.errstate(invalid="ignore"):
-        harmonic = 2 * recall * precision / (recall + precision)
+    harmonic = 2 * recall * precision / (recall + precision)
     return np.where(recall + precision == 0, 0.0, harmonic)
-
-
-def _fluency(of: Array) -> Floats:
-    return np.asarray(of[..., _FLUENCY])
-
-
-def _utility(of: Array) -> Floats:
-    return np.asarray(of[..., _UTILITY])
 
 
 def _pooled(name: str, value: Of, about: str, formula: str) -> Metric:
@@ -183,11 +175,15 @@ MEAN_F1 = _mean(
     "mean of F1, over responses with a worthy statement and a judged citation",
 )
 FLUENCY = _mean(
-    "fluency", _fluency, "how fluent annotators found the response", "mean Likert, 1 to 5", (1, 5)
+    "fluency",
+    lambda of: of[..., _FLUENCY],
+    "how fluent annotators found the response",
+    "mean Likert, 1 to 5",
+    (1, 5),
 )
 UTILITY = _mean(
     "perceived_utility",
-    _utility,
+    lambda of: of[..., _UTILITY],
     "how useful annotators found the response",
     "mean Likert, 1 to 5",
     (1, 5),

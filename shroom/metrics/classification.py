@@ -1,21 +1,24 @@
-"""Metrics of labels."""
+"""Metrics of labels, and the counts of true and false positives and negatives behind them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.base import mean_of, refuse_other_shapes
-from shroom.metrics.confusion import RECALL, SPECIFICITY, counts, of_counts
+from shroom.metrics.base import Exchange, Metric, mean_of, refuse_other_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
+    Floats = NDArray[np.float64]
+    #: Numerator and denominator as sums of TP, FP, FN and TN.
+    Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
 
-def accuracy(
-    label: NDArray[Any], gold_label: NDArray[Any], weights: NDArray[Any] | None = None
-) -> float:
+
+def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:
     """Return the share of items whose label equals the gold's.
 
     Parameters
@@ -32,19 +35,13 @@ def accuracy(
 
     Examples
     --------
-    >>> import numpy as np
     >>> accuracy(np.array([True, False, True]), np.array([True, True, True]))
     0.6666666666666666
     """
-    refuse_other_shapes(label, gold_label)
-    correct = (np.asarray(label) == np.asarray(gold_label)).astype(np.float64)[:, None]
-    rows = np.ones(len(correct)) if weights is None else np.asarray(weights, np.float64)
-    return float(ACCURACY.score(correct, rows[None, :])[0])
+    return ACCURACY.weighted(ACCURACY.statistics(label, label, gold_label, gold_label), weights)
 
 
-def balanced_accuracy(
-    label: NDArray[Any], gold_label: NDArray[Any], weights: NDArray[Any] | None = None
-) -> float:
+def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:
     """Return the mean of the shares of both gold labels' items that are labelled correctly.
 
     Parameters
@@ -65,22 +62,101 @@ def balanced_accuracy(
 
     Examples
     --------
-    >>> import numpy as np
     >>> balanced_accuracy(np.array([1, 0, 0, 0]), np.array([1, 1, 0, 0]))
     0.75
     """
-    statistics = counts(np.asarray(label), np.asarray(gold_label))
-    rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
-    return float(BALANCED_ACCURACY.score(statistics, rows[None, :])[0])
+    return BALANCED_ACCURACY.weighted(counts(label, gold_label), weights)
 
 
-def _correct(
-    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
-) -> NDArray[Any]:
-    del p, gold_p
+PRECISION: Ratio = (1, 0, 0, 0), (1, 1, 0, 0)
+RECALL: Ratio = (1, 0, 0, 0), (1, 0, 1, 0)
+SPECIFICITY: Ratio = (0, 0, 0, 1), (0, 1, 0, 1)
+F1: Ratio = (2, 0, 0, 0), (2, 1, 1, 0)
+
+
+def counts(flagged: Array, wrong: Array) -> NDArray[np.int64]:
+    """Return for each item whether it is a true or false positive, a false or true negative.
+
+    Parameters
+    ----------
+    flagged : array, shape [m]
+        True, or 1, for what the system calls wrong.
+    wrong : array, shape [m]
+        Likewise for what is wrong.
+
+    Returns
+    -------
+    array of int, shape [m, 4]
+        TP, FP, FN and TN, a single 1 in each row.
+
+    Examples
+    --------
+    >>> counts(np.array([1, 1, 0]), np.array([1, 0, 0])).tolist()
+    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+    """
+    refuse_other_shapes(flagged, wrong)
+    flagged, wrong = np.equal(flagged, 1), np.equal(wrong, 1)
+    cells = (flagged & wrong, flagged & ~wrong, ~flagged & wrong, ~flagged & ~wrong)
+    return np.column_stack(cells).astype(np.int64)
+
+
+def _counts(label: Array, _p: Array, gold_label: Array, _gold_p: Array) -> NDArray[np.int64]:
+    return counts(label, gold_label)
+
+
+def _correct(label: Array, _p: Array, gold_label: Array, _gold_p: Array) -> Array:
     refuse_other_shapes(label, gold_label)
-    return np.asarray(np.equal(label, gold_label))
+    return np.asarray(np.asarray(label) == np.asarray(gold_label))
 
+
+def of_counts(name: str, *ratios: Ratio, **about: Any) -> Metric:
+    """Return the metric that is the mean of ratios of sums of TP, FP, FN and TN.
+
+    Examples
+    --------
+    >>> found = of_counts("recall", RECALL)
+    >>> found(counts(np.array([1, 0, 1]), np.array([1, 1, 0])))
+    0.5
+    """
+    above, below = (np.array(side, np.float64).T for side in zip(*ratios))
+
+    def of_sums(sums: Floats, n: int) -> Floats:
+        del n
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.mean((sums @ above) / (sums @ below), axis=-1))
+
+    def score(rows: Array, weights: Floats) -> Floats:
+        return of_sums(weights @ rows, len(rows))
+
+    def influence(rows: Array) -> Floats:
+        sums = rows.sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            value = (sums @ above) / (sums @ below)
+            deviation = (rows @ above - value * (rows @ below)) / (sums @ below)
+        return np.asarray(deviation.mean(axis=1))
+
+    exchange = Exchange(lambda rows: np.asarray(rows, np.float64), of_sums)
+    return Metric(name, _counts, score, (0.0, 1.0), influence, exchange, **about)
+
+
+def _kappa(rows: Array, weights: Floats) -> Floats:
+    tp, fp, fn, tn = (weights @ rows).T.astype(np.float64)
+    expected = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(2 * (tp * tn - fn * fp) / expected)
+
+
+#: Agreement of two labellings, corrected for chance; undefined where both are one and the same
+#: label throughout.
+COHEN_KAPPA = Metric(
+    "cohen_kappa",
+    _counts,
+    _kappa,
+    (-1.0, 1.0),
+    about="how far two labellings agree, corrected for chance",
+    formula="(pₒ - pₑ) / (1 - pₑ): the share of equal labels, over what chance would give",
+    reference="J. Cohen (1960), A coefficient of agreement for nominal scales",
+)
 
 #: Accuracy: the share of items whose label equals the majority of the annotators.
 ACCURACY = mean_of(
@@ -99,5 +175,36 @@ BALANCED_ACCURACY = of_counts(
     SPECIFICITY,
     about="the mean of the shares of hallucinations and of other items that are labelled correctly",
     formula="½ TP / (TP + FN) + ½ TN / (TN + FP)",
-    reference=("K. Brodersen et al. (2010), The balanced accuracy and its posterior distribution"),
+    reference="K. Brodersen et al. (2010), The balanced accuracy and its posterior distribution",
 )
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How many items have which label, by the annotators' majority and by the system."""
+
+    both: int
+    only_gold: int
+    only_system: int
+    neither: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Return it as plain values, for json; ``both`` is Hallucination by gold and system."""
+        return dict(vars(self))
+
+
+def confusion(label: Array, gold_label: Array) -> Confusion:
+    """Return how many items have which label.
+
+    Parameters
+    ----------
+    label, gold_label : array, shape [n]
+        1 for Hallucination.
+
+    Examples
+    --------
+    >>> confusion(np.array([1, 0, 1]), np.array([1, 1, 0]))
+    Confusion(both=1, only_gold=1, only_system=1, neither=0)
+    """
+    tp, fp, fn, tn = counts(label, gold_label).sum(axis=0).tolist()
+    return Confusion(both=tp, only_gold=fn, only_system=fp, neither=tn)

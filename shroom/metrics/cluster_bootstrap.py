@@ -2,7 +2,8 @@
 
 The segments of a response or the turns of a dialogue are not independent, so intervals of their
 score draw whole responses: an item then counts as often as its unit was drawn. That is the item
-metric under other weights, so it needs no second implementation of any metric.
+metric under other weights, so it needs no second implementation of any metric. A ratio of sums is
+simpler still: each unit adds a part and a whole.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import CHUNK, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from shroom.metrics.base import Metric
-
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
 
@@ -42,7 +43,7 @@ def places(units: Sequence[Hashable]) -> NDArray[np.intp]:
 
 
 def clustered(
-    metric: Metric, statistics: NDArray[Any], unit: NDArray[np.intp]
+    metric: Metric, statistics: Array, unit: NDArray[np.intp]
 ) -> tuple[Metric, NDArray[np.intp]]:
     """Return a metric of units, and its statistics, as :func:`~.intervals.estimates` takes them.
 
@@ -111,3 +112,60 @@ def _by_unit(rows: NDArray[np.intp], weights: Floats, size: int) -> Floats:
     found = np.zeros((size, len(weights)))
     np.add.at(found, rows, weights.T)
     return found.T
+
+
+def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> Metric:
+    """Return the metric whose statistics are the part and the whole of each unit: shape [n, 2].
+
+    Parameters
+    ----------
+    name, bounds
+        As of :class:`~shroom.metrics.base.Metric`.
+    **about
+        Further attributes of it.
+
+    Examples
+    --------
+    >>> share = ratio("share")
+    >>> share(sums([[1, 1], [0, 1], [1, 1], [0, 0]], units=[0, 0, 1, 1]))
+    0.6666666666666666
+    """
+    return Metric(name, _of_predictions, _score, bounds, _influence, **about)
+
+
+def sums(values: ArrayLike, units: ArrayLike) -> Floats:
+    """Return the sum of the values of each unit.
+
+    Parameters
+    ----------
+    values : array, shape [n, k]
+        What each item adds.
+    units : array of int, shape [n]
+        Which unit it belongs to, counted from 0.
+
+    Returns
+    -------
+    array, shape [units, k]
+    """
+    found, of = np.asarray(values, np.float64), np.asarray(units, np.intp)
+    if found.ndim != 2 or of.shape != found.shape[:1]:
+        raise ValueError(f"expected values [n, k] and units [n], got {found.shape} and {of.shape}")
+    count = int(of.max()) + 1 if len(of) else 0
+    columns = [np.bincount(of, weights=column, minlength=count) for column in found.T]
+    return np.stack(columns, axis=1) if columns else np.empty((count, 0))
+
+
+def _of_predictions(*_: Array) -> Array:
+    raise TypeError("a ratio takes the parts and wholes of units, not labels and p")
+
+
+def _score(statistics: Array, weights: Floats) -> Floats:
+    part, whole = (weights @ statistics).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(whole > 0, part / whole, np.nan))
+
+
+def _influence(statistics: Array) -> Floats:
+    part, whole = np.asarray(statistics, np.float64).T
+    total = whole.sum()
+    return np.asarray((part - part.sum() / total * whole) / total)

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
 
-def rho(x: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def rho(x: Array, y: Array, weights: Array | None = None) -> float:
     """Return Spearman's rank correlation of ``x`` and ``y``, ties by average rank.
 
     For one sample it equals ``scipy.stats.spearmanr(x, y)`` to the last digit, since it ends in
@@ -54,12 +55,10 @@ def rho(x: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None) -
     >>> rho(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0.0, 0.2, 0.6, 1.0]))
     0.9486832980505139
     """
-    statistics = np.column_stack((levels(x), levels(y)))
-    rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
-    return float(_rho(statistics, rows[None, :])[0])
+    return RHO.weighted(np.column_stack((levels(x), levels(y))), weights)
 
 
-def levels(x: NDArray[Any]) -> NDArray[np.int64]:
+def levels(x: Array) -> NDArray[np.int64]:
     """Return each value's place among the distinct values, from 0.
 
     Examples
@@ -94,36 +93,13 @@ def twice_ranks(level: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray((2 * np.cumsum(counts) - counts)[level])
 
 
-def influence(x: NDArray[Any], y: NDArray[Any]) -> Floats:
-    """Return how much each item moves rho: its derivative by the item's weight.
-
-    This is the infinitesimal jackknife; the sum of squares estimates the variance of rho. It
-    costs one sort of each side, so it serves where resampling would take too long.
-
-    Parameters
-    ----------
-    x, y : array, shape [n]
-        Numbers without ``nan``.
-
-    Returns
-    -------
-    array, shape [n]
-        They add up to 0; ``nan`` where rho is undefined.
+def _influence(statistics: NDArray[np.int64]) -> Floats:
+    """Return the derivative of rho by each item's weight, with one sort of each side.
 
     References
     ----------
     B. Efron (1982), "The Jackknife, the Bootstrap and Other Resampling Plans", section 6.3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> influence(np.array([1, 2, 3]), np.array([1, 3, 2])).round(3)
-    array([ 0.5 , -0.25, -0.25])
     """
-    return _influence(np.column_stack((levels(x), levels(y))))
-
-
-def _influence(statistics: NDArray[np.int64]) -> Floats:
     levels_x, levels_y = statistics.T
     ones = np.ones((1, len(levels_x)))
     dx, dy = _deviations(levels_x, ones)[0], _deviations(levels_y, ones)[0]
@@ -182,10 +158,7 @@ def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
     return found
 
 
-def _levels(
-    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
-) -> NDArray[np.int64]:
-    del label, gold_label
+def _levels(_label: Array, p: Array, _gold_label: Array, gold_p: Array) -> NDArray[np.int64]:
     return np.column_stack((levels(p), levels(gold_p)))
 
 

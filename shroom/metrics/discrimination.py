@@ -12,10 +12,11 @@ from shroom.metrics.correlation import levels, twice_ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
 
-def auroc(p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the chance that a hallucination has a greater p than another item; a tie is half one.
 
     This is the area under the receiver operating characteristic, and Mann and Whitney's U over
@@ -50,12 +51,10 @@ def auroc(p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None)
     >>> auroc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0, 0, 1, 1]))
     0.875
     """
-    return _single(_auroc, p, y, weights)
+    return AUROC.weighted(np.column_stack((levels(p), is_hallucination(y))), weights)
 
 
-def average_precision(
-    p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None = None
-) -> float:
+def average_precision(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the mean precision at the p of each hallucination; equal p share one precision.
 
     It is not interpolated, as in ``sklearn.metrics.average_precision_score``.
@@ -85,10 +84,11 @@ def average_precision(
     >>> round(average_precision(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0, 0, 1, 1])), 6)
     0.833333
     """
-    return _single(_average_precision, p, y, weights)
+    statistics = np.column_stack((levels(p), is_hallucination(y)))
+    return AVERAGE_PRECISION.weighted(statistics, weights)
 
 
-def is_hallucination(y: NDArray[Any]) -> NDArray[np.bool_]:
+def is_hallucination(y: Array) -> NDArray[np.bool_]:
     """Return labels as truth values.
 
     Raises
@@ -107,20 +107,11 @@ def is_hallucination(y: NDArray[Any]) -> NDArray[np.bool_]:
     return truth
 
 
-def _single(score: Any, p: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None) -> float:
-    statistics = np.column_stack((levels(p), is_hallucination(y)))
-    rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
-    return float(score(statistics, rows[None, :])[0])
-
-
-def _ordered(
-    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
-) -> NDArray[np.int64]:
-    del label, gold_p
+def _ordered(_label: Array, p: Array, gold_label: Array, _gold_p: Array) -> NDArray[np.int64]:
     return np.column_stack((levels(p), np.asarray(gold_label) == 1))
 
 
-def _ranked(*columns: NDArray[Any]) -> NDArray[np.int64]:
+def _ranked(*columns: Array) -> NDArray[np.int64]:
     """Return as :func:`_ordered`, with ranks for levels: they mean the same in all systems."""
     statistics = _ordered(*columns)
     statistics[:, 0] = twice_ranks(statistics[:, 0])

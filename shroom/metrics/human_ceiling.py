@@ -29,10 +29,8 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
     Parameters
     ----------
-    votes : array, shape [n, k]
-        1, 0, and -1 or ``nan`` for a missing vote.
-    weights : array, shape [n], optional
-        How often each item counts; once by default.
+    votes, weights
+        As of :func:`~shroom.metrics.agreement.krippendorff_alpha`.
 
     Returns
     -------
@@ -55,10 +53,8 @@ def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
     Parameters
     ----------
-    votes : array, shape [n, k]
-        1, 0, and -1 or ``nan`` for a missing vote.
-    weights : array, shape [n], optional
-        How often each item counts; once by default.
+    votes, weights
+        As of :func:`~shroom.metrics.agreement.krippendorff_alpha`.
 
     Returns
     -------
@@ -82,10 +78,8 @@ def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
     Parameters
     ----------
-    votes : array, shape [n, k]
-        1, 0, and -1 or ``nan`` for a missing vote.
-    weights : array, shape [n], optional
-        How often each item counts; once by default.
+    votes, weights
+        As of :func:`~shroom.metrics.agreement.krippendorff_alpha`.
 
     Returns
     -------

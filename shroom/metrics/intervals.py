@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from shroom.metrics.base import Metric
 
+    Array = NDArray[Any]
     Interval = tuple[float, float]
-    Scored = Sequence[tuple[Metric, NDArray[Any]]]
+    Scored = Sequence[tuple[Metric, Array]]
 
 #: With more items than these the interval is computed from influences instead, in one pass.
 MAX_ITEMS = 5000
@@ -82,7 +83,7 @@ def estimates(
     intervals: dict[str, Interval | None] = dict.fromkeys(scores)
     if not how.resamples:
         return scores, intervals
-    rest: list[tuple[Metric, NDArray[Any], float]] = []
+    rest: list[tuple[Metric, Array, float]] = []
     for metric, statistics in scored:
         value, n = scores[metric.name], len(statistics)
         if value is None or n < 2:
@@ -99,7 +100,7 @@ def estimates(
 
 
 def interval(
-    metric: Metric, statistics: NDArray[Any], value: float, row: NDArray[Any], how: Intervals
+    metric: Metric, statistics: Array, value: float, row: Array, how: Intervals
 ) -> Interval | None:
     """Return the interval of a metric from its scores on resamples.
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from shroom.metrics.base import Metric
 
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
 #: Differences that are nearer than this are the same: sums are taken in another order.
@@ -30,7 +31,7 @@ _CHUNK = 1 << 19
 
 def randomisation(
     metric: Metric,
-    systems: Sequence[NDArray[Any]],
+    systems: Sequence[Array],
     pairs: Sequence[tuple[int, int]],
     trials: int = 10_000,
     seed: int = 0,
@@ -88,7 +89,7 @@ def randomisation(
 
 def _by_sums(
     metric: Metric,
-    systems: Sequence[NDArray[Any]],
+    systems: Sequence[Array],
     first: NDArray[np.intp],
     second: NDArray[np.intp],
 ) -> Callable[[Floats], Floats]:
@@ -111,7 +112,7 @@ def _by_sums(
 
 def _by_weights(
     metric: Metric,
-    systems: Sequence[NDArray[Any]],
+    systems: Sequence[Array],
     first: NDArray[np.intp],
     second: NDArray[np.intp],
 ) -> Callable[[Floats], Floats]:
@@ -131,7 +132,7 @@ def _by_weights(
     return differences
 
 
-def mcnemar(correct: NDArray[Any], other: NDArray[Any]) -> tuple[float, int, int]:
+def mcnemar(correct: Array, other: Array) -> tuple[float, int, int]:
     """Return the two-sided p-value of McNemar's exact test, and what it is computed from.
 
     Parameters
@@ -176,7 +177,7 @@ def _binomial_p(least: int, n: int) -> float:
     return float(np.clip(p, np.finfo(np.float64).tiny, 1.0))
 
 
-def holm(p: NDArray[Any] | Sequence[float]) -> Floats:
+def holm(p: Array | Sequence[float]) -> Floats:
     """Return p-values corrected for how many there are, by Holm's method.
 
     The chance that any pair without a real difference gets a corrected p of at most 0.05 is at

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from shroom.metrics.base import Exchange, Metric
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
     By = Literal["width", "mass"]
 
@@ -71,9 +74,7 @@ class Reliability:
         ]
 
 
-def reliability(
-    p: NDArray[Any], y: NDArray[Any], bins: int = BINS, by: By = "width"
-) -> Reliability:
+def reliability(p: Array, y: Array, bins: int = BINS, by: By = "width") -> Reliability:
     """Return the mean p and the share of hallucinations in bins of p.
 
     The bins and their means are those of ``sklearn.calibration.calibration_curve``, which leaves
@@ -119,7 +120,7 @@ def reliability(
     return Reliability(limits, n, means[0], means[1])
 
 
-def edges(p: NDArray[Any], bins: int, by: By = "width") -> Floats:
+def edges(p: Array, bins: int, by: By = "width") -> Floats:
     """Return the edges of bins of p: shape [bins + 1]; see :func:`reliability`.
 
     Examples
@@ -137,7 +138,7 @@ def edges(p: NDArray[Any], bins: int, by: By = "width") -> Floats:
     return np.linspace(0, 1, bins + 1)
 
 
-def places(p: NDArray[Any], limits: Floats) -> NDArray[np.intp]:
+def places(p: Array, limits: Floats) -> NDArray[np.intp]:
     """Return the bin of each p, from 0.
 
     Examples
@@ -148,9 +149,7 @@ def places(p: NDArray[Any], limits: Floats) -> NDArray[np.intp]:
     return np.searchsorted(limits[1:-1], p)
 
 
-def expected_calibration_error(
-    p: NDArray[Any], y: NDArray[Any], bins: int = BINS, by: By = "width"
-) -> float:
+def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "width") -> float:
     """Return the mean distance, over items, between the mean p of a bin and the share in it.
 
     Parameters
@@ -177,9 +176,7 @@ def expected_calibration_error(
     return reliability(p, y, bins, by).expected_error
 
 
-def maximum_calibration_error(
-    p: NDArray[Any], y: NDArray[Any], bins: int = BINS, by: By = "width"
-) -> float:
+def maximum_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "width") -> float:
     """Return the greatest distance between the mean p of a bin and the share in it.
 
     Parameters
@@ -203,3 +200,74 @@ def maximum_calibration_error(
     0.25
     """
     return reliability(p, y, bins, by).maximum_error
+
+
+def _gaps(_label: Array, p: Array, gold_label: Array, _gold_p: Array) -> Floats:
+    """Return p less the gold label, each item's in the column of its bin: shape [n, BINS]."""
+    gaps = np.zeros((len(p), BINS))
+    place = places(p, edges(p, BINS))
+    gaps[np.arange(len(p)), place] = np.asarray(p, np.float64) - gold_label
+    return gaps
+
+
+def _gaps_and_places(*columns: Array) -> Floats:
+    """Return the gaps, and beside them a 1 in the column of each item's bin: [n, 2 * BINS]."""
+    p = columns[1]
+    here = places(p, edges(p, BINS))[:, None] == np.arange(BINS)
+    return np.hstack((_gaps(*columns), here))
+
+
+def _ece(statistics: Floats, weights: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(weights @ statistics).sum(axis=1) / weights.sum(axis=1))
+
+
+def _ece_influence(statistics: Floats) -> Floats:
+    sums = statistics.sum(axis=0)
+    value = np.abs(sums).sum() / len(statistics)
+    return np.asarray((statistics @ np.sign(sums) - value) / len(statistics))
+
+
+def _mce(statistics: Floats, weights: Floats) -> Floats:
+    return _mce_of_sums(weights @ statistics, len(statistics))
+
+
+def _mce_of_sums(sums: Floats, n: int) -> Floats:
+    del n
+    gaps, counts = np.abs(sums[..., :BINS]), sums[..., BINS:]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # An empty bin does not count; where all are empty, there is no score.
+        found = np.where(counts > 0, gaps / counts, -1).max(axis=-1)
+    return np.where(found < 0, np.nan, found)
+
+
+#: The expected calibration error against the gold labels, in ten bins of equal width.
+ECE = Metric(
+    "ece",
+    _gaps,
+    _ece,
+    (0.0, 1.0),
+    _ece_influence,
+    Exchange(lambda statistics: statistics, lambda sums, n: np.abs(sums).sum(axis=-1) / n),
+    higher_is_better=False,
+    about=f"the mean distance of p from the share of hallucinations, in {BINS} bins of equal width",
+    formula="Σ (nₖ/n) |mean pₖ − shareₖ| over bins k",
+    reference=(
+        "M. Naeini, G. Cooper and M. Hauskrecht (2015), Obtaining Well Calibrated Probabilities "
+        "Using Bayesian Binning"
+    ),
+)
+
+#: The maximum calibration error against the gold labels, in ten bins of equal width.
+MCE = Metric(
+    "mce",
+    _gaps_and_places,
+    _mce,
+    (0.0, 1.0),
+    None,
+    Exchange(lambda statistics: statistics, _mce_of_sums),
+    higher_is_better=False,
+    about=f"the greatest distance of p from the share of hallucinations in {BINS} equal-width bins",
+    formula="max |mean pₖ − shareₖ| over bins k that hold an item",
+    reference=ECE.reference,
+)

@@ -11,46 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.base import Metric, refuse_other_shapes
-from shroom.metrics.confusion import F1, PRECISION, RECALL, SPECIFICITY, counts, of_counts
+from shroom.metrics.classification import F1, PRECISION, RECALL, SPECIFICITY, counts, of_counts
 from shroom.metrics.correlation import levels
 from shroom.metrics.discrimination import AUROC
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
 _SOURCE = "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of LLMs, section 4"
 
 
-def by_response(values: NDArray[Any], response: NDArray[np.intp], n: int) -> NDArray[np.int64]:
-    """Return the sums of the segments' whole numbers over each response.
-
-    Parameters
-    ----------
-    values : array of int, shape [m, k]
-        Of each segment.
-    response : array of int, shape [m]
-        The response of each segment, in [0, n).
-    n : int
-        How many responses; one without segments gets zeros.
-
-    Returns
-    -------
-    array of int, shape [n, k]
-        The statistics for the metrics of this module.
-
-    Examples
-    --------
-    >>> by_response(np.array([[1], [2], [3]]), np.array([0, 0, 1]), 2).tolist()
-    [[3], [3]]
-    """
-    sums = np.zeros((n, values.shape[1]), np.int64)
-    np.add.at(sums, response, values)
-    return sums
-
-
-def any_wrong(wrong: NDArray[Any], response: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
+def any_wrong(wrong: Array, response: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
     """Return for each response whether any of its segments is wrong: shape [n].
 
     Examples
@@ -61,44 +35,12 @@ def any_wrong(wrong: NDArray[Any], response: NDArray[np.intp], n: int) -> NDArra
     return np.bincount(response[np.equal(wrong, 1)], minlength=n) > 0
 
 
-def ranked(
-    p: NDArray[Any], wrong: NDArray[Any], response: NDArray[np.intp], n: int
-) -> NDArray[np.int64]:
-    """Return the statistics for :data:`SEGMENT_AUROC`, a row for each response.
-
-    Parameters
-    ----------
-    p : array of float, shape [m]
-        Of being wrong, without ``nan``; only the order matters.
-    wrong, response, n
-        As of :func:`scored`.
-
-    Returns
-    -------
-    array of int, shape [n, the most segments of a response]
-        Of each segment twice the level of its p, and one more where it is wrong; -1 where a
-        response has no more segments.
-
-    Examples
-    --------
-    >>> ranked(np.array([0.2, 0.9, 0.2]), np.array([0, 1, 1]), np.array([0, 0, 1]), 2).tolist()
-    [[0, 3], [1, -1]]
-    """
-    refuse_other_shapes(p, wrong)
-    sizes = np.bincount(response, minlength=n)
-    order = np.argsort(response, kind="stable")
-    column = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    table = np.full((n, int(sizes.max(initial=0))), -1, np.int64)
-    table[response[order], column] = (2 * levels(p) + np.equal(wrong, 1))[order]
-    return table
-
-
 def scored(
-    flagged: NDArray[Any],
-    wrong: NDArray[Any],
+    flagged: Array,
+    wrong: Array,
     response: NDArray[np.intp],
     n: int,
-    p: NDArray[Any] | None = None,
+    p: Array | None = None,
 ) -> list[tuple[Metric, NDArray[np.int64]]]:
     """Return every metric with its statistics, as :func:`~.intervals.estimates` takes them.
 
@@ -127,13 +69,28 @@ def scored(
     response_f1 1.0
     response_balanced_accuracy 1.0
     """
-    of_segments = by_response(counts(flagged, wrong), response, n)
+    of_segments = np.zeros((n, 4), np.int64)
+    np.add.at(of_segments, response, counts(flagged, wrong))
     of_responses = counts(any_wrong(flagged, response, n), any_wrong(wrong, response, n))
     found = [(metric, of_segments) for metric in SEGMENT_METRICS]
     found += [(metric, of_responses) for metric in RESPONSE_METRICS]
     if p is not None:
-        found.append((SEGMENT_AUROC, ranked(p, wrong, response, n)))
+        found.append((SEGMENT_AUROC, _ranked(p, wrong, response, n)))
     return found
+
+
+def _ranked(p: Array, wrong: Array, response: NDArray[np.intp], n: int) -> NDArray[np.int64]:
+    """Return the statistics for :data:`SEGMENT_AUROC`: for each response a row of its segments.
+
+    A segment is twice the level of its p, and one more where it is wrong; -1 where there is none.
+    """
+    refuse_other_shapes(p, wrong)
+    sizes = np.bincount(response, minlength=n)
+    order = np.argsort(response, kind="stable")
+    column = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    table = np.full((n, int(sizes.max(initial=0))), -1, np.int64)
+    table[response[order], column] = (2 * levels(p) + np.equal(wrong, 1))[order]
+    return table
 
 
 def _auroc(statistics: NDArray[np.int64], weights: Floats) -> Floats:
@@ -142,11 +99,8 @@ def _auroc(statistics: NDArray[np.int64], weights: Floats) -> Floats:
     return AUROC.score(np.column_stack((value // 2, value % 2)), weights[:, row])
 
 
-def _ordered(
-    label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
-) -> NDArray[np.int64]:
-    del label, gold_p
-    return ranked(p, gold_label, np.arange(len(p)), len(p))
+def _ordered(_label: Array, p: Array, gold_label: Array, _gold_p: Array) -> NDArray[np.int64]:
+    return _ranked(p, gold_label, np.arange(len(p)), len(p))
 
 
 #: The metrics of segments, pooled; errors are the positive class.

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
-from shroom.metrics.base import Metric
-from shroom.metrics.description import Description
+from shroom.metrics.base import Description, Metric
 
 _NO_ITEMS = "for no items"
 _NO_PAIRS = "where no item has two votes"
@@ -71,8 +70,8 @@ METRICS = Registry(
         ),
         "brier": _entry("calibration:BRIER", "calibration:brier_score"),
         "log_loss": _entry("calibration:LOG_LOSS", "calibration:log_loss"),
-        "ece": _entry("calibration:ECE", "reliability:expected_calibration_error"),
-        "mce": _entry("calibration:MCE", "reliability:maximum_calibration_error"),
+        "ece": _entry("reliability:ECE", "reliability:expected_calibration_error"),
+        "mce": _entry("reliability:MCE", "reliability:maximum_calibration_error"),
         "auroc": _entry(
             "discrimination:AUROC",
             "discrimination:auroc",

@@ -23,8 +23,7 @@ from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.datasets.verifiability.citation_scores import citation_scores
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import NO_INTERVALS, USUAL
-from shroom.metrics.span_agreement import CharacterVotes
-from shroom.metrics.span_metrics import Spans
+from shroom.metrics.span_metrics import CharacterVotes, Spans
 from shroom.scoring.annotator_agreement import agreement
 
 EXAMPLES = ROOT / "docs" / "examples" / "worked-citations.jsonl"

@@ -31,8 +31,8 @@ from shroom.datasets.factual_consistency.records import (
 from shroom.datasets.factual_consistency.tables import SIZES, agreement, correlations, tables
 from shroom.metrics.agreement import krippendorff_alpha
 from shroom.metrics.bootstrap import jackknife, resamples
+from shroom.metrics.cluster_bootstrap import ratio, sums
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
-from shroom.metrics.pooled_ratio import ratio, sums
 
 REAL = DATA / "factual_consistency"
 HEADER = [name for name in COLUMNS if name != "dial_index"]

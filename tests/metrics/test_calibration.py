@@ -10,8 +10,7 @@ from sklearn import calibration as sklearn_calibration
 from sklearn import metrics as sklearn_metrics
 
 from shroom.metrics.accuracy_by_threshold import accuracy_by_threshold
-from shroom.metrics.brier_decomposition import brier_decomposition
-from shroom.metrics.calibration import EPSILON, brier_score, log_loss
+from shroom.metrics.calibration import EPSILON, brier_decomposition, brier_score, log_loss
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.reliability import (
     expected_calibration_error,

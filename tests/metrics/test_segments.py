@@ -14,9 +14,7 @@ from shroom.metrics.segment_metrics import (
     SEGMENT_AUROC,
     SEGMENT_METRICS,
     any_wrong,
-    by_response,
     counts,
-    ranked,
     scored,
 )
 
@@ -96,10 +94,11 @@ def test_a_weight_is_so_many_copies_of_a_response(case, data):
 
 def test_a_rising_function_of_p_leaves_auroc_as_it_is():
     _, wrong, response, n, p = made_up()
-    value = SEGMENT_AUROC(ranked(p, wrong, response, n))
-    assert value == auroc(p, wrong)
-    assert value == SEGMENT_AUROC(ranked(np.exp(7 * p) - 3, wrong, response, n))
-    assert value == pytest.approx(1 - SEGMENT_AUROC(ranked(-p, wrong, response, n)), abs=1e-12)
+    value, risen, fallen = (
+        ours(wrong, wrong, response, n, of)["segment_auroc"] for of in (p, np.exp(7 * p) - 3, -p)
+    )
+    assert value == risen == auroc(p, wrong)
+    assert value == pytest.approx(1 - fallen, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +161,7 @@ def test_intervals_hold_the_score(method):
 
 @pytest.mark.parametrize("metric", SEGMENT_METRICS, ids=lambda metric: metric.name)
 def test_influences_are_derivatives_and_sums_tell_the_score(metric):
-    statistics = by_response(counts(*made_up()[:2]), *made_up()[2:4])
+    statistics = dict(scored(*made_up()))[metric]
     ones, step = np.ones((1, len(statistics))), 1e-6
     value = metric.score(statistics, ones)
     nudged = metric.score(statistics, ones + step * np.eye(len(statistics)))
@@ -193,7 +192,7 @@ def test_other_shapes_are_refused():
     with pytest.raises(ValueError, match="one shape"):
         counts(np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="one shape"):
-        ranked(np.zeros(2), np.zeros(3), np.arange(3), 3)
+        scored(np.zeros(3), np.zeros(3), np.arange(3), 3, np.zeros(2))
 
 
 def test_a_response_without_segments_is_not_wrong():

@@ -15,8 +15,8 @@ from shroom.core.extras import install_hint
 from shroom.evaluation.comparison import compare
 from shroom.evaluation.leaderboard import Leaderboard, leaderboard
 from shroom.evaluation.report import report
-from shroom.evaluation.system_report import why_undefined
-from shroom.metrics.contingency import confusion, spread
+from shroom.evaluation.system_report import spread, why_undefined
+from shroom.metrics.classification import confusion
 from shroom.metrics.intervals import Intervals
 from shroom.report.leaderboard_table import page as leaderboard_page
 from shroom.report.report_page import page

@@ -20,7 +20,6 @@ from statsmodels.stats import inter_rater
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.metrics.agreement import (
     AGREEMENT,
-    as_votes,
     bootstrap_votes,
     fleiss_kappa,
     krippendorff_alpha,
@@ -194,7 +193,7 @@ def test_extremes(votes, expected):
 @pytest.mark.parametrize("votes", [[1, 0], [[[1]]], [[2, 0]], [[0.5, 1]], [[np.inf, 1]]])
 def test_what_are_no_votes_is_refused(votes):
     with pytest.raises(ValueError, match="votes: expected"):
-        as_votes(votes)
+        krippendorff_alpha(votes)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

@@ -16,9 +16,9 @@ import numpy as np
 
 from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.bootstrap import percentile_interval, resamples
+from shroom.metrics.cluster_bootstrap import ratio, sums
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.intervals import USUAL, estimates
-from shroom.metrics.pooled_ratio import ratio, sums
 from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:

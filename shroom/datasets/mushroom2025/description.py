@@ -12,9 +12,8 @@ from shroom.datasets.mushroom2025.predictions import marks
 from shroom.datasets.mushroom2025.reader import share_marked
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import estimates
-from shroom.metrics.span_agreement import CharacterVotes
 from shroom.metrics.span_arrays import Cells, Spans
-from shroom.metrics.span_metrics import FLOORS, Marks, everything, scored
+from shroom.metrics.span_metrics import FLOORS, CharacterVotes, Marks, everything, scored
 from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:

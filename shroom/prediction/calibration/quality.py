@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
-from shroom.metrics.brier_decomposition import brier_decomposition
-from shroom.metrics.calibration import log_loss
+from shroom.metrics.calibration import brier_decomposition, log_loss
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
