@@ -6,29 +6,23 @@ interval, and the p-value of a paired test, corrected for the number of pairs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, printable
-from shroom.evaluation.contest import contests, read
+from shroom.evaluation.contest import Contest, contests, read
+from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import Interval, Intervals
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
 from shroom.scoring.scores import METRICS
 from shroom.scoring.signature import joined
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.evaluation.contest import Contest
-    from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Interval
 
 #: How many trials of a test there are by default.
 TRIALS = 10_000

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import joint_bootstrap
+from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import rank_intervals, ranks
-from shroom.scoring.check import check
+from shroom.scoring.align import AlignedTrack
+from shroom.scoring.check import Checked, check
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import is_pipe
 from shroom.scoring.signature import gold_hash, joined, signature
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Intervals
-    from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.check import Checked
-    from shroom.scoring.table import Table
+from shroom.scoring.table import Table
 
 
 @dataclass(eq=False)

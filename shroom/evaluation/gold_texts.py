@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shroom.core.datapoint import Datapoint
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
+from shroom.evaluation.contest import Contest
 from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.file_choice import latest
-
-if TYPE_CHECKING:
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
-    from shroom.evaluation.contest import Contest
-    from shroom.scoring.input_files import Document
-    from shroom.scoring.table import Table
+from shroom.scoring.input_files import Document
+from shroom.scoring.table import Table
 
 
 def datapoints(contest: Contest, source: Source) -> list[Datapoint]:

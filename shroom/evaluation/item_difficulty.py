@@ -7,20 +7,16 @@ is that of the gold's rows, so it is the same in every run.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Datapoint, Label
+from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, nearest
+from shroom.evaluation.contest import Contest
 from shroom.evaluation.gold_texts import datapoints
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
-    from shroom.evaluation.contest import Contest
 
 #: What sorts items is rounded to so many digits: 0.8 - 0.2 is to tie with 0.6 - 0.0.
 _DIGITS = 9

@@ -9,31 +9,25 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
 from shroom.evaluation.comparison import ALPHA, INTERVALS, TRIALS
-from shroom.evaluation.contest import contests
-from shroom.evaluation.submission_folder import checked_entries
+from shroom.evaluation.contest import Contest, contests
+from shroom.evaluation.submission_folder import Invalid, checked_entries
+from shroom.metrics.base import Metric
 from shroom.metrics.human_ceiling import CEILING
-from shroom.metrics.intervals import interval
+from shroom.metrics.intervals import Interval, Intervals, interval
 from shroom.metrics.paired_tests import holm, randomisation
 from shroom.metrics.rank_intervals import groups
 from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.scores import METRICS, floors
 from shroom.scoring.signature import gold_hash, joined
 from shroom.scoring.votes import read_votes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.evaluation.contest import Contest
-    from shroom.evaluation.submission_folder import Invalid
-    from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Interval, Intervals
 
 
 @dataclass(frozen=True)

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.comparison import TRIALS, compare_systems
-from shroom.evaluation.contest import contests, read
-from shroom.evaluation.item_difficulty import hard_items
-from shroom.evaluation.system_report import portrait
-from shroom.metrics.intervals import USUAL
-from shroom.scoring.scores import METRICS, and_usual, score_checked
+from shroom.evaluation.comparison import TRIALS, Comparison, compare_systems
+from shroom.evaluation.contest import Contest, contests, read
+from shroom.evaluation.item_difficulty import HardItem, hard_items
+from shroom.evaluation.system_report import SystemReport, portrait
+from shroom.metrics.base import Metric
+from shroom.metrics.intervals import USUAL, Intervals
+from shroom.scoring.scores import METRICS, TrackScore, and_usual, score_checked
 from shroom.scoring.signature import joined
 from shroom.scoring.slices import SLICES, needs_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.core.paths import Source
-    from shroom.evaluation.comparison import Comparison
-    from shroom.evaluation.contest import Contest
-    from shroom.evaluation.item_difficulty import HardItem
-    from shroom.evaluation.system_report import SystemReport
-    from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Intervals
-    from shroom.scoring.scores import TrackScore
 
 #: How many of the hardest items are shown of each track.
 ITEMS = 200

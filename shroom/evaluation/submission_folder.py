@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from shroom.core.paths import is_junk
+from shroom.core.paths import Source, is_junk
 from shroom.core.problem_codes import ERROR
-from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
 from shroom.evaluation.contest import refuse_piped_gold, system_name
-from shroom.scoring.check import check
+from shroom.scoring.check import Checked, check
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import JSON, TABLES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from shroom.core.paths import Source
-    from shroom.core.problems import Problem
-    from shroom.scoring.check import Checked
 
 _SUFFIXES = (*JSON, ".zip")
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.metrics.accuracy_by_threshold import accuracy_by_threshold
-from shroom.metrics.classification import confusion
-from shroom.metrics.reliability import reliability
+from shroom.evaluation.contest import Contest
+from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold, accuracy_by_threshold
+from shroom.metrics.base import Metric
+from shroom.metrics.classification import Confusion, confusion
+from shroom.metrics.intervals import Interval, Intervals
+from shroom.metrics.reliability import Reliability, reliability
+from shroom.scoring.scores import TrackScore
 from shroom.scoring.slices import group_of
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.evaluation.contest import Contest
-    from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
-    from shroom.metrics.base import Metric
-    from shroom.metrics.classification import Confusion
-    from shroom.metrics.intervals import Interval, Intervals
-    from shroom.metrics.reliability import Reliability
-    from shroom.scoring.scores import TrackScore
-
-    Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
-    Place = tuple[int, "tuple[int, int] | None"]
+Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+Place = tuple[int, "tuple[int, int] | None"]
 
 
 #: Proportions and p are counted in so many bins, where there are more distinct ones.

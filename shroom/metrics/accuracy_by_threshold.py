@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.metrics.base import Array, Floats
 from shroom.metrics.discrimination import is_hallucination
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
 
 #: The threshold where nothing speaks for another.
 DEFAULT_THRESHOLD = 0.5

@@ -8,21 +8,18 @@ are interchangeable, so resampling computes each pattern of votes once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Mapping
+from typing import Any, Callable
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from shroom.metrics.base import Floats
 from shroom.metrics.bootstrap import resamples
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
-    Votes = NDArray[np.int8]
-    #: ``(votes [n, k], weights [b, n]) -> [b]``, ``nan`` where the figure is undefined.
-    Figure = Callable[[Votes, Floats], Floats]
+Votes = NDArray[np.int8]
+#: ``(votes [n, k], weights [b, n]) -> [b]``, ``nan`` where the figure is undefined.
+Figure = Callable[[Votes, Floats], Floats]
 
 #: No vote.
 MISSING = -1

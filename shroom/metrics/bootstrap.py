@@ -7,21 +7,16 @@ generator, so that two runs with one seed give the same digits.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from shroom.metrics.base import Array, Metric
 
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
-    Interval = tuple[float, float]
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
 
 #: How many weights one chunk holds, at most (unless one resample alone is larger).
 CHUNK = 1 << 16

@@ -8,20 +8,11 @@ the gold labels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.base import mean_of, refuse_other_shapes
-from shroom.metrics.reliability import edges, places
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.metrics.reliability import By
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
+from shroom.metrics.base import Array, Floats, mean_of, refuse_other_shapes
+from shroom.metrics.reliability import By, edges, places
 
 #: How near p is taken to come to 0 and 1 in the log loss, as scikit-learn has it.
 EPSILON = float(np.finfo(np.float64).eps)

@@ -11,20 +11,14 @@ Findings of EMNLP, sections 2.2 to 2.4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.metrics.base import Metric
+from shroom.metrics.base import Array, Floats, Metric
 
-if TYPE_CHECKING:
-    from typing import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
-    Of = Callable[[Array], Floats]  # sums or statistics [..., 4] -> values [...]
+Of = Callable[[Array], Floats]  # sums or statistics [..., 4] -> values [...]
 
 #: The verdicts on one citation, as numbers.
 COMPLETE, PARTIAL, NONE = 1.0, 0.5, 0.0

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.metrics.base import Exchange, Metric, mean_of, refuse_other_shapes
+from shroom.metrics.base import Array, Exchange, Floats, Metric, mean_of, refuse_other_shapes
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
-    #: Numerator and denominator as sums of TP, FP, FN and TN.
-    Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
+#: Numerator and denominator as sums of TP, FP, FN and TN.
+Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
 
 
 def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:

@@ -8,21 +8,15 @@ simpler still: each unit adds a part and a whole.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from shroom.metrics.base import Metric
+from shroom.metrics.base import Array, Floats, Metric
 from shroom.metrics.bootstrap import CHUNK, chunks
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
 
 
 def places(units: Sequence[Hashable]) -> NDArray[np.intp]:

@@ -12,19 +12,12 @@ weight each level has.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.metrics.base import Exchange, Metric
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
+from shroom.metrics.base import Array, Exchange, Floats, Metric
 
 
 def rho(x: Array, y: Array, weights: Array | None = None) -> float:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.metrics.base import Exchange, Metric
+from shroom.metrics.base import Array, Exchange, Floats, Metric
 from shroom.metrics.correlation import levels, twice_ranks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
 
 
 def auroc(p: Array, y: Array, weights: Array | None = None) -> float:

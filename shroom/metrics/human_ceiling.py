@@ -8,17 +8,12 @@ items have weighs no more than it knows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from shroom.metrics.agreement import MISSING, counted, one, share
+from shroom.metrics.agreement import MISSING, Figure, Votes, counted, one, share
+from shroom.metrics.base import Floats
 from shroom.metrics.correlation import RHO, levels
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from shroom.metrics.agreement import Figure, Floats, Votes
 
 
 def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shroom.metrics.base import Array, Metric
 from shroom.metrics.bootstrap import (
     bca_interval,
     jackknife,
@@ -13,16 +15,8 @@ from shroom.metrics.bootstrap import (
     percentile_interval,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-
-    Array = NDArray[Any]
-    Interval = tuple[float, float]
-    Scored = Sequence[tuple[Metric, Array]]
+Interval = tuple[float, float]
+Scored = Sequence[tuple[Metric, Array]]
 
 #: With more items than these the interval is computed from influences instead, in one pass.
 MAX_ITEMS = 5000

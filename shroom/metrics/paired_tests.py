@@ -7,21 +7,14 @@ difference.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Sequence
+from typing import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.metrics.base import Array, Floats, Metric
 from shroom.metrics.bootstrap import chunks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
 
 #: Differences that are nearer than this are the same: sums are taken in another order.
 _SAME = 1e-12

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from numpy.typing import NDArray
 
 #: How many comparisons one chunk holds, at most.
 _CHUNK = 1 << 22

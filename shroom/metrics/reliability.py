@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.metrics.base import Exchange, Metric
+from shroom.metrics.base import Array, Exchange, Floats, Metric
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
-    By = Literal["width", "mass"]
+By = Literal["width", "mass"]
 
 #: The default number of bins: tenths can be read off.
 BINS = 10

@@ -6,20 +6,13 @@ responses: the statistics have a row for each response, and the scores are poole
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.metrics.base import Metric, refuse_other_shapes
+from shroom.metrics.base import Array, Floats, Metric, refuse_other_shapes
 from shroom.metrics.classification import F1, PRECISION, RECALL, SPECIFICITY, counts, of_counts
 from shroom.metrics.correlation import levels
 from shroom.metrics.discrimination import AUROC
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Floats = NDArray[np.float64]
 
 _SOURCE = "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of LLMs, section 4"
 

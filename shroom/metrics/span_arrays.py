@@ -7,19 +7,17 @@ the number of spans. The cells of all texts lie in one array, text after text.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from shroom.metrics.base import Floats
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 #: No text is longer, so that a place in all texts together is a whole number of 64 bits.
 MAX_END = 1 << 31

@@ -6,26 +6,17 @@ last case.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.metrics.agreement import MISSING, one
-from shroom.metrics.base import mean_of
-from shroom.metrics.bootstrap import percentile_interval, resamples
+from shroom.metrics.agreement import MISSING, Figure, one
+from shroom.metrics.base import Floats, Metric, mean_of
+from shroom.metrics.bootstrap import Interval, percentile_interval, resamples
 from shroom.metrics.span_arrays import Cells, Spans
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.metrics.agreement import Figure
-    from shroom.metrics.base import Metric
-    from shroom.metrics.bootstrap import Interval
-
-    Floats = NDArray[np.float64]
 
 
 def everything(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:

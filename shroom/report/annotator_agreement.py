@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from shroom.core.problems import printable
+from shroom.scoring.annotator_agreement import Agreement, Estimate, Figures, GoldAgreement
 from shroom.scoring.display.text import align, confidence, interval, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.scoring.annotator_agreement import Agreement, Estimate, Figures, GoldAgreement
 
 _LEGEND = """\
 human accuracy and rho: one annotator, left out and held against the others (a tie counts 1/2)

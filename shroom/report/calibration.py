@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shroom.learners.calibrators import Platt, Temperature
@@ -9,11 +10,9 @@ from shroom.prediction.calibration.calibrate import ELSEWHERE, IN_SAMPLE
 from shroom.scoring.display.text import align, footnote, number, starred
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shroom.prediction.calibration.quality import Calibration, TrackQuality
 
-    Row = tuple[str, ...]
+Row = tuple[str, ...]
 
 _NAMES = {
     "brier": "Brier score",

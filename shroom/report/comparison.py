@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from shroom.core.problems import printable
+from shroom.evaluation.comparison import Comparison, Comparisons
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
     align,
@@ -17,12 +18,7 @@ from shroom.scoring.display.text import (
     starred,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.evaluation.comparison import Comparison, Comparisons
-
-    Row = tuple[str, ...]
+Row = tuple[str, ...]
 
 #: The mark of a pair that differs significantly.
 _REAL = "†"

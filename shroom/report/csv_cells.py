@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from shroom.core.problems import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import printable
+from shroom.metrics.intervals import Intervals
 from shroom.report.forest_plot import shortened
 from shroom.scoring.display.text import align, confidence, interval, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from shroom.datasets.description import Description, Table
-    from shroom.metrics.intervals import Intervals
 
 #: Tables that are wider are shown in parts, each with the keys of its rows.
 _WIDTH = 100

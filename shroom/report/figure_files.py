@@ -7,6 +7,7 @@ import math
 import re
 import textwrap
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -17,8 +18,6 @@ from shroom.report.forest_plot import shortened
 from shroom.scoring.display.style import LIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import printable
+from shroom.evaluation.item_difficulty import Item
 from shroom.report.csv_cells import as_csv
 from shroom.scoring.display.text import align, footnote, number, starred
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.evaluation.item_difficulty import Item
     from shroom.scoring.file_names import Name
+from shroom.scoring.file_names import Name
 
 #: Texts of more characters are shortened for people.
 LONGEST = 400

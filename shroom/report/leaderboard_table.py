@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from shroom.core.problems import printable
+from shroom.evaluation.leaderboard import Leaderboard, Row
 from shroom.report.csv_cells import as_csv as csv_of
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shroom.evaluation.leaderboard import Leaderboard, Row
 
 COLUMNS = ("rank", "rank_ci", "group", "system", "accuracy", "accuracy_ci", "rho", "rho_ci")
 #: Further columns of the CSV.

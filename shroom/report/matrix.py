@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from shroom.core.problems import printable
-from shroom.evaluation.matrix.matrix import floor
+from shroom.evaluation.matrix.datasets import Subject
+from shroom.evaluation.matrix.matrix import Matrix, Scores, floor
 from shroom.metrics.intervals import MAX_ITEMS
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.text import (
@@ -18,13 +20,7 @@ from shroom.scoring.display.text import (
     starred,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.evaluation.matrix.datasets import Subject
-    from shroom.evaluation.matrix.matrix import Matrix, Scores
-
-    Cells = tuple[str, ...]
+Cells = tuple[str, ...]
 
 #: The width that a table keeps to.
 WIDTH = 100

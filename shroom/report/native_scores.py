@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import printable
@@ -9,11 +10,9 @@ from shroom.report.forest_plot import shortened
 from shroom.scoring.display.text import align, confidence, interval, kind, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shroom.datasets.native_scores import NativeResult, NativeScore
 
-    Row = tuple[str, ...]
+Row = tuple[str, ...]
 
 #: The most slices that are shown as columns, and the most characters of a slice's name.
 _MOST, _LONGEST = 8, 40

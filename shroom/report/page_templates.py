@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.extras import require
 from shroom.core.problems import printable
 from shroom.core.version import __version__
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.html import scale, whisker
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import confidence, interval, number, p_value, starred
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jinja2 import Environment
-
-    from shroom.metrics.intervals import Intervals
 
 _FOLDER = Path(__file__).parent / "templates"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shroom.annotate.probe.labels import describe_left_out
@@ -13,8 +14,6 @@ from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import align, interval, kind, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from matplotlib.axes import Axes
 
     from shroom.annotate.probe.saved_probe import SavedProbe

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.extras import require
 from shroom.core.problems import printable
+from shroom.evaluation.item_difficulty import HardItem
+from shroom.evaluation.report import Report, TrackReport
 from shroom.report.figure_files import PageFigure, in_page
 from shroom.report.page_templates import rendered, span_of
 from shroom.report.report_plots import KINDS, star
 from shroom.scoring.display.text import confidence, kind
-
-if TYPE_CHECKING:
-    from shroom.evaluation.item_difficulty import HardItem
-    from shroom.evaluation.report import Report, TrackReport
 
 #: The letters of a hypothesis that the table shows before the row is opened.
 _LETTERS = 160

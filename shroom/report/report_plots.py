@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Callable
 
+from shroom.evaluation.comparison import Comparison
+from shroom.evaluation.report import Report, TrackReport
 from shroom.report.figure_files import Panel
 from shroom.report.forest_plot import Line, forest, shortened
 from shroom.report.system_plots import confusion, reliability, scatter, threshold
@@ -16,9 +18,6 @@ from shroom.scoring.display.text import footnote, interval, number, starred
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from shroom.evaluation.comparison import Comparison
-    from shroom.evaluation.report import Report, TrackReport
 
 #: How many letters of a name there is room for beside another one.
 _HALF = 19

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shroom.evaluation.report import TrackReport
+from shroom.evaluation.system_report import SystemReport
+from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
 from shroom.report.figure_files import Panel
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import number, starred
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from shroom.evaluation.report import TrackReport
-    from shroom.evaluation.system_report import SystemReport
-    from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
 
 _INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]
 _ACCENT, _SECOND = LIGHT["accent"], LIGHT["second"]

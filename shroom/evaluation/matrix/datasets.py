@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.registry import data_set
 from shroom.evaluation.matrix.dataset_specs import Named, named
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.file_names import Name
-from shroom.scoring.input_files import CSV, JSON, documents_among_others, is_pipe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
 
 
 @dataclass(frozen=True, eq=False)

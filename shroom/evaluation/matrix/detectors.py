@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from shroom.core.datapoint import Datapoint
     from shroom.detectors.base import Detector
 
 

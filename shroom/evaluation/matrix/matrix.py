@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy as np
 
 from shroom.core.problems import InvalidInput, ShroomError
-from shroom.evaluation.matrix.robustness import corrupted, rises, why_not
-from shroom.evaluation.matrix.threshold_tuning import Threshold
+from shroom.evaluation.matrix.datasets import Subject
+from shroom.evaluation.matrix.detectors import Contender
+from shroom.evaluation.matrix.prediction_store import Cell, Store
+from shroom.evaluation.matrix.robustness import Corrupted, Rise, corrupted, rises, why_not
+from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
 from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from shroom.metrics.cluster_bootstrap import clustered
@@ -18,18 +22,9 @@ from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import USUAL, Intervals, estimates
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.evaluation.matrix.datasets import Subject
-    from shroom.evaluation.matrix.detectors import Contender
-    from shroom.evaluation.matrix.prediction_store import Cell, Store
-    from shroom.evaluation.matrix.robustness import Corrupted, Rise
-    from shroom.evaluation.matrix.threshold_tuning import Split
-
-    Interval = tuple[float, float]
-    #: Gives the run for what a label names, as long as the context lasts.
-    Watch = Callable[[str], AbstractContextManager[Run]]
+Interval = tuple[float, float]
+#: Gives the run for what a label names, as long as the context lasts.
+Watch = Callable[[str], AbstractContextManager[Run]]
 
 #: What is computed, in this order.
 METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import computed_anew, line_of, record_of
 from shroom.evaluation.matrix.datasets import digest_of
+from shroom.evaluation.matrix.detectors import Contender
 from shroom.inference.resume_log import PARTIAL, Journal
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.evaluation.matrix.detectors import Contender
-    from shroom.inference.run_settings import Run
 
 
 @dataclass(frozen=True, eq=False)

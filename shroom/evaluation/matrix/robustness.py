@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.datapoint import Datapoint
 from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
 from shroom.evaluation.corruption.names import Rules
+from shroom.evaluation.matrix.datasets import Subject
 from shroom.metrics.base import mean_of
 from shroom.metrics.cluster_bootstrap import clustered, places
-from shroom.metrics.intervals import estimates
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.evaluation.matrix.datasets import Subject
-    from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import Intervals, estimates
 
 #: The methods write English. A data set that is in other languages is left out, for this reason.
 OTHER_LANGUAGES = {

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
+from shroom.evaluation.matrix.datasets import Subject
 from shroom.metrics.accuracy_by_threshold import (
     accuracy_by_threshold,
     balanced_accuracy_by_threshold,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
     from shroom.detectors.base import Detector
-    from shroom.evaluation.matrix.datasets import Subject
 
 #: What a threshold can be tuned for.
 MEASURES = {
