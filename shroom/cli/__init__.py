@@ -9,7 +9,14 @@ from typing import Any
 
 import click
 
-from shroom.core.problems import InvalidInput, Problems, ShroomError, nearest, printable
+from shroom.core.problems import (
+    InvalidInput,
+    Problems,
+    ShroomError,
+    UnknownName,
+    nearest,
+    printable,
+)
 from shroom.core.registry import Entry, Registry
 from shroom.core.version import __version__
 
@@ -190,7 +197,7 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         return 1
     except ShroomError as error:
         click.echo(f"shroom: {printable(str(error))}", err=True)
-        return 1
+        return 2 if isinstance(error, UnknownName) else 1
     except click.ClickException as error:
         error.show()
         return 2

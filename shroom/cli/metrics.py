@@ -9,7 +9,6 @@ import click
 
 from shroom.cli.options import format_option
 from shroom.cli.output import deliver, say
-from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,10 +31,7 @@ def command(*, name: str | None, form: str) -> None:
     from shroom.scoring.metric_registry import FIGURES, METRICS, describe
 
     if name is not None:
-        try:
-            found = describe(name)
-        except ShroomError as error:
-            raise click.BadParameter(str(error), param_hint="NAME") from error
+        found = describe(name)
         text = as_json(found.to_dict()) if form == "json" else one(found)
         deliver(text, None)
         return

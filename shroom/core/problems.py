@@ -101,6 +101,10 @@ class ShroomError(Exception):
     """A user's mistake, in sentences; the command line prints it without a traceback."""
 
 
+class UnknownName(ShroomError):  # noqa: N818 - as the others
+    """A name that stands for nothing; the command line exits with 2, as for any wrong value."""
+
+
 class InvalidInput(ShroomError):  # noqa: N818 - it names the problem
     """The input has errors; ``problems`` holds every one of them."""
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from shroom.core.problems import ShroomError, nearest, printable
+from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
     'here'
     >>> rankers.load("lenght")
     Traceback (most recent call last):
-    shroom.core.problems.ShroomError: no ranker 'lenght'; did you mean 'length'? the rankers are ...
+    shroom.core.problems.UnknownName: no ranker 'lenght'; did you mean 'length'? the rankers are ...
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
         with_word = [one for one in names if name.lower() in one.split("_")]
         hint = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
         hint = hint or nearest(name.lower(), names)
-        return ShroomError(
+        return UnknownName(
             f"no {self.kind} '{printable(name)}';{hint} the {self.kind}s are {', '.join(names)}"
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable
 
-from shroom.core.problems import ShroomError, nearest, printable
+from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -109,7 +109,7 @@ class DataSet:
             known = list(self.views)
             listed = ", ".join(known)
             near = nearest(name, known)
-            raise ShroomError(
+            raise UnknownName(
                 f"no view '{printable(name)}' of {self.name};{near} its views are {listed}"
             )
         return self.views[name]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.paths import Source
-from shroom.core.problems import ShroomError, nearest
+from shroom.core.problems import ShroomError, UnknownName, nearest
 from shroom.evaluation.contest import Contest
 from shroom.evaluation.gold_texts import datapoints
 
@@ -183,7 +183,7 @@ def wrong(contest: Contest, system: str) -> NDArray[np.bool_]:
 
 def _columns(contest: Contest, system: str) -> tuple[NDArray[Any], ...]:
     if system not in contest.tracks:
-        raise ShroomError(
+        raise UnknownName(
             f"{system}: no system has this name on {contest.name}; there are "
             f"{', '.join(contest.systems)};{nearest(system, contest.systems)}".rstrip(";")
         )

@@ -256,7 +256,7 @@ def test_a_file_of_another_form_is_refused(form, native, converted, shroom, tmp_
     ("options", "code", "said"),
     [
         (["-o", "out.txt"], 1, "its name should end in .json or .jsonl"),
-        (["-o", "rows.jsonl", "--view", "no"], 1, "no view 'no' of felm"),
+        (["-o", "rows.jsonl", "--view", "no"], 2, "no view 'no' of felm"),
         (
             ["-o", "out.csv", "--predictions", "rows.jsonl"],
             1,

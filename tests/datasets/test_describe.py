@@ -480,8 +480,8 @@ def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["fellm", "{small}"], 1, "no data set 'fellm'; did you mean 'felm'?"),
-        (["fellm"], 1, "no data set 'fellm'; did you mean 'felm'?"),
+        (["fellm", "{small}"], 2, "no data set 'fellm'; did you mean 'felm'?"),
+        (["fellm"], 2, "no data set 'fellm'; did you mean 'felm'?"),
         (["felm", "{tmp}/none.jsonl"], 2, "does not exist"),
         ([], 2, "Missing argument 'NAME'"),
         (["felm", "-", "-"], 2, "only one input can come from the pipe"),

@@ -555,7 +555,7 @@ def test_many_files_of_one_archive_are_told_of_once(start, publish_packed):
 )
 def test_an_unknown_data_set(call, cache, name, said):
     code, out, err = call("--", name)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert said in err
     assert not cache.exists()
     with pytest.raises(ShroomError, match="no data set"):

@@ -95,7 +95,7 @@ def test_it_is_listed_and_works_in_recipes(documented, shroom, tmp_path):
     recipe.write_text('detector = "new-words"\ncase = true\n')
     assert shroom("predict", recipe, DATA, "-o", tmp_path / "p.json")[0] == 0
     code, _, err = shroom("predict", "new-wrods", DATA, "-o", tmp_path / "p.json")
-    assert (code, "did you mean 'new-words'?" in err) == (1, True)
+    assert (code, "did you mean 'new-words'?" in err) == (2, True)
 
 
 def test_an_installed_metric_scores(documented, shroom):

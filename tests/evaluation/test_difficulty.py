@@ -375,7 +375,7 @@ def test_tracks(folders, shroom):
     assert (code, out) == (1, "")
     assert err == "shroom: no submission has the model-agnostic track\n"
     code, out, err = shroom("items", both, half, truth, "--hardest", "hal")
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "hal: no system has this name on val model-agnostic; there are both" in err
 
 
@@ -385,7 +385,7 @@ def test_tracks(folders, shroom):
         (("--unsolved", "--hardest", "one"), 2, ""),
         (("--hardest", "one", "--differing", "one", "two"), 2, ""),
         (("--data", "-"), 2, ""),  # it would be read once for each track
-        (("--hardest", "tow"), 1, "tow: no system has this name"),
+        (("--hardest", "tow"), 2, "tow: no system has this name"),
         (("--differing", "one", "one"), 1, "one: does not differ from itself"),
     ],
 )
@@ -417,7 +417,7 @@ def test_output(tmp_path, files, shroom):
     assert "is an input" in err
     assert files[2].read_bytes() == before
     kept = out.read_bytes()
-    assert shroom("items", *files, "--hardest", "x", "-o", out)[0] == 1
+    assert shroom("items", *files, "--hardest", "x", "-o", out)[0] == 2
     assert out.read_bytes() == kept
 
 

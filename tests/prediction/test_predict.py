@@ -133,9 +133,9 @@ def test_the_default_recipe_leaves_a_record(tmp_path, out, shroom):
     [
         (["lexical", "{data}"], 0, "wrote 12"),
         (["{recipe}", "{data}"], 0, "wrote 12"),
-        (["lexicle", "{data}"], 1, "did you mean 'lexical'? the detectors are cross-encoder, "),
-        (["LEXICAL", "{data}"], 1, "no detector 'LEXICAL'"),
-        (["", "{data}"], 1, "no detector ''"),
+        (["lexicle", "{data}"], 2, "did you mean 'lexical'? the detectors are cross-encoder, "),
+        (["LEXICAL", "{data}"], 2, "no detector 'LEXICAL'"),
+        (["", "{data}"], 2, "no detector ''"),
         (["lexical"], 2, "lexical is a detector; which DATA shall it judge?"),
         (["{data}", "lexical"], 2, "'lexical' does not exist"),
         (["nowhere.json"], 2, "'nowhere.json' does not exist"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shroom.core.paths import data_folder_problem, in_data_folder, shown_path
-from shroom.core.problems import ShroomError, nearest, printable
+from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.scoring.data_set_forms import DATA_SETS
 from shroom.scoring.input_files import is_pipe
@@ -81,7 +81,7 @@ def named(text: str) -> Named:
     if name not in DATA_SETS:
         near, known = nearest(name.lower(), DATA_SETS), ", ".join(DATA_SETS)
         said = printable(text)
-        raise ShroomError(
+        raise UnknownName(
             f"{said}: is neither a file nor a data set;{near} write NAME=PATH, with one of {known}"
         )
     path = shown_path(_found(name))
