@@ -11,7 +11,7 @@ import click
 
 from shroom.cli.options import COLUMNS_OPTION, format_option, interval_options
 from shroom.cli.output import deliver, deliver_page, say_alike
-from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
+from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.problems import ShroomError, printable
 from shroom.scoring.file_names import SPLITS
@@ -29,7 +29,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("folder", type=FOLDER)
+@click.argument("folder", type=PATH)
 @click.argument("gold", type=INPUT)
 @COLUMNS_OPTION
 @format_option("text", "json", "csv", "markdown", about="Print a table, or another form of it.")
@@ -71,9 +71,7 @@ def command(
     team7.val.model-aware.json. Those with errors are listed with what is wrong.
     """
     from shroom.evaluation.leaderboard import leaderboard
-    from shroom.evaluation.submission_folder import submissions_in
 
-    _, others = submissions_in(folder, gold)
     targets = [path for path in (output, html) if path]
     if len({os.path.realpath(path) for path in targets}) < len(targets) or html == "-":
         raise click.UsageError("the page (--html) needs a file of its own")
@@ -90,7 +88,7 @@ def command(
 
         deliver_page(page(board), html, [folder, gold])
     deliver(render(board, form), output)
-    names = [printable(str(path)) for path in others]
+    names = [printable(str(path)) for path in board.others]
     say_alike(f"shroom: {name}: is not a submission, and is left out" for name in names)
 
 

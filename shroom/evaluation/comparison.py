@@ -118,12 +118,8 @@ class Comparisons:
     @property
     def unfair(self) -> list[str]:
         """A sentence on systems compared on items that they were fitted on; none without any."""
-        names = {
-            name
-            for each in self.comparisons
-            for name, in_sample in ((each.a, each.a_in_sample), (each.b, each.b_in_sample))
-            if in_sample
-        }
+        names = {pair.a for pair in self.comparisons if pair.a_in_sample}
+        names |= {pair.b for pair in self.comparisons if pair.b_in_sample}
         listed = printable(", ".join(sorted(names)))
         why = "compared on items that the detector was fitted on, which is not fair to the others"
         return [f"{listed}: {why}"] if names else []
@@ -131,19 +127,14 @@ class Comparisons:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""
         return {
-            "comparisons": [_plain(comparison) for comparison in self.comparisons],
+            "comparisons": [
+                {k: v for k, v in asdict(pair).items() if k != "mcnemar" or v}
+                for pair in self.comparisons
+            ],
             "signature": self.signature,
             **self.how.to_dict(),
             "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],
         }
-
-
-def _plain(comparison: Comparison) -> dict[str, Any]:
-    content = asdict(comparison)
-    content["ci"] = comparison.ci and list(comparison.ci)
-    if comparison.mcnemar is None:
-        del content["mcnemar"]
-    return content
 
 
 def compare(
@@ -219,30 +210,32 @@ def _by_metric(
     contest: Contest,
     metric: Metric,
     resampled: NDArray[np.float64] | None,
-    how: Intervals,
+    settings: Intervals,
     trials: int,
 ) -> list[Comparison]:
     systems, statistics = contest.systems, contest.statistics(metric)
     in_sample = list(contest.in_sample.values())
     pairs = list(combinations(range(len(systems)), 2))
     scores = [metric(rows) for rows in statistics]
-    p = randomisation(metric, statistics, pairs, trials, how.seed)
-    adjusted = holm(p)
+    p = randomisation(metric, statistics, pairs, trials, settings.seed)
     exact = _mcnemar(statistics, pairs) if metric.name == "accuracy" else [None] * len(pairs)
-    left_out = None
-    if how.method == "bca" and resampled is not None:
-        left_out = [jackknife(metric, rows) for rows in statistics]
-    found = []
-    for place, (a, b) in enumerate(pairs):
+    bca = settings.method == "bca" and resampled is not None
+    left_out = [jackknife(metric, rows) for rows in statistics] if bca else []
+    comparisons = []
+    for (a, b), p_value, adjusted, mcnemar_of in zip(pairs, p, holm(p), exact):
         first, second = scores[a], scores[b]
         difference = None if first is None or second is None else first - second
         ci = detectable = None
         if resampled is not None and difference is not None:
-            differences = resampled[a] - resampled[b]
-            gone = None if left_out is None else left_out[a] - left_out[b]
-            ci = _interval(differences, difference, gone, how.confidence)
-            detectable = _detectable(differences)
-        found.append(
+            drawn = resampled[a] - resampled[b]
+            ci = percentile_interval(drawn, settings.confidence)
+            if bca:
+                without = left_out[a] - left_out[b]
+                ci = bca_interval(drawn, difference, without, settings.confidence)
+            spread = _spread(drawn)
+            # Systems that never differ say nothing about systems that do.
+            detectable = detectable_difference(spread, ALPHA, POWER) if spread else None
+        comparisons.append(
             Comparison(
                 a=systems[a],
                 b=systems[b],
@@ -254,35 +247,21 @@ def _by_metric(
                 b_score=second,
                 difference=difference,
                 ci=ci,
-                p=_defined(p[place]),
-                p_adjusted=_defined(adjusted[place]),
+                p=None if np.isnan(p_value) else float(p_value),
+                p_adjusted=None if np.isnan(adjusted) else float(adjusted),
                 test="approximate randomisation",
                 detectable_difference=detectable,
-                mcnemar=exact[place],
+                mcnemar=mcnemar_of,
                 a_in_sample=in_sample[a],
                 b_in_sample=in_sample[b],
             )
         )
-    return found
+    return comparisons
 
 
-def _interval(
-    differences: NDArray[np.float64],
-    value: float,
-    left_out: NDArray[np.float64] | None,
-    confidence: float,
-) -> Interval | None:
-    if left_out is None:
-        return percentile_interval(differences, confidence)
-    return bca_interval(differences, value, left_out, confidence)
-
-
-def _detectable(differences: NDArray[np.float64]) -> float | None:
-    """Return the detectable difference, by the spread of the resampled ones."""
+def _spread(differences: NDArray[np.float64]) -> float:
     defined = differences[~np.isnan(differences)]
-    spread = float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
-    # Systems that never differ say nothing about systems that do.
-    return detectable_difference(spread, ALPHA, POWER) if spread else None
+    return float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
 
 
 def _mcnemar(
@@ -294,7 +273,3 @@ def _mcnemar(
         McNemar(p, float(after), only_a, only_b)
         for (p, only_a, only_b), after in zip(tests, adjusted)
     ]
-
-
-def _defined(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

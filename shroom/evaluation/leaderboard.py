@@ -6,7 +6,7 @@ interval of a rank comes from resampling the items for all systems at once.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -55,14 +55,14 @@ class Row:
     system: str
     track: str
     kind: str
-    rank: int | None
-    rank_ci: tuple[int, int] | None
-    accuracy: float | None
-    accuracy_ci: Interval | None
-    rho: float | None
-    rho_ci: Interval | None
-    group: int | None
-    n: int
+    rank: int | None = None
+    rank_ci: tuple[int, int] | None = None
+    accuracy: float | None = None
+    accuracy_ci: Interval | None = None
+    rho: float | None = None
+    rho_ci: Interval | None = None
+    group: int | None = None
+    n: int = 0
     in_sample: int = 0
 
 
@@ -82,6 +82,8 @@ class Leaderboard:
         What was measured.
     how : Intervals
         How the intervals were made.
+    others : list of path
+        What else is in the folder.
     """
 
     rows: list[Row]
@@ -90,19 +92,14 @@ class Leaderboard:
     split: str
     signature: str
     how: Intervals
+    others: list[Path] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""
         return {
             "metric": self.metric,
             "split": self.split,
-            "rows": [
-                {
-                    key: list(value) if isinstance(value, tuple) else value
-                    for key, value in asdict(row).items()
-                }
-                for row in self.rows
-            ],
+            "rows": [asdict(row) for row in self.rows],
             "invalid": [asdict(entry) for entry in self.invalid],
             "signature": self.signature,
             **self.how.to_dict(),
@@ -153,7 +150,7 @@ def leaderboard(
     """
     if metric not in ("accuracy", "rho"):
         raise ShroomError(f"'{metric}': systems are ranked by accuracy or by rho")
-    verdicts, invalid = checked_entries(folder, gold, split)
+    verdicts, invalid, others = checked_entries(folder, gold, split)
     boards = [each for each in contests(verdicts) if split in (None, each.name.split)]
     splits = sorted({each.name.split for each in boards})
     if len(splits) > 1:
@@ -162,56 +159,49 @@ def leaderboard(
             f"one with --split"
         )
     if not boards:
-        return Leaderboard([], invalid, metric, split or "", "", intervals)
+        return Leaderboard([], invalid, metric, split or "", "", intervals, others)
     first, second = METRICS if metric == "accuracy" else METRICS[::-1]
     rows = [
         row
         for contest in boards
         for row in (
             *_ranked(contest, (first, second), intervals, trials),
-            *_ceilings(contest, gold, intervals),
+            *_annotator(contest, gold, intervals),
             *_floors(contest),
         )
     ]
     of_tracks = joined(contest.signature for contest in boards)
-    return Leaderboard(rows, invalid, metric, splits[0], of_tracks, intervals)
+    return Leaderboard(rows, invalid, metric, splits[0], of_tracks, intervals, others)
 
 
 def _ranked(
-    contest: Contest,
-    metrics: tuple[Metric, Metric],
-    how: Intervals,
-    trials: int | None,
+    contest: Contest, metrics: tuple[Metric, Metric], settings: Intervals, trials: int | None
 ) -> list[Row]:
     """Return the systems' rows in the order of their ranks."""
     statistics = {metric.name: contest.statistics(metric) for metric in metrics}
-    scores = {metric.name: [metric(rows) for rows in statistics[metric.name]] for metric in metrics}
-    resampled = contest.resampled(metrics, how)
-    placed = contest.ranks(metrics, resampled, how.confidence)
+    resampled = contest.resampled(metrics, settings)
+    placed = contest.ranks(metrics, resampled, settings.confidence)
 
-    def ci(name: str, system: int) -> Interval | None:
-        value = scores[name][system]
-        if value is None or not resampled:
-            return None
-        metric = next(metric for metric in metrics if metric.name == name)
-        row = resampled[name][system]
-        return interval(metric, statistics[name][system], value, row, how)
+    def scores(system: int) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for metric in metrics:
+            rows = statistics[metric.name][system]
+            values[metric.name] = value = metric(rows)
+            if value is not None and resampled:
+                drawn = resampled[metric.name][system]
+                values[f"{metric.name}_ci"] = interval(metric, rows, value, drawn, settings)
+        return values
 
-    order = sorted(
-        range(len(placed)), key=lambda system: (placed[system][0], contest.systems[system])
-    )
-    group = _groups(metrics[0], [statistics[metrics[0].name][i] for i in order], how.seed, trials)
+    order = sorted(range(len(placed)), key=lambda i: (placed[i][0], contest.systems[i]))
+    ordered = [statistics[metrics[0].name][i] for i in order]
+    group = _groups(metrics[0], ordered, settings.seed, trials)
     return [
         Row(
-            system=contest.systems[system],
-            track=contest.name.track,
-            kind="system",
-            rank=placed[system][0],
-            rank_ci=placed[system][1],
-            accuracy=scores["accuracy"][system],
-            accuracy_ci=ci("accuracy", system),
-            rho=scores["rho"][system],
-            rho_ci=ci("rho", system),
+            contest.systems[system],
+            contest.name.track,
+            "system",
+            *placed[system],
+            **scores(system),
             group=int(group[place]),
             n=contest.gold.n,
             in_sample=contest.tracks[contest.systems[system]].in_sample,
@@ -237,8 +227,8 @@ def _groups(
     return groups(table, ALPHA)
 
 
-def _ceilings(contest: Contest, gold: Source, how: Intervals) -> list[Row]:
-    """Return what one annotator scores, where the gold has the annotators' votes."""
+def _annotator(contest: Contest, gold: Source, settings: Intervals) -> list[Row]:
+    """Return the row of what one annotator scores, where the gold has the annotators' votes."""
     own = contest.gold.file
     try:
         voted, _ = read_votes(own if Path(own).is_file() else gold)
@@ -248,32 +238,22 @@ def _ceilings(contest: Contest, gold: Source, how: Intervals) -> list[Row]:
     votes = next((each.votes[each.judged] for each in voted if gold_hash(each.gold) == same), None)
     if votes is None:
         return []
-    found = estimated({name: CEILING[name] for name in ("accuracy", "rho")}, votes, how)
-    accuracy, rho = found["accuracy"], found["rho"]
-    return [
-        Row(
-            system="one annotator",
-            track=contest.name.track,
-            kind="ceiling",
-            rank=None,
-            rank_ci=None,
-            accuracy=accuracy.value,
-            accuracy_ci=accuracy.ci,
-            rho=rho.value,
-            rho_ci=rho.ci,
-            group=None,
-            n=contest.gold.n,
-        )
-    ]
+    figures = estimated({name: CEILING[name] for name in ("accuracy", "rho")}, votes, settings)
+    scores: dict[str, Any] = {name: figure.value for name, figure in figures.items()}
+    scores |= {f"{name}_ci": figure.ci for name, figure in figures.items()}
+    return [Row("one annotator", contest.name.track, "ceiling", n=contest.gold.n, **scores)]
 
 
 def _floors(contest: Contest) -> list[Row]:
     """Return the rows of what needs no model."""
-    rows = []
-    for name, scores in floors(contest.gold).items():
-        kind = "ceiling" if name == "gold label as p" else "floor"
-        of_floor = scores["accuracy"], None, scores["rho"], None
-        rows.append(
-            Row(name, contest.name.track, kind, None, None, *of_floor, None, contest.gold.n)
+    return [
+        Row(
+            name,
+            contest.name.track,
+            "ceiling" if name == "gold label as p" else "floor",
+            accuracy=scores["accuracy"],
+            rho=scores["rho"],
+            n=contest.gold.n,
         )
-    return rows
+        for name, scores in floors(contest.gold).items()
+    ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shroom.core.paths import Source, is_junk
 from shroom.core.problem_codes import ERROR
-from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
+from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, UnknownName
 from shroom.evaluation.contest import refuse_piped_gold, system_name
 from shroom.scoring.check import Checked, check
 from shroom.scoring.file_names import Name
@@ -38,15 +38,19 @@ def submissions_in(
     Raises
     ------
     ShroomError
-        Where the folder is none, has no submission, or is the gold itself.
+        Where the folder is a file or a single submission, has no submission, or is the gold itself.
     """
     root = Path(folder)
+    single = (
+        f"{folder}: is a single submission; put it into a folder with the others, or name it to "
+        "shroom score"
+    )
     if not root.is_dir():
-        raise ShroomError(f"{folder}: is not a folder; name the one that all submissions are in")
+        raise UnknownName(single)
     own = None if gold is None else os.path.realpath(gold)
     if os.path.realpath(root) == own:
         raise ShroomError(f"{folder}: is the gold as well; name a folder of submissions, then gold")
-    found: dict[str, list[Path]] = {}
+    systems: dict[str, list[Path]] = {}
     others = []
     for path in sorted(root.iterdir()):
         if is_junk(path.name):
@@ -54,16 +58,19 @@ def submissions_in(
         if os.path.realpath(path) == own:
             others.append(path)
         elif path.is_dir():
-            found.setdefault(path.name, []).append(path)
+            systems.setdefault(path.name, []).append(path)
         elif _is_submission(path.name) and (path.is_file() or not path.exists()):
-            found.setdefault(system_name(path.name) or path.name, []).append(path)
+            systems.setdefault(system_name(path.name) or path.name, []).append(path)
         else:
             others.append(path)
-    if not found:
+    if not systems:
         raise ShroomError(
             f"{folder}: has no submission; put a folder, a zip or a .json file for each into it"
         )
-    return found, others
+    files = [path for paths in systems.values() for path in paths]
+    if all(path.is_file() and not system_name(path.name) for path in files):
+        raise ShroomError(single)
+    return systems, others
 
 
 def _is_submission(name: str) -> bool:
@@ -75,8 +82,8 @@ def _is_submission(name: str) -> bool:
 
 def checked_entries(
     folder: Source, gold: Source, split: str | None = None
-) -> tuple[dict[str, Checked], list[Invalid]]:
-    """Return the submissions of a folder that can be ranked, and those that cannot.
+) -> tuple[dict[str, Checked], list[Invalid], list[Path]]:
+    """Return the submissions of a folder that can be ranked, those that cannot, and other files.
 
     Parameters
     ----------
@@ -97,7 +104,8 @@ def checked_entries(
     valid: dict[str, Checked] = {}
     invalid = []
     of_gold: list[Problem] = []
-    for system, paths in submissions_in(folder, gold)[0].items():
+    systems, others = submissions_in(folder, gold)
+    for system, paths in systems.items():
         verdict = _merged([check(path, gold, splits=splits) for path in paths])
         if verdict.ok and split and all(track.name.split != split for track in verdict.tracks):
             invalid.append(Invalid(system, [f"{paths[0]}: has nothing of the split {split}"]))
@@ -113,7 +121,7 @@ def checked_entries(
             place = {"index": each.index, "id": each.id, "key": each.key}
             problems.add(each.code, each.file, each.expected, each.found, **place)
         raise InvalidInput(problems)
-    return valid, invalid
+    return valid, invalid, others
 
 
 def _merged(parts: Sequence[Checked]) -> Checked:

@@ -324,6 +324,14 @@ def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
     assert f"{inside}: is not a submission" in err
 
 
+@pytest.mark.parametrize(("given", "expected"), [(AWARE, 2), ("", 1)], ids=["file", "folder"])
+def test_one_submission_in_place_of_a_folder_of_them(places, shroom, given, expected):
+    one = places[0] / "good" / given
+    code, out, err = shroom("leaderboard", one, places[1])
+    assert (code, out) == (expected, "")
+    assert "is a single submission; put it into a folder with the others" in err
+
+
 def test_refusals(places, tmp_path, shroom):
     folder, truth = places
     (tmp_path / "empty").mkdir()
@@ -335,7 +343,6 @@ def test_refusals(places, tmp_path, shroom):
         code, out, err = shroom("leaderboard", *args)
         assert (code, out) == (1, "")
         assert said in err
-    assert shroom("leaderboard", folder / "good" / AWARE, truth)[0] == 2
     assert shroom("leaderboard", folder, tmp_path / "nowhere")[0] == 2
     assert shroom("leaderboard", folder, truth, "--metric", "brier")[0] == 2
     for call in (
