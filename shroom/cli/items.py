@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,10 @@ from shroom.cli.options import COLUMNS_OPTION, TRACK_OPTION, format_option, refu
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.paths import shown_path
 from shroom.core.problems import InvalidInput, ShroomError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shroom.core.datapoint import Datapoint
     from shroom.evaluation.contest import Contest
     from shroom.report.items import Listing
@@ -75,6 +75,7 @@ def command(
     labels right. A system is named as in the output, or by its path.
     """
     from shroom.evaluation.contest import contests, names, read
+    from shroom.report.items import to_csv, to_text
 
     if (hardest is not None) + (differing is not None) + unsolved > 1:
         raise click.UsageError("give one of --hardest, --unsolved and --differing")
@@ -84,20 +85,28 @@ def command(
     verdicts, problems = read(submissions, gold)
     system = dict(zip(submissions, names(submissions)))
     given = differing or (() if hardest is None else (hardest,))
-    asked = [system.get(name, name) for name in given]
+    asked = [system.get(shown_path(name), name) for name in given]
     if not asked and not unsolved and len(verdicts) == 1:
         asked = list(verdicts)
-    found = [contest for contest in contests(verdicts) if track in (None, contest.name.track)]
-    if not found:
+    tracks = [contest for contest in contests(verdicts) if track in (None, contest.name.track)]
+    if not tracks:
         raise ShroomError(f"no submission has the {track} track")
     # A system need not be on every track; where it is on none, listing the first one says so.
-    fitting = [each for each in found if all(name in each.tracks for name in asked)]
+    fitting = [each for each in tracks if all(name in each.tracks for name in asked)]
     notes: list[str] = []
     listings = [
         _listing(contest, asked, top, _datapoints(contest, gold, data, notes))
-        for contest in fitting or found[:1]
+        for contest in fitting or tracks[:1]
     ]
-    deliver(render(listings, form, [*map(str, problems), *notes]), output)
+    if form == "json":
+        results = [listing.to_dict() for listing in listings]
+        warnings = [line.removeprefix("warning: ") for line in (*map(str, problems), *notes)]
+        text = json.dumps({"results": results, "warnings": warnings}, allow_nan=False) + "\n"
+    elif form == "csv":
+        text = to_csv(listings)
+    else:
+        text = to_text(listings, shutil.get_terminal_size().columns)
+    deliver(text, output)
     say(problems)
     say(f"shroom: {note}" for note in notes)
 
@@ -106,7 +115,7 @@ def _datapoints(
     contest: Contest, gold: str, data: str | None, notes: list[str]
 ) -> list[Datapoint] | None:
     """Return the texts of a contest's items; ``None``, with a note, where the gold has none."""
-    from shroom.evaluation.gold_texts import datapoints
+    from shroom.evaluation.item_difficulty import datapoints
 
     try:
         return datapoints(contest, data or gold)
@@ -119,41 +128,20 @@ def _datapoints(
 
 
 def _listing(
-    contest: Contest, asked: Sequence[str], top: int, points: Sequence[Datapoint] | None
+    contest: Contest, asked: list[str], top: int, points: list[Datapoint] | None
 ) -> Listing:
     """Return a system's hardest items, those where two differ, or those that none gets right."""
-    from shroom.evaluation import item_difficulty
+    from shroom.evaluation.item_difficulty import differing, hardest, unsolved, with_texts, wrong
     from shroom.report.items import Listing
 
     if len(asked) == 1:
-        order, items = "hardest", item_difficulty.hardest(contest, asked[0], top)
-        those = item_difficulty.wrong(contest, asked[0])
-    elif asked:
-        a, b = asked
-        order, items = "differing", item_difficulty.differing(contest, a, b, top)
-        those = item_difficulty.wrong(contest, a) != item_difficulty.wrong(contest, b)
+        order, items = "hardest", hardest(contest, asked[0], top)
+        total = int(wrong(contest, asked[0]).sum())
     else:
-        order, items = "unsolved", item_difficulty.unsolved(contest, top)
-        those = item_difficulty.difficulty(contest) == 1
-    return Listing(
-        contest.name,
-        contest.gold.n,
-        order,
-        tuple(asked or contest.systems),
-        int(those.sum()),
-        items,
-        None if points is None else [points[item.row] for item in items],
-        contest.signature,
-        contest.in_sample,
-    )
-
-
-def render(listings: Sequence[Listing], form: str, warnings: Sequence[str]) -> str:
-    """Return listings in one of the forms."""
-    from shroom.report import items
-
-    if form == "json":
-        return items.to_json(listings, [line.removeprefix("warning: ") for line in warnings])
-    if form == "csv":
-        return items.to_csv(listings)
-    return items.text(listings, shutil.get_terminal_size().columns)
+        order = "differing" if asked else "unsolved"
+        items = differing(contest, asked[0], asked[1]) if asked else unsolved(contest)
+        total = len(items)
+    shown = items[:top] if points is None else with_texts(items[:top], points)
+    systems = tuple(asked or contest.systems)
+    about = contest.name, contest.gold.n, order, systems, total, shown, contest.signature
+    return Listing(*about, contest.in_sample)

@@ -6,7 +6,7 @@ is that of the gold's rows, so it is the same in every run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.paths import Source
-from shroom.core.problems import ShroomError, UnknownName, nearest
+from shroom.core.problems import Problems, ShroomError, UnknownName, nearest
 from shroom.evaluation.contest import Contest
-from shroom.evaluation.gold_texts import datapoints
+from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.file_choice import latest
+from shroom.scoring.input_files import Document
+from shroom.scoring.table import Table
 
 #: What sorts items is rounded to so many digits: 0.8 - 0.2 is to tie with 0.6 - 0.0.
 _DIGITS = 9
+_LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Prediction:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values for JSON."""
-        return {"label": self.label.value, "p": self.p, "right": self.right}
+        return {**vars(self), "label": self.label.value}
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Item:
         The share of annotators who said Hallucination, in [0, 1].
     systems : dict of Prediction
         The predictions by the names of the systems.
+    point : Datapoint or None
+        The texts; ``None`` where they have not been read.
     """
 
     row: int
@@ -68,21 +74,22 @@ class Item:
     label: Label
     p: float
     systems: dict[str, Prediction]
+    point: Datapoint | None = None
 
     @property
     def difficulty(self) -> float:
         """The share of systems whose label is wrong, in [0, 1]."""
-        return sum(not said.right for said in self.systems.values()) / len(self.systems)
+        return sum(not one.right for one in self.systems.values()) / len(self.systems)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values for JSON."""
+        """Return the values for JSON, without the texts."""
         return {
             "row": self.row,
             "id": self.id,
             "label": self.label.value,
             "p": self.p,
             "difficulty": self.difficulty,
-            "systems": {name: said.to_dict() for name, said in self.systems.items()},
+            "systems": {name: one.to_dict() for name, one in self.systems.items()},
         }
 
 
@@ -199,56 +206,87 @@ def _sorted(*values: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[n
 
 def _items(contest: Contest, rows: NDArray[np.intp]) -> list[Item]:
     gold = contest.gold
-    said = {}
+    predictions = {}
     for system, track in contest.tracks.items():
-        label, p, gold_label, _ = (column[rows] for column in track.columns)
-        said[system] = [
-            Prediction(_LABELS[own], value, own == meant)
-            for own, value, meant in zip(label.tolist(), p.tolist(), gold_label.tolist())
-        ]
+        columns = (column[rows].tolist() for column in track.columns[:3])
+        predictions[system] = [Prediction(_LABELS[a], p, a == b) for a, p, b in zip(*columns)]
     return [
         Item(
             row,
             gold.id_at(row),
             _LABELS[int(gold.label[row])],
             float(gold.p[row]),
-            {system: verdicts[place] for system, verdicts in said.items()},
+            {system: of_system[place] for system, of_system in predictions.items()},
         )
         for place, row in enumerate(rows.tolist())
     ]
 
 
-_LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
+def with_texts(items: list[Item], points: list[Datapoint]) -> list[Item]:
+    """Return items with their texts, from the datapoints of all items of the gold."""
+    return [replace(item, point=points[item.row]) for item in items]
 
 
-@dataclass(frozen=True)
-class HardItem:
-    """A hard item, with its texts where the gold has them."""
-
-    item: Item
-    point: Datapoint | None
-
-
-def hard_items(contest: Contest, gold: Source, count: int) -> list[HardItem]:
-    """Return the items that most systems get wrong, those first whose p are farthest off.
+def datapoints(contest: Contest, source: Source) -> list[Datapoint]:
+    """Return the datapoints of a contest's items, in the order of its gold.
 
     Parameters
     ----------
     contest : Contest
-        One or more systems on one track.
-    gold : path
-        Where its gold was read, and is read again for the texts.
-    count : int
-        How many items.
+        What the items are of.
+    source : path
+        The gold itself, or the data that it was made from: a file, a folder or a zip. Of several
+        files, the gold's own is read, else the one of its split and track.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where the rows have no texts, or something is wrong with them.
+    ShroomError
+        Where the rows are not those of the gold.
+
+    Examples
+    --------
+    >>> from shroom.evaluation.contest import contests, read
+    >>> contest = contests(read(["shroom/sample"], "shroom/sample")[0])[0]
+    >>> datapoints(contest, "shroom/sample")[2].task.value
+    'TS'
     """
-    items = hardest(contest, n=count)
-    points = _datapoints(contest, gold) if items else None
-    return [HardItem(item, points[item.row] if points else None) for item in items]
+    files = read_files(source, choose=lambda documents: _chosen(contest, documents))
+    if not files:
+        raise ShroomError(f"{source}: has no file of {contest.name}, for the texts of its items")
+    points = _aligned(files[0].datapoints, contest.gold, source)
+    pairs = zip(points, contest.gold.p.tolist())
+    if any(point.p is not None and point.p != p for point, p in pairs):
+        raise ShroomError(
+            f"{source}: has other p(Hallucination) than {contest.gold.file}, so these are other "
+            "items; name the data that the gold is of"
+        )
+    return points
 
 
-def _datapoints(contest: Contest, gold: Source) -> list[Datapoint] | None:
-    """Return the gold's datapoints, or ``None`` where its rows have no texts to show."""
-    try:
-        return datapoints(contest, gold)
-    except ShroomError:
-        return None
+def _aligned(points: list[Datapoint], gold: Table, source: Source) -> list[Datapoint]:
+    """Return the datapoints in the order of the gold: by id where both have ids, else as it is."""
+    if gold.ids is not None and all(point.id is not None for point in points):
+        by_id = {point.id: point for point in points}
+        missing = [number for number in gold.ids.tolist() if number not in by_id]
+        if missing:
+            raise ShroomError(
+                f"{source}: has no texts for {len(missing)} ids of {gold.file}, such as "
+                f"{missing[0]}; name the data that the gold is of"
+            )
+        return [by_id[number] for number in gold.ids.tolist()]
+    if len(points) != gold.n:
+        raise ShroomError(
+            f"{source}: has {len(points)} items, but {gold.file} has {gold.n}; name the data that "
+            "the gold is of"
+        )
+    return points
+
+
+def _chosen(contest: Contest, documents: list[Document]) -> list[Document]:
+    own = [document for document in documents if document.file == contest.gold.file]
+    if own or len(documents) == 1:
+        return own or documents
+    fitting = latest(documents, Problems()).get((contest.name.split, contest.name.track))
+    return [] if fitting is None else [fitting]

@@ -10,7 +10,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.comparison import TRIALS, Comparison, compare_systems
 from shroom.evaluation.contest import Contest, contests, read
-from shroom.evaluation.item_difficulty import HardItem, hard_items
+from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import USUAL, Intervals
@@ -38,7 +38,7 @@ class TrackReport:
         In the order in which they were given.
     comparisons : list of Comparison
         Every pair by every metric; empty for one system.
-    items : list of HardItem
+    items : list of Item
         The hardest first: by how many systems are wrong, then by how far their p are off.
     signature : str
         What was measured.
@@ -50,7 +50,7 @@ class TrackReport:
     gold: str
     systems: list[SystemReport]
     comparisons: list[Comparison]
-    items: list[HardItem]
+    items: list[Item]
     signature: str
 
     @property
@@ -65,7 +65,7 @@ class TrackReport:
             "split": self.split,
             "n": self.n,
             "systems": [system.to_dict() for system in self.systems],
-            "items": [hard.item.to_dict() for hard in self.items],
+            "items": [item.to_dict() for item in self.items],
             "signature": self.signature,
         }
 
@@ -196,7 +196,7 @@ def report(
                 gold=contest.gold.file,
                 systems=_systems(contest, own, wanted, intervals),
                 comparisons=pairs,
-                items=hard_items(contest, gold, items),
+                items=_hardest(contest, gold, items),
                 signature=contest.signature,
             )
         )
@@ -218,3 +218,12 @@ def _systems(
         portrait(name, score, contest, metrics, how, None if alone else place)
         for name, score, place in zip(contest.systems, scores, placed)
     ]
+
+
+def _hardest(contest: Contest, gold: Source, count: int) -> list[Item]:
+    """Return the hardest items, with their texts where the gold has them."""
+    items = hardest(contest, n=count)
+    try:
+        return with_texts(items, datapoints(contest, gold)) if items else items
+    except ShroomError:
+        return items

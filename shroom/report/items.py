@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,9 +47,7 @@ class Listing:
     total : int
         How many items the system labels wrong, no system labels right, or one of two does.
     items : list of Item
-        Those that are shown.
-    points : list of Datapoint or None
-        Their texts, where they are known.
+        Those that are shown, with their texts where they are known.
     signature : str
         What was measured.
     in_sample : dict of int
@@ -63,7 +60,6 @@ class Listing:
     systems: tuple[str, ...]
     total: int
     items: list[Item]
-    points: list[Datapoint] | None
     signature: str
     in_sample: dict[str, int] = field(default_factory=dict)
 
@@ -96,10 +92,7 @@ class Listing:
             "systems": list(self.systems),
             "in_sample": self.in_sample,
             "total": self.total,
-            "items": [
-                {**item.to_dict(), **_texts(self.points[place] if self.points else None)}
-                for place, item in enumerate(self.items)
-            ],
+            "items": [{**item.to_dict(), **_texts(item.point)} for item in self.items],
             "signature": self.signature,
         }
 
@@ -117,12 +110,6 @@ def _texts(point: Datapoint | None) -> dict[str, str | None]:
     }
 
 
-def to_json(listings: Sequence[Listing], warnings: Sequence[str]) -> str:
-    """Return listings as one object of json, every text whole, all but ASCII as escapes."""
-    results = [listing.to_dict() for listing in listings]
-    return json.dumps({"results": results, "warnings": list(warnings)}, allow_nan=False) + "\n"
-
-
 def to_csv(listings: Sequence[Listing]) -> str:
     """Return listings as csv, a row for each item and system."""
     return as_csv([_COLUMNS, *(row for listing in listings for row in _csv_rows(listing))])
@@ -131,66 +118,51 @@ def to_csv(listings: Sequence[Listing]) -> str:
 def _csv_rows(listing: Listing) -> Iterator[list[object]]:
     for rank, item in enumerate(listing.to_dict()["items"], 1):
         gold = {"gold_label": item["label"], "gold_p": item["p"], "rank": rank}
-        for system, said in item["systems"].items():
-            cells = {**item, **gold, **said, "system": system, "right": int(said["right"])}
+        for system, one in item["systems"].items():
+            cells = {**item, **gold, **one, "system": system, "right": int(one["right"])}
             cells.update(split=listing.name.split, track=listing.name.track)
             cells.update(in_sample=listing.in_sample.get(system, 0))
             yield [cells[column] for column in _COLUMNS]
 
 
-def text(listings: Sequence[Listing], width: int) -> str:
+def to_text(listings: Sequence[Listing], width: int) -> str:
     """Return listings for people, in lines of at most ``width`` columns where words allow it."""
     lines = []
     for listing in listings:
         lines += [*_wrapped(listing.title, width), ""]
-        for place, item in enumerate(listing.items):
-            point = listing.points[place] if listing.points else None
-            lines += _lines(place, item, point, listing, width)
-            lines.append("")
+        for place, item in enumerate(listing.items, 1):
+            lines += [*_lines(place, item, listing, width), ""]
         if star := footnote((name, k, listing.n) for name, k in listing.in_sample.items()):
             lines += [*_wrapped(star, width), ""]
     lines += dict.fromkeys(listing.signature for listing in listings)
     return "\n".join(lines) + "\n"
 
 
-def _lines(
-    place: int, item: Item, point: Datapoint | None, listing: Listing, width: int
-) -> Iterator[str]:
-    number_of_it = "" if item.id is None else f" (id {item.id})"
-    facts = [f"{place + 1}. item {item.row}{number_of_it}"]
-    texts: dict[str, str] = {}
-    if point is not None:
-        ref = "" if point.ref is None else f"ref {point.ref.value}"
-        facts += [fact for fact in (point.task.value, point.model, ref) if fact]
-        texts = {"hyp": point.hyp or "(empty)", "src": point.src, "tgt": point.tgt}
+def _lines(place: int, item: Item, listing: Listing, width: int) -> Iterator[str]:
+    texts = _texts(item.point)
+    facts = [f"{place}. item {item.row}" + ("" if item.id is None else f" (id {item.id})")]
+    facts += filter(None, (texts["task"], texts["model"], texts["ref"] and f"ref {texts['ref']}"))
     yield from _wrapped(", ".join(facts), width)
-    for key, said in texts.items():
-        if said:
-            yield from _hanging(key, said, width)
+    for key in ("hyp", "src", "tgt"):
+        text = texts[key] or ("(empty)" if item.point and key == "hyp" else "")
+        lead = " " * _INDENT + key
+        for line in _wrapped(text, width - len(lead) - 2) if text else ():
+            yield f"{lead}  {line}"
+            lead = " " * len(lead)
     rows = [("", "label", "p", ""), ("annotators", item.label.value, number(item.p), "")]
     for system, verdict in item.systems.items():
         mark = "right" if verdict.right else "wrong"
-        rows.append(
-            (printable(listing.shown(system)), verdict.label.value, number(verdict.p), mark)
-        )
+        name = printable(listing.shown(system))
+        rows.append((name, verdict.label.value, number(verdict.p), mark))
     yield from (" " * _INDENT + line for line in align(rows, left=2))
 
 
-def _hanging(key: str, said: str, width: int) -> Iterator[str]:
-    """Yield a text's lines, the first one after its key."""
-    indent = _INDENT + len(key) + 2
-    lead = " " * _INDENT + key
-    for line in _wrapped(said, width - indent):
-        yield lead.ljust(indent) + line
-        lead = ""
-
-
-def _wrapped(said: str, width: int) -> list[str]:
+def _wrapped(text: str, width: int) -> list[str]:
     """Return a text's lines as a terminal may show them, counting wide characters as two."""
     from rich.console import Console
     from rich.text import Text
 
     width = max(width, 20)
-    short = said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+    short = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     lines = Text(printable(short)).wrap(Console(width=width), width)
     return [line.plain.rstrip() for line in lines]

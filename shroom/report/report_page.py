@@ -7,7 +7,7 @@ from typing import Any
 from shroom.core.datapoint import Label
 from shroom.core.extras import require
 from shroom.core.problems import printable
-from shroom.evaluation.item_difficulty import HardItem
+from shroom.evaluation.item_difficulty import Item
 from shroom.evaluation.report import Report, TrackReport
 from shroom.report.figure_files import PageFigure, in_page
 from shroom.report.page_templates import rendered, span_of
@@ -91,9 +91,9 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
         "slices": _slices(track),
         "figures": {"ranks": [], **figures},
         "pairs": pairs,
-        "hardest": [_item(hard, len(track.systems)) for hard in track.items],
-        "tasks": sorted({_task(hard) for hard in track.items} - {""}),
-        "texts": any(hard.point for hard in track.items),
+        "hardest": [_item(item, len(track.systems)) for item in track.items],
+        "tasks": sorted({_task(item) for item in track.items} - {""}),
+        "texts": any(item.point for item in track.items),
         "signature": track.signature,
         "star": star(track),
         "in_sample": {each.name: each.in_sample for each in track.systems},
@@ -126,50 +126,50 @@ def _slices(track: TrackReport) -> list[dict[str, Any]]:
     return found
 
 
-def _item(hard: HardItem, systems: int) -> dict[str, Any]:
+def _item(item: Item, systems: int) -> dict[str, Any]:
     """Return the values that the template shows of an item."""
-    item, point = hard.item, hard.point
+    point = item.point
     wrong = [str(place) for place, said in enumerate(item.systems.values()) if not said.right]
     if wrong:
         wrong.append("all" if len(wrong) == systems else "some")
     hyp = point.hyp if point else f"row {item.row}"
     return {
-        "task": _task(hard),
+        "task": _task(item),
         "label": item.label.value,
         "wrong": "|".join(wrong),
         "short": hyp if len(hyp) <= _LETTERS else hyp[:_LETTERS] + "…",
         "texts": [(key, getattr(point, key)) for key in ("hyp", "src", "tgt")] if point else [],
-        "labels": _labels(hard),
+        "labels": _labels(item),
         "proportion": f"{item.p:.2f} {item.label.value}",
         "count": f"{sum(not said.right for said in item.systems.values())} of {systems}",
         "said": list(item.systems.items()),
-        "place": _place(hard),
+        "place": _place(item),
     }
 
 
-def _labels(hard: HardItem) -> str:
+def _labels(item: Item) -> str:
     """Return the annotators' label, and their votes where the gold has them."""
-    said = f"{hard.item.label.value}, p = {hard.item.p:.4g}"
-    if hard.point is None or not hard.point.labels:
+    said = f"{item.label.value}, p = {item.p:.4g}"
+    if item.point is None or not item.point.labels:
         return said
-    votes = [label.value for label in hard.point.labels]
+    votes = [label.value for label in item.point.labels]
     flagged = votes.count(Label.HALLUCINATION.value)
     return f"{said}: {flagged} of {len(votes)} annotators say Hallucination"
 
 
-def _place(hard: HardItem) -> str:
+def _place(item: Item) -> str:
     """Return the place of an item, with its task, reference and model."""
-    parts = [f"row {hard.item.row}"]
-    if hard.item.id is not None:
-        parts.append(f"id {hard.item.id}")
-    if hard.point is not None:
-        parts.append(f"task {hard.point.task.value}")
-        if hard.point.ref is not None:
-            parts.append(f"ref {hard.point.ref.value}")
-        if hard.point.model:
-            parts.append(f"model {printable(hard.point.model)}")
+    parts = [f"row {item.row}"]
+    if item.id is not None:
+        parts.append(f"id {item.id}")
+    if item.point is not None:
+        parts.append(f"task {item.point.task.value}")
+        if item.point.ref is not None:
+            parts.append(f"ref {item.point.ref.value}")
+        if item.point.model:
+            parts.append(f"model {printable(item.point.model)}")
     return ", ".join(parts)
 
 
-def _task(hard: HardItem) -> str:
-    return hard.point.task.value if hard.point else ""
+def _task(item: Item) -> str:
+    return item.point.task.value if item.point else ""

@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 
 from shroom.core.problems import ShroomError
 from shroom.evaluation.contest import Contest
-from shroom.evaluation.gold_texts import datapoints
-from shroom.evaluation.item_difficulty import differing, difficulty, hardest, unsolved, wrong
+from shroom.evaluation.item_difficulty import (
+    datapoints,
+    differing,
+    difficulty,
+    hardest,
+    unsolved,
+    wrong,
+)
 from shroom.report.items import LONGEST
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.datapoint_files import read
@@ -143,7 +149,7 @@ def listed(shroom, *arguments):
     return found, [[item["row"] for item in part["items"]] for part in found["results"]]
 
 
-def test_defaults(files, shroom):
+def test_defaults(files, shroom, monkeypatch):
     one, two, truth = files
     found, places = listed(shroom, one, truth)
     assert found["results"][0]["order"] == "hardest"
@@ -156,6 +162,8 @@ def test_defaults(files, shroom):
     assert listed(shroom, one, truth, "--unsolved")[1] == [[1]]
     assert listed(shroom, one, two, truth, "--hardest", "two", "--top", 3)[1] == [[1, 3, 2]]
     assert listed(shroom, one, two, truth, "--hardest", two)[1] == [[1, 3, 2, 0, 4]]  # by its path
+    monkeypatch.chdir(one.parent)  # from where paths are shown without their folder
+    assert listed(shroom, one, two, truth, "--hardest", two)[1] == [[1, 3, 2, 0, 4]]
     found, places = listed(shroom, one, two, truth, "--differing", "two", one)
     assert places == [[3, 2]]
     assert found["results"][0]["systems"] == ["two", "one"]

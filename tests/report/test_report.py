@@ -180,7 +180,7 @@ def test_only_the_hardest_items_are_in_the_page(tmp_path):
     distances = [abs(row["p(Hallucination)"] - each) for row, each in zip(rows, p)]
     wrong = [row["label"] != each["label"] for row, each in zip(rows, said)]
     hardest = max(range(n), key=lambda row: (wrong[row], round(distances[row], 9), -row))
-    assert first.item.row == hardest
+    assert first.row == hardest
     assert first.point.hyp == f"hypothesis {hardest}"
 
 
@@ -188,10 +188,10 @@ def test_only_the_hardest_items_are_in_the_page(tmp_path):
 def test_the_hardest_items_of_several_systems(two):
     found, _ = made(*two)
     for track in found.tracks:
-        shares = [hard.item.difficulty for hard in track.items]
+        shares = [item.difficulty for item in track.items]
         assert shares == sorted(shares, reverse=True)
-        for hard in track.items:
-            assert hard.point.p == hard.item.p
+        for item in track.items:
+            assert item.point.p == item.p
 
 
 @pytest.mark.usefixtures("sketched")
@@ -327,9 +327,9 @@ def test_gold_by_id_in_another_order(tmp_path):
     submission, held = files(tmp_path, gold(9, first_id=50), said[::-1], name=name)
     found, text = made([submission], held)
     assert_good(text)
-    for hard in found.tracks[0].items:
-        assert hard.point.id == hard.item.id == 50 + hard.item.row
-        assert hard.item.systems["a"].p == said[hard.item.row]["p(Hallucination)"]
+    for item in found.tracks[0].items:
+        assert item.point.id == item.id == 50 + item.row
+        assert item.systems["a"].p == said[item.row]["p(Hallucination)"]
 
 
 @pytest.mark.usefixtures("sketched")
