@@ -49,8 +49,8 @@ def command(
     if form == "json":
         text = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
-        from shroom.report.annotator_agreement import render
+        from shroom.report.agreement import of_annotators
 
-        text = render(result)
+        text = of_annotators(result)
     deliver(text, output)
     say_alike(f"warning: {line}" for line in result.warnings)

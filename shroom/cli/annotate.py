@@ -210,9 +210,9 @@ def _summary(scored: ScoringResult, ranked: Ranked | None, form: str, judgements
         lines += [line, f"{whole['ranked']} rankings of two or more"]
         lines += [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
     if found is not None:
-        from shroom.report.human_agreement import render
+        from shroom.report.agreement import with_people
 
-        lines += ["", render(found).rstrip("\n")]
+        lines += ["", with_people(found).rstrip("\n")]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import printable
 from shroom.metrics.intervals import Intervals
-from shroom.report.forest_plot import shortened
+from shroom.report.figure_files import shortened
 from shroom.scoring.display.text import align, confidence, interval, number
 
 if TYPE_CHECKING:

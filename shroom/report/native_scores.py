@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import printable
-from shroom.report.forest_plot import shortened
+from shroom.report.figure_files import shortened
 from shroom.scoring.display.text import align, confidence, interval, kind, number
 
 if TYPE_CHECKING:

@@ -1,19 +1,23 @@
 """The figures of a report as panels: what each shows, in words and in a drawing.
 
 A panel is drawn on any axes of matplotlib: inside a page by itself, in a file beside others. Where
-there is nothing to draw, it says why instead. Those that compare systems are made here.
+there is nothing to draw, it says why instead. Those that compare systems are forest plots, made
+here: a line for each of several things, with a dot and an interval on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from shroom.evaluation.comparison import Comparison
 from shroom.evaluation.report import Report, TrackReport
-from shroom.report.figure_files import Panel
-from shroom.report.forest_plot import Line, forest, shortened
-from shroom.report.system_plots import confusion, reliability, scatter, threshold
+from shroom.evaluation.system_report import SystemReport
+from shroom.report.figure_files import Panel, shortened
+from shroom.report.report_plots import Line
+from shroom.report.system_plots import Drawing, confusion, reliability, scatter, threshold
+from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, starred
 
 if TYPE_CHECKING:
@@ -21,6 +25,27 @@ if TYPE_CHECKING:
 
 #: How many letters of a name there is room for beside another one.
 _HALF = 19
+
+
+class Line(NamedTuple):
+    """What one line shows.
+
+    Attributes
+    ----------
+    name : str
+        Stands above it.
+    value : float
+        The dot.
+    ci : tuple of float or None
+        The interval.
+    hollow : bool
+        Whether the dot is empty.
+    """
+
+    name: str
+    value: float
+    ci: Sequence[float] | None
+    hollow: bool = False
 
 
 def panels(kind: str, report: Report) -> list[Panel]:
@@ -46,7 +71,7 @@ def scores(track: TrackReport) -> list[Panel]:
                 undefined.append(f"{starred(system.name, system.in_sample)}: undefined: {said.why}")
             else:
                 lines.append(Line(starred(system.name, system.in_sample), said.value, said.ci))
-        about = _told(metric, lines, undefined)
+        about = _in_words(metric, lines, undefined)
         marks = _floors(track, metric) if lines else {}
         found.append(_forest(metric, track, about, lines, f"{metric}, n = {track.n}", marks))
     return found
@@ -96,7 +121,7 @@ def comparison(track: TrackReport) -> list[Panel]:
                 undefined.append(f"{name}: undefined, as one of the scores is")
             else:
                 lines.append(Line(name, pair.difference, pair.ci, hollow=not pair.is_real))
-        about = "Differences; filled where the systems differ significantly. " + _told(
+        about = "Differences; filled where the systems differ significantly. " + _in_words(
             metric, lines, undefined
         )
         label = f"difference in {metric} (filled: significant)"
@@ -115,24 +140,78 @@ def _forest(
     whole: bool = False,
 ) -> Panel:
     def draw(axes: Axes) -> None:
-        forest(axes, lines, label, marks, whole=whole)
+        _draw_forest(axes, lines, label, marks, whole=whole)
 
     return Panel(title, track.name, about, draw if lines else None, len(lines))
 
 
-def _told(metric: str, lines: list[Line], undefined: list[str]) -> str:
+def _draw_forest(
+    axes: Axes, lines: list[Line], label: str, marks: dict[str, float], *, whole: bool
+) -> None:
+    """Draw lines from above; ``marks`` are vertical, ``whole`` leaves whole numbers on the axis."""
+    ink, muted, rule, accent = (LIGHT[name] for name in ("ink", "muted", "rule", "accent"))
+    axes.set_ylim(len(lines) - 0.4, -1.0)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(label)
+    axes.grid(visible=True, axis="x", color=rule, linewidth=0.5)
+    ends = [end for line in lines for end in (line.value, *(line.ci or ()))]
+    low, high = min(*ends, *marks.values()), max(*ends, *marks.values())
+    room = 0.05 * (high - low) or 0.05
+    axes.set_xlim(low - room, high + room)
+    if whole:
+        axes.set_xlim(0.5, high + 0.5)
+        axes.locator_params(axis="x", integer=True)
+    for name, place in marks.items():
+        axes.axvline(place, color=muted, linewidth=0.9, linestyle=(0, (3, 3)))
+        side = "left" if place < (low + high) / 2 else "right"
+        text = f" {name} " if name != "none" else ""
+        axes.text(place, -0.98, text, ha=side, va="top", fontsize=7.5, color=muted)
+    for row, line in enumerate(lines):
+        if line.ci is not None:
+            axes.plot(line.ci, [row, row], color=accent, linewidth=2.2, solid_capstyle="round")
+        face = LIGHT["paper"] if line.hollow else accent
+        axes.plot(
+            line.value,
+            row,
+            "o",
+            markersize=6,
+            markerfacecolor=face,
+            markeredgecolor=accent,
+            markeredgewidth=1.4,
+        )
+        axes.annotate(
+            shortened(line.name),
+            (0, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(1, 6),
+            textcoords="offset points",
+            fontsize=8,
+            color=ink,
+            bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.5},
+        )
+
+
+def _in_words(metric: str, lines: list[Line], undefined: list[str]) -> str:
     """Return a forest plot in words."""
     parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in lines]
     return f"{metric}: " + "; ".join([*parts, *undefined]) + "."
 
 
+def _by_system(figure: Callable[[SystemReport], Drawing]) -> Callable[[TrackReport], list[Panel]]:
+    return lambda track: [
+        Panel(starred(system.name, system.in_sample), track.name, *figure(system))
+        for system in track.systems
+    ]
+
+
 #: The kinds of figures, by name.
 KINDS: dict[str, Callable[[TrackReport], list[Panel]]] = {
     "scores": scores,
-    "reliability": reliability,
-    "threshold": threshold,
-    "confusion": confusion,
-    "scatter": scatter,
+    "reliability": _by_system(reliability),
+    "threshold": _by_system(threshold),
+    "confusion": _by_system(confusion),
+    "scatter": _by_system(scatter),
     "comparison": comparison,
     "ranks": ranks,
 }

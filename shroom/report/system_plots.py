@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 import numpy as np
 
-from shroom.evaluation.report import TrackReport
 from shroom.evaluation.system_report import SystemReport
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
-from shroom.report.figure_files import Panel
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import number, starred
+from shroom.scoring.display.text import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]
 _ACCENT, _SECOND = LIGHT["accent"], LIGHT["second"]
+#: What a figure shows, in words, and what draws it.
+Drawing = tuple[str, "Callable[[Axes], None]"]
 #: A curve of more steps than can be seen is drawn at this many places.
 _PLACES = 401
 #: The number of sizes of dots.
 _SIZES = 12
 
 
-def reliability(track: TrackReport) -> list[Panel]:
-    """Return each system's reliability diagram: what its p says beside what is true."""
-    return [_reliability(system, track) for system in track.systems]
-
-
-def _reliability(system: SystemReport, track: TrackReport) -> Panel:
+def reliability(system: SystemReport) -> Drawing:
+    """Return a system's reliability diagram: what its p says beside what is true."""
     by_label, by_share = system.by_label, system.by_share
     filled = by_label.n > 0
     about = (
@@ -77,15 +73,11 @@ def _reliability(system: SystemReport, track: TrackReport) -> Panel:
         )
         _legend(axes)
 
-    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+    return about, draw
 
 
-def threshold(track: TrackReport) -> list[Panel]:
-    """Return each system's accuracy against the threshold."""
-    return [_threshold(system, track) for system in track.systems]
-
-
-def _threshold(system: SystemReport, track: TrackReport) -> Panel:
+def threshold(system: SystemReport) -> Drawing:
+    """Return a system's accuracy against the threshold."""
     curve = system.thresholds
     at_half, best = curve.at(0.5), curve.best_threshold
     named = _named(best, curve)
@@ -124,7 +116,7 @@ def _threshold(system: SystemReport, track: TrackReport) -> Panel:
         axes.axhline(floor, color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)), label=label)
         _legend(axes)
 
-    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+    return about, draw
 
 
 def _named(best: float, curve: AccuracyByThreshold) -> str:
@@ -133,19 +125,15 @@ def _named(best: float, curve: AccuracyByThreshold) -> str:
     return next(text for text in texts if curve.at(float(text)) == curve.at(best))
 
 
-def confusion(track: TrackReport) -> list[Panel]:
-    """Return each system's confusion matrix."""
-    return [_confusion(system, track) for system in track.systems]
-
-
-def _confusion(system: SystemReport, track: TrackReport) -> Panel:
-    said = system.confusion
-    table = np.array([[said.both, said.only_gold], [said.only_system, said.neither]])
+def confusion(system: SystemReport) -> Drawing:
+    """Return a system's confusion matrix."""
+    counts = system.confusion
+    table = np.array([[counts.both, counts.only_gold], [counts.only_system, counts.neither]])
     about = (
-        f"Confusion matrix of {system.name}. Of {said.both + said.only_gold} hallucinations by "
-        f"the annotators' majority it flags {said.both} and misses {said.only_gold}; of "
-        f"{said.only_system + said.neither} others it flags {said.only_system} and leaves "
-        f"{said.neither}."
+        f"Confusion matrix of {system.name}. Of {counts.both + counts.only_gold} hallucinations by "
+        f"the annotators' majority it flags {counts.both} and misses {counts.only_gold}; of "
+        f"{counts.only_system + counts.neither} others it flags {counts.only_system} and leaves "
+        f"{counts.neither}."
     )
 
     def draw(axes: Axes) -> None:
@@ -173,15 +161,11 @@ def _confusion(system: SystemReport, track: TrackReport) -> Panel:
         axes.axhline(1, color=LIGHT["paper"], linewidth=2)
         axes.axvline(1, color=LIGHT["paper"], linewidth=2)
 
-    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+    return about, draw
 
 
-def scatter(track: TrackReport) -> list[Panel]:
-    """Return each system's p against the annotators' proportion, counted in bins."""
-    return [_scatter(system, track) for system in track.systems]
-
-
-def _scatter(system: SystemReport, track: TrackReport) -> Panel:
+def scatter(system: SystemReport) -> Drawing:
+    """Return a system's p against the annotators' proportion, counted in bins."""
     spread = system.spread
     means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
     about = (
@@ -224,7 +208,7 @@ def _scatter(system: SystemReport, track: TrackReport) -> Panel:
         )
         _legend(axes)
 
-    return Panel(starred(system.name, system.in_sample), track.name, about, draw)
+    return about, draw
 
 
 def _unit_square(axes: Axes, across: str, up: str) -> None:

@@ -11,7 +11,7 @@ from shroom.core.problems import ShroomError
 from shroom.evaluation.report import report
 from shroom.metrics.intervals import Intervals
 from shroom.report import figure_files, report_plots
-from shroom.report.forest_plot import shortened
+from shroom.report.figure_files import shortened
 from shroom.scoring.display.style import LIGHT
 
 FEW = Intervals(50)
