@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from shroom.cli.options import METRICS_OPTION, TRACK_OPTION, TRIALS_OPTION, interval_options
 from shroom.cli.output import say
-from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
-from shroom.cli.report import refuse_inputs
+from shroom.cli.parameter_types import OUTPUT
+from shroom.cli.report import refuse_inputs, report_inputs
 from shroom.core.atomic_writing import write_atomically
 from shroom.report.figure_files import FORMATS, file
 from shroom.report.report_plots import KINDS, panels
-
-if TYPE_CHECKING:
-    from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -29,8 +24,6 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
-@click.argument("submissions", type=INPUT, nargs=-1, required=True)
-@click.argument("gold", type=PATH)
 @click.option(
     "-o",
     "--output",
@@ -38,7 +31,6 @@ Examples:
     required=True,
     help="Write the figure to this .svg, .pdf or .png file.",
 )
-@TRACK_OPTION
 @click.option(
     "--width",
     type=click.FloatRange(4, 100),
@@ -53,23 +45,16 @@ Examples:
     show_default=True,
     help="Resolution of the PNG in dots per inch.",
 )
-@METRICS_OPTION
-@TRIALS_OPTION
-@interval_options(1000)
-@click.pass_context
+@report_inputs
 def command(
-    ctx: click.Context,
     *,
     kind: str,
     submissions: tuple[str, ...],
     gold: str,
     output: str,
-    track: str | None,
     width: float,
     dpi: int,
-    metrics: list[Metric],
-    trials: int,
-    intervals: Intervals,
+    **settings: Any,
 ) -> None:
     """Draw one figure about SUBMISSIONS on GOLD, for a paper.
 
@@ -82,22 +67,14 @@ def command(
     require("report", "matplotlib")
     form = Path(output).suffix.lower().removeprefix(".")
     if form not in FORMATS:
-        raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png", ctx)
-    refuse_inputs(ctx, output, submissions, gold)
+        raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png")
+    refuse_inputs(output, submissions, gold)
     from shroom.evaluation.report import report
 
-    found = report(
-        submissions,
-        gold,
-        metrics=metrics,
-        intervals=intervals,
-        trials=trials,
-        items=0,
-        track=track,
-    )
-    drawn = panels(kind, found)
+    result = report(submissions, gold, items=0, **settings)
+    drawn = panels(kind, result)
     write_atomically(output, file(drawn, form, width=width, dpi=dpi))
-    say(found.warnings)
+    say(result.warnings)
     say(
         f"shroom: {panel.title}, {panel.track}: left out: {panel.about}"
         for panel in drawn

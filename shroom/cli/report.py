@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -14,16 +14,13 @@ from shroom.cli.options import (
     METRICS_OPTION,
     TRACK_OPTION,
     TRIALS_OPTION,
+    F,
     interval_options,
 )
 from shroom.cli.output import deliver_page, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import ShroomError
-
-if TYPE_CHECKING:
-    from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Intervals
 
 EXAMPLES = """\b
 Examples:
@@ -33,14 +30,26 @@ Examples:
 """
 
 
+def report_inputs(command: F) -> F:
+    """Add what a report is computed from, for the page and for single figures."""
+    for add in (
+        interval_options(1000),
+        TRIALS_OPTION,
+        METRICS_OPTION,
+        COLUMNS_OPTION,
+        TRACK_OPTION,
+        click.argument("gold", type=PATH),
+        click.argument("submissions", type=INPUT, nargs=-1, required=True),
+    ):
+        command = add(command)
+    return command
+
+
 @click.command(epilog=EXAMPLES)
-@click.argument("submissions", type=INPUT, nargs=-1, required=True)
-@click.argument("gold", type=PATH)
 @click.option(
     "-o", "--output", type=OUTPUT, required=True, help="Write the page to this file; - for stdout."
 )
 @BY_OPTION
-@METRICS_OPTION
 @click.option(
     "--items",
     type=click.IntRange(0, 10_000),
@@ -48,23 +57,10 @@ Examples:
     show_default=True,
     help="Number of the hardest items to show of each track.",
 )
-@TRACK_OPTION
-@COLUMNS_OPTION
-@TRIALS_OPTION
-@interval_options(1000)
+@report_inputs
 @click.pass_context
 def command(
-    ctx: click.Context,
-    *,
-    submissions: tuple[str, ...],
-    gold: str,
-    output: str,
-    by: tuple[str, ...],
-    metrics: list[Metric],
-    items: int,
-    track: str | None,
-    trials: int,
-    intervals: Intervals,
+    ctx: click.Context, /, *, submissions: tuple[str, ...], gold: str, output: str, **settings: Any
 ) -> None:
     """Write a page about SUBMISSIONS on GOLD: scores, slices, plots, the hardest items.
 
@@ -75,26 +71,17 @@ def command(
     from shroom.report.report_page import page
 
     require("report", "jinja2", "matplotlib")
-    refuse_inputs(ctx, output, submissions, gold)
-    found = report(
-        submissions,
-        gold,
-        by=by,
-        metrics=metrics,
-        intervals=intervals,
-        trials=trials,
-        items=items,
-        track=track,
-    )
-    deliver_page(page(found, command_line(ctx)), output, [*submissions, gold, output])
-    say(found.warnings)
-    say_alike(f"shroom: {sentence}" for sentence in found.unsliced)
+    refuse_inputs(output, submissions, gold)
+    result = report(submissions, gold, **settings)
+    deliver_page(page(result, command_line(ctx)), output, [*submissions, gold, output])
+    say(result.warnings)
+    say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
 
 
-def refuse_inputs(ctx: click.Context, output: str, submissions: tuple[str, ...], gold: str) -> None:
+def refuse_inputs(output: str, submissions: tuple[str, ...], gold: str) -> None:
     """Refuse two pipes, a pipe for the gold, and an output that would overwrite an input."""
     if submissions.count("-") > 1 or gold == "-":
-        raise click.UsageError("only one submission can come from the pipe (-)", ctx)
+        raise click.UsageError("only one submission can come from the pipe (-)")
     if Path(output).is_dir():
         raise ShroomError(f"{output}: is a folder; name the file to write")
     refuse_overwriting([output] if output != "-" else [], [*submissions, gold])
@@ -103,7 +90,7 @@ def refuse_inputs(ctx: click.Context, output: str, submissions: tuple[str, ...],
 def command_line(ctx: click.Context) -> str:
     """Return the command line with the options that were given."""
     words = ["shroom", ctx.info_name or ""]
-    for param in ctx.command.params:
+    for param in sorted(ctx.command.params, key=lambda param: isinstance(param, click.Option)):
         if param.name not in ctx.params:  # it has no bearing on the page
             continue
         if ctx.get_parameter_source(param.name or "") != click.core.ParameterSource.COMMANDLINE:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from shroom.core.problems import printable
@@ -23,12 +24,13 @@ def heads(board: Leaderboard) -> tuple[str, ...]:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """Return the cells of a row as people read them."""
+    """Return the cells of a row as people read them, with stars where figures are in-sample."""
+    own = row.kind == "system"
     return (
         "" if row.rank is None else starred(str(row.rank), row.in_sample),
         "" if row.rank_ci is None else f"{row.rank_ci[0]}–{row.rank_ci[1]}",
         "" if row.group is None else str(row.group),
-        name(row) if row.kind == "system" else f"({row.kind}: {row.system})",
+        starred(row.system, row.in_sample) if own else f"({row.kind}: {row.system})",
         starred(number(row.accuracy), row.in_sample),
         interval(row.accuracy_ci),
         starred(number(row.rho), row.in_sample),
@@ -36,20 +38,7 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def name(row: Row) -> str:
-    """Return a system's name, with a star where its figures are in-sample."""
-    return starred(row.system, row.in_sample)
-
-
-def tracks(board: Leaderboard) -> dict[str, list[Row]]:
-    """Return the rows of each track."""
-    found: dict[str, list[Row]] = {}
-    for row in board.rows:
-        found.setdefault(row.track, []).append(row)
-    return found
-
-
-def how(board: Leaderboard) -> str:
+def explanation(board: Leaderboard) -> str:
     """Return an explanation of the ranks, in a few sentences."""
     other = "rho" if board.metric == "accuracy" else "accuracy"
     text = f"Ranked by {board.metric}, ties by {other}. "
@@ -66,42 +55,33 @@ def how(board: Leaderboard) -> str:
     )
 
 
-def star(rows: Iterable[Row]) -> str:
-    """Return the meaning of the star on one track; empty where there is none."""
-    found = footnote((row.system, row.in_sample, row.n) for row in rows)
-    return found and f"{found}, so its rank says little"
-
-
 def text(board: Leaderboard) -> str:
     """Return the leaderboard as aligned columns."""
     lines = []
-    for track, rows in tracks(board).items():
-        lines.append(f"{board.split} {track}".strip())
-        shown = [_name_first(tuple(printable(cell) for cell in cells(row))) for row in rows]
-        lines += [
-            *align([_name_first(heads(board)), None, *shown]),
-            *filter(None, [star(rows)]),
-            "",
-        ]
+    for title, rows in _tracks(board):
+        table = [heads(board), *(tuple(map(printable, cells(row))) for row in rows)]
+        head, *shown = [(row[3], *row[:3], *row[4:]) for row in table]  # the name first
+        lines += [title, *align([head, None, *shown]), *filter(None, [_star(rows)]), ""]
     for entry in board.invalid:
         lines.append(f"not ranked: {printable(entry.system)}")
         lines += [f"  {line}" for line in entry.problems]
     if board.invalid:
         lines.append("")
     if board.rows:
-        lines += [how(board), board.signature]
+        lines += [explanation(board), board.signature]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def markdown(board: Leaderboard) -> str:
     """Return the leaderboard as Markdown tables."""
     lines = []
-    for track, rows in tracks(board).items():
-        lines += [f"## {board.split} {track}".rstrip(), ""]
-        lines.append(_line(heads(board)))
-        lines.append("|---:|---:|---:|:---|---:|---:|---:|---:|")
-        lines += [*(_line(cells(row)) for row in rows), ""]
-        lines += [_escaped(star(rows)), ""] if star(rows) else []
+    for title, rows in _tracks(board):
+        table = [
+            f"| {' | '.join(map(_escaped, row))} |" for row in (heads(board), *map(cells, rows))
+        ]
+        rule = "|---:|---:|---:|:---|---:|---:|---:|---:|"
+        lines += [f"## {title}", "", table[0], rule, *table[1:], ""]
+        lines += [_escaped(_star(rows)), ""] if _star(rows) else []
     if board.invalid:
         lines += ["## Not ranked", ""]
         for entry in board.invalid:
@@ -109,25 +89,21 @@ def markdown(board: Leaderboard) -> str:
             lines += [f"    - {_escaped(line.strip())}" for line in entry.problems]
         lines.append("")
     if board.rows:
-        lines += [how(board), "", f"`{board.signature}`"]
+        lines += [explanation(board), "", f"`{board.signature}`"]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def as_csv(board: Leaderboard) -> str:
     """Return all rows as CSV: floats in full, intervals as two columns, undefined as empty."""
-    names = [
-        name
-        for column in COLUMNS
-        for name in ([f"{column}_low", f"{column}_high"] if column.endswith("_ci") else [column])
-    ]
-    rows: list[list[object]] = [["track", "kind", *names, *_MORE]]
-    for row in board.rows:
-        values: list[object] = [row.track, row.kind]
-        for column in COLUMNS:
+    names = ["track", "kind"]
+    table: list[list[Any]] = [[row.track, row.kind] for row in board.rows]
+    for column in (*COLUMNS, *_MORE):
+        pair = column.endswith("_ci")
+        names += [f"{column}_low", f"{column}_high"] if pair else [column]
+        for place, row in enumerate(board.rows):
             value = getattr(row, column)
-            values += (value or (None, None)) if column.endswith("_ci") else [value]
-        rows.append([*values, *(getattr(row, column) for column in _MORE)])
-    return csv_of(rows)
+            table[place] += (value or (None, None)) if pair else [value]
+    return csv_of([names, *table])
 
 
 def page(board: Leaderboard) -> str:
@@ -145,15 +121,15 @@ def page(board: Leaderboard) -> str:
         f"SHROOM leaderboard {board.split}".rstrip(),
         board=board,
         confidence=column_head(board.how),
-        how=how(board),
+        how=explanation(board),
         tracks=[
-            _track(board, name, rows, f"track-{place + 1}")
-            for place, (name, rows) in enumerate(tracks(board).items())
+            _track(title, rows, f"track-{place}")
+            for place, (title, rows) in enumerate(_tracks(board), 1)
         ],
     )
 
 
-def _track(board: Leaderboard, name: str, rows: list[Row], key: str) -> dict[str, Any]:
+def _track(title: str, rows: list[Row], key: str) -> dict[str, Any]:
     """Return the values that the template shows of a track."""
     systems = [row for row in rows if row.kind == "system"]
     spans = {
@@ -163,22 +139,26 @@ def _track(board: Leaderboard, name: str, rows: list[Row], key: str) -> dict[str
     groups = [None, *(row.group for row in systems)]
     return {
         "key": key,
-        "name": f"{board.split} {name}".strip(),
+        "name": title,
         # The first of a group is marked, so that a line separates the groups.
         "systems": [(row, row.group != before) for row, before in zip(systems, groups)],
         "beside": [row for row in rows if row.kind != "system"],
         "spans": spans,
         "places": (0.5, len(systems) + 0.5),
-        "star": star(systems),
+        "star": _star(systems),
     }
 
 
-def _name_first(row: tuple[str, ...]) -> tuple[str, ...]:
-    return (row[3], *row[:3], *row[4:])
+def _tracks(board: Leaderboard) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the title and the rows of each track, whose rows stand together."""
+    for track, rows in groupby(board.rows, key=lambda row: row.track):
+        yield f"{board.split} {track}".strip(), list(rows)
 
 
-def _line(row: tuple[str, ...]) -> str:
-    return "| " + " | ".join(_escaped(cell) for cell in row) + " |"
+def _star(rows: Iterable[Row]) -> str:
+    """Return the meaning of the star on one track; empty where there is none."""
+    note = footnote((row.system, row.in_sample, row.n) for row in rows)
+    return note and f"{note}, so its rank says little"
 
 
 def _escaped(cell: str) -> str:
