@@ -15,7 +15,6 @@ from shroom.evaluation.comparison import Comparison
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import SystemReport
 from shroom.report.figure_files import Panel, shortened
-from shroom.report.report_plots import Line
 from shroom.report.system_plots import Drawing, confusion, reliability, scatter, threshold
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, starred

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import calibration as sklearn_calibration
-from sklearn import metrics as sklearn_metrics
 
 from shroom.metrics.accuracy_by_threshold import accuracy_by_threshold
 from shroom.metrics.calibration import EPSILON, brier_decomposition, brier_score, log_loss
@@ -17,7 +16,6 @@ from shroom.metrics.reliability import (
     maximum_calibration_error,
     reliability,
 )
-from shroom.scoring.metric_registry import METRICS, metric
 
 both_kinds = pytest.mark.parametrize("by", ["width", "mass"])
 
@@ -41,15 +39,6 @@ def sample(n=60, seed=0):
 
 
 @given(ITEMS)
-def test_brier_score_and_log_loss_are_scikit_learns(items):
-    p, _, label = columns(items)
-    expected = sklearn_metrics.brier_score_loss(label, p, pos_label=1)
-    assert brier_score(p, label) == pytest.approx(expected, abs=1e-12)
-    expected = sklearn_metrics.log_loss(label, p, labels=[0, 1])
-    assert log_loss(p, label) == pytest.approx(expected, abs=1e-12)
-
-
-@given(ITEMS)
 def test_proportions_are_votes(items):
     p, y, _ = columns(items)
     votes = np.concatenate([np.arange(5) < round(5 * share) for share in y])
@@ -57,25 +46,6 @@ def test_proportions_are_votes(items):
     own = np.mean(y * (1 - y))
     each = brier_score(np.repeat(p, 5), votes)
     assert brier_score(p, y) + own == pytest.approx(each, abs=1e-12)
-
-
-@given(ITEMS)
-def test_order_is_scikit_learns(items):
-    p, _, label = columns(items)
-    if 0 < label.sum() < len(label):
-        assert auroc(p, label) == pytest.approx(sklearn_metrics.roc_auc_score(label, p), abs=1e-12)
-    if label.any():
-        expected = sklearn_metrics.average_precision_score(label, p)
-        assert average_precision(p, label) == pytest.approx(expected, abs=1e-12)
-
-
-@given(ITEMS)
-def test_auroc_counts_pairs(items):
-    p, _, label = columns(items)
-    here, there = p[label == 1, None], p[label == 0]
-    wins = np.sum(here > there) + np.sum(here == there) / 2
-    pairs = here.size * there.size
-    np.testing.assert_equal(auroc(p, label), wins / pairs if pairs else np.nan)
 
 
 @given(ITEMS, st.integers(1, 12), st.sampled_from(["width", "mass"]))
@@ -191,16 +161,6 @@ def test_wrong_bins_are_refused():
         reliability(p, p, 0)
     with pytest.raises(ValueError, match='"width" or "mass"'):
         reliability(p, p, 3, "size")
-
-
-def test_every_metric_tells_about_itself():
-    for name in METRICS:
-        one = metric(name)
-        assert one.name == name
-        assert one.about
-        assert one.formula
-        assert one.reference
-        assert one.higher_is_better is (name not in ("brier", "log_loss", "ece", "mce"))
 
 
 # Thresholds

@@ -11,13 +11,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from conftest import DATA, ROOT
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from shroom.core.problems import ShroomError
-from shroom.metrics.agreement import fleiss_kappa, krippendorff_alpha
-from shroom.metrics.human_ceiling import label_accuracy
 from shroom.scoring.metric_registry import FIGURES, METRICS, describe, metric
 
 DOCS = ROOT / "docs"
@@ -143,19 +138,6 @@ def test_a_description_is_that_of_the_metric(name):
         assert getattr(found, attribute) == getattr(itself, attribute)
     assert ("normal" in found.intervals) == (itself.influence is not None)
     assert ("McNemar's exact test" in found.paired_tests) == (name == "accuracy")
-
-
-VOTES = arrays.arrays(
-    np.int8, st.tuples(st.integers(1, 12), st.integers(1, 6)), elements=st.integers(-1, 1)
-)
-
-
-@given(VOTES)
-def test_bounds_of_agreement(votes):
-    for figure in (krippendorff_alpha, fleiss_kappa, label_accuracy):
-        low, high = FIGURES[figure.__name__].bounds
-        value = figure(votes)
-        assert np.isnan(value) or low - 1e-12 <= value <= high + 1e-12
 
 
 # --- the command -----------------------------------------------------------------------------

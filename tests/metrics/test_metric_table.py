@@ -300,19 +300,6 @@ def test_one_item(metric, only):
 
 
 @over_metrics
-def test_two_items(metric):
-    right = np.array([True, False])
-    columns = (right, np.array([0.9, 0.2]), right, np.array([1.0, 0.0]))
-    expected = {
-        "brier": (0.01 + 0.04) / 2,
-        "log_loss": -(np.log(0.9) + np.log(0.8)) / 2,
-        "ece": 0.15,
-        "mce": 0.2,
-    }
-    assert scored(metric, columns) == pytest.approx(expected.get(metric.name, 1.0), abs=TINY)
-
-
-@over_metrics
 def test_no_items(metric):
     nothing = tuple(column[:0] for column in drawn(3))
     assert scored(metric, nothing) is None
@@ -512,15 +499,6 @@ def test_oracle(metric, steps, n):
         columns = drawn(n, seed, steps)
         expected = by_oracle(metric, columns)
         assert scored(metric, columns) == pytest.approx(expected, rel=0, abs=TINY)
-
-
-@over_metrics
-def test_resampled_oracle(metric):
-    columns = drawn(50, seed=8, steps=10)
-    weights = np.concatenate(list(resamples(50, 20, seed=8))).astype(int)
-    expected = [by_oracle(metric, [np.repeat(c, row) for c in columns]) for row in weights]
-    found = metric.score(metric.statistics(*columns), weights.astype(float))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=TINY)
 
 
 # --- the same from plain arrays --------------------------------------------------------------

@@ -10,7 +10,7 @@ from scipy import stats
 
 from shroom.metrics.bootstrap import bootstrap, normal_interval, percentile_interval, resamples
 from shroom.metrics.classification import ACCURACY, accuracy
-from shroom.metrics.correlation import RHO, levels, rho
+from shroom.metrics.correlation import RHO, rho
 from shroom.scoring.metric_registry import metric
 
 PAIRS = st.integers(2, 60).flatmap(
@@ -55,19 +55,6 @@ def test_weights_are_repetitions(pair, data):
     repeated = rho(np.repeat(x, weights), np.repeat(y, weights))
     np.testing.assert_equal(rho(x, y, weights), repeated)
     np.testing.assert_equal(accuracy(x, y, weights), accuracy(*np.repeat((x, y), weights, axis=1)))
-
-
-@pytest.mark.parametrize("x", [[0.5] * 5, []])
-def test_undefined_rho(x):
-    y = np.arange(len(x), dtype=float)
-    assert np.isnan(rho(np.array(x), y))
-    assert RHO(np.column_stack((levels(np.array(x)), levels(y)))) is None
-
-
-def test_one_item_has_an_accuracy_and_no_rho():
-    one = np.ones(1)
-    assert accuracy(one, one) == 1
-    assert np.isnan(rho(one, one))
 
 
 def test_chunks_do_not_change_the_draw(monkeypatch):

@@ -27,15 +27,6 @@ def test_ties_are_broken_by_the_other_score(pairs):
     assert ranks(first, second).tolist() == expected
 
 
-@given(st.data())
-def test_the_order_of_systems_does_not_matter(data):
-    pairs = data.draw(st.lists(st.tuples(FEW, FEW), min_size=1, max_size=9))
-    order = data.draw(st.permutations(range(len(pairs))))
-    first, second = np.array(pairs).T
-    moved = ranks(first[order], second[order])
-    np.testing.assert_array_equal(moved, ranks(first, second)[order])
-
-
 def test_ranks_of_many_resamples_are_each_as_one():
     scores, ties = np.random.default_rng(0).integers(0, 4, (2, 50, 7)) / 4
     found = ranks(scores, ties)

@@ -127,18 +127,6 @@ def test_a_resample_draws_all_items_with_replacement():
     np.testing.assert_allclose(covariance[~np.eye(n, dtype=bool)], -1 / n, atol=0.1)
 
 
-def test_the_spread_of_resamples_is_the_standard_error():
-    rows = ACCURACY.statistics(*columns(400))
-    value = ACCURACY(rows)
-    drawn = bootstrap(ACCURACY, rows, 4000)
-    assert drawn.mean() == pytest.approx(value, abs=0.003)
-    assert drawn.std() == pytest.approx(np.sqrt(value * (1 - value) / 400), rel=0.05)
-
-
-def test_one_item_is_drawn_again_and_again():
-    assert bootstrap(ACCURACY, np.ones((1, 1)), 5).tolist() == [1.0] * 5
-
-
 def test_two_items_are_often_undefined():
     rows = RHO.statistics(*(np.array([0, 1]) for _ in range(4)))
     drawn = bootstrap(RHO, rows, 400)

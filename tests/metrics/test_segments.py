@@ -139,38 +139,6 @@ def test_the_floors():
     assert "segment_auroc" not in nothing
 
 
-def test_segments_that_go_together_make_wider_intervals():
-    wrong = np.repeat(np.arange(60) % 3 == 0, 10)
-    flagged = np.repeat(np.arange(60) % 4 == 0, 10)
-    how = Intervals(400, seed=1)
-    together = estimates(scored(flagged, wrong, np.repeat(np.arange(60), 10), 60), how)
-    apart = estimates(scored(flagged, wrong, np.arange(600), 600), how)
-    for name in (metric.name for metric in SEGMENT_METRICS):
-        assert together[0][name] == apart[0][name]
-        one, other = (np.ptp(each[1][name]) for each in (together, apart))
-        assert one > 2 * other
-
-
-@pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_intervals_hold_the_score(method):
-    scores, intervals = estimates(scored(*made_up()), Intervals(300, method=method))
-    for name in NAMES:
-        low, high = intervals[name]
-        assert 0 <= low <= scores[name] <= high <= 1
-
-
-@pytest.mark.parametrize("metric", SEGMENT_METRICS, ids=lambda metric: metric.name)
-def test_influences_are_derivatives_and_sums_tell_the_score(metric):
-    statistics = dict(scored(*made_up()))[metric]
-    ones, step = np.ones((1, len(statistics))), 1e-6
-    value = metric.score(statistics, ones)
-    nudged = metric.score(statistics, ones + step * np.eye(len(statistics)))
-    np.testing.assert_allclose(metric.influence(statistics), (nudged - value) / step, atol=1e-6)
-    assert metric.exchange is not None
-    sums = metric.exchange.terms(statistics).sum(axis=0)
-    assert metric.exchange.score(sums, len(statistics)) == pytest.approx(value[0], abs=1e-15)
-
-
 @pytest.mark.parametrize("metric", EVERY, ids=NAMES)
 def test_a_metric_has_statistics_of_lone_segments(metric):
     flagged, wrong, _, _, p = made_up()

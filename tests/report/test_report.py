@@ -15,8 +15,7 @@ from shroom.core.extras import install_hint
 from shroom.evaluation.comparison import compare
 from shroom.evaluation.leaderboard import Leaderboard, leaderboard
 from shroom.evaluation.report import report
-from shroom.evaluation.system_report import spread, why_undefined
-from shroom.metrics.classification import confusion
+from shroom.evaluation.system_report import spread
 from shroom.metrics.intervals import Intervals
 from shroom.report.leaderboard_table import page as leaderboard_page
 from shroom.report.report_page import page
@@ -136,19 +135,15 @@ def test_one_system_has_nothing_to_be_compared_with(two):
 
 
 @pytest.mark.usefixtures("sketched")
-def test_without_intervals(two):
-    found = report(*two, intervals=Intervals(0), trials=20)
+def test_without_intervals_and_slices_and_with_more_metrics(two):
+    metrics = [metric("brier"), metric("auroc")]
+    found = report(*two, intervals=Intervals(0), trials=20, by=(), metrics=metrics)
     outline = assert_good(page(found, "shroom report"))
+    assert found.metrics == ["accuracy", "rho", "brier", "auroc"]
+    assert ">brier<" in outline.page
     assert "interval<" not in outline.page
     assert "no interval" not in outline.text
-
-
-@pytest.mark.usefixtures("sketched")
-def test_more_metrics(two):
-    found, text = made(*two, metrics=[metric("brier"), metric("auroc")])
-    assert found.metrics == ["accuracy", "rho", "brier", "auroc"]
-    assert ">brier<" in text
-    assert_good(text)
+    assert "nothing to slice by" in outline.text
 
 
 @pytest.mark.usefixtures("sketched")
@@ -301,15 +296,6 @@ def test_what_is_undefined_says_why(tmp_path, systems, shares, p, why):
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-def test_why_a_metric_is_undefined():
-    zero, one, half = np.zeros(3), np.ones(3), np.array([0.1, 0.5, 0.9])
-    assert why_undefined("rho", (one, one, zero, half)) == "p is constant"
-    assert why_undefined("other", (one, half, half, half)) == "not defined on these items"
-    assert why_undefined("auroc", (one, half, zero, half)) == "the gold has one class only"
-    assert why_undefined("rho", (one, half, zero, one)) == "the annotators' proportion is constant"
-    assert why_undefined("rho", (one[:0],) * 4) == "no items"
-
-
 @pytest.mark.usefixtures("sketched")
 def test_gold_without_texts(tmp_path):
     rows = [{key: row[key] for key in ("label", "p(Hallucination)")} for row in gold(8)]
@@ -354,13 +340,6 @@ def test_slices_by_texts(two, shroom, tmp_path):
     assert "By task" not in text
     assert "no slices by lang" in text
     assert "--by length,lang" in text
-
-
-@pytest.mark.usefixtures("sketched")
-def test_nothing_to_slice_by(two):
-    found, text = made(*two, by=())
-    assert found.tracks[0].systems[0].slices == {}
-    assert "nothing to slice by" in assert_good(text).text
 
 
 @pytest.mark.usefixtures("sketched")
@@ -500,16 +479,6 @@ def test_the_spread_counts_every_item_once():
         assert (found.counts.sum(axis=1) * found.mean_p).sum() == pytest.approx(p.sum())
 
 
-def test_the_confusion_is_sklearns():
-    from sklearn.metrics import confusion_matrix
-
-    generator = np.random.default_rng(0)
-    said, meant = generator.integers(0, 2, (2, 200))
-    found = confusion(said, meant)
-    table = confusion_matrix(meant, said, labels=[1, 0])
-    assert [[found.both, found.only_gold], [found.only_system, found.neither]] == table.tolist()
-
-
 # The leaderboard's page
 
 
@@ -541,12 +510,6 @@ def test_the_leaderboard_shows_every_row(tmp_path):
     # What is sorted stands apart from what needs no model.
     assert text.count('<tbody class="beside">') == 1
     assert text.count('class="opens"') == len({row.group for row in board.rows if row.group})
-
-
-def test_a_leaderboard_without_intervals(tmp_path):
-    board = leaderboard(*board_of(tmp_path), intervals=Intervals(0), trials=100)
-    outline = assert_good(leaderboard_page(board))
-    assert "interval" not in outline.text
 
 
 def test_a_leaderboard_of_undefined_rho(tmp_path):

@@ -1,9 +1,11 @@
-"""What detectors are evaluated on: judged datapoints of views of data sets."""
+"""What detectors are evaluated on: judged datapoints of the data sets that a command line names."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,111 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
-from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.registry import data_set
-from shroom.evaluation.matrix.dataset_specs import Named, named
+from shroom.core.paths import Source, data_folder_problem, in_data_folder, shown_path
+from shroom.core.problems import (
+    InvalidInput,
+    Problems,
+    ShroomError,
+    UnknownName,
+    nearest,
+    printable,
+)
+from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.metrics.cluster_bootstrap import places
+from shroom.scoring.data_set_forms import DATA_SETS
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
+
+#: ``NAME=PATH`` or ``NAME:VIEW=PATH``, distinguished from a path that has an equals sign itself.
+_NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A data set as the command line names it.
+
+    Attributes
+    ----------
+    dataset, view : str
+        The names of the data set and of its view.
+    path : str
+        A file, a folder or a zip.
+    note : str
+        How it was found, where that was left to the kit.
+    """
+
+    dataset: str
+    view: str
+    path: str
+    note: str = ""
+
+    @property
+    def key(self) -> str:
+        """The data set and, unless it is the usual one, the view."""
+        usual = next(iter(data_set(self.dataset).views))
+        return self.dataset if self.view == usual else f"{self.dataset}:{self.view}"
+
+
+def named(text: str) -> Named:
+    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` alone means.
+
+    A path alone is recognised by its form; a name alone is looked for among the fetched data, and
+    in the folder ``SHROOM_DATA``.
+
+    Raises
+    ------
+    ShroomError
+        Where there is no such data set or view, or nothing that has the name.
+
+    Examples
+    --------
+    >>> found = named("felm:prompt=all.jsonl")
+    >>> found.dataset, found.view, found.path, found.key
+    ('felm', 'prompt', 'all.jsonl', 'felm:prompt')
+    >>> named("shroom/sample").dataset
+    'semeval2024'
+    """
+    parts, known = _NAMED.fullmatch(text), ", ".join(DATA_SETS)
+    if parts and not Path(text).exists():
+        spec = _viewed(parts["name"], parts["view"], parts["path"])
+        refuse_another(spec.dataset, spec.path)
+        return spec
+    if Path(text).exists():
+        name = guess(text)
+        if name is None:
+            what = "a pipe" if is_pipe(text) else "of no form that the kit knows"
+            raise ShroomError(
+                f"{text}: is {what}; say what it is: NAME={text}, with one of {known}"
+            )
+        return _viewed(name, None, text, f"{text}: taken as {name}, by its form")
+    name, _, view = text.partition(":")
+    if name not in DATA_SETS:
+        what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"
+        raise UnknownName(f"{printable(text)}: {what} write NAME=PATH, with one of {known}")
+    path = shown_path(_found(name))
+    return _viewed(name, view or None, path, f"{text}: taken from {path}")
+
+
+def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
+    source = data_set(name)
+    source.view(view)  # so that an unknown one is refused
+    return Named(name, view or next(iter(source.views)), shown_path(path), note)
+
+
+def _found(name: str) -> Path:
+    """Return where a data set lies that was named alone."""
+    place = None
+    with suppress(ImportError):  # what fetches is not installed, so nothing was fetched
+        from shroom.datasets.download.local_cache import cached
+
+        place = cached(name)
+    if place := place or in_data_folder(name):
+        return place
+    reason = data_folder_problem() or "is not in the folder SHROOM_DATA"
+    raise ShroomError(
+        f"{name}: was not fetched, and {reason}; fetch it (shroom datasets "
+        f"fetch {name}), or name its files: {name}=PATH"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +204,7 @@ def subjects(texts: Iterable[str]) -> list[Subject]:
     Raises
     ------
     ShroomError
-        See :func:`shroom.evaluation.matrix.dataset_specs.named`; or where a file is there twice,
-        cannot be read or has nothing judged.
+        See :func:`named`; or where a file is there twice, cannot be read or has nothing judged.
     """
     groups: dict[str, list[Named]] = {}
     for one in map(named, texts):
@@ -131,13 +231,15 @@ def digest_of(datapoints: Sequence[Datapoint], *, judged: bool = False) -> str:
 
 
 def _subject(key: str, group: Sequence[Named]) -> Subject:
-    files = _Files.of(group)
+    files, digests, notes = _chosen_files(group)
     source = data_set(group[0].dataset)
     problems = Problems()
-    records = source.read(*files.paths, problems=problems).records
+    records = source.read(*files, problems=problems).records
     view = source.view(group[0].view)
     points, units = view.datapoints(records), view.units(records)
     kept = [n for n, point in enumerate(points) if point.src.strip() or point.tgt.strip()]
+    p = np.array([points[n].p for n in kept], np.float64)
+    unlabelled = np.array([points[n].label is None for n in kept], bool)
     paths = tuple(one.path for one in group)
     if not kept:
         raise ShroomError(
@@ -152,57 +254,44 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
         paths,
         [points[n] for n in kept],
         places([units[n] for n in kept]),
-        np.array([_is_hallucination(points[n]) for n in kept]),
-        np.array([points[n].p for n in kept], np.float64),
+        np.array([points[n].label is Label.HALLUCINATION for n in kept]) | (unlabelled & (p > 0.5)),
+        p,
         len(points) - len(kept),
-        frozenset(files.digests),
-        (*(one.note for one in group if one.note), *files.notes),
+        frozenset(digests),
+        (*(one.note for one in group if one.note), *notes),
         problems,
     )
 
 
-def _is_hallucination(point: Datapoint) -> bool:
-    if point.label is None:
-        return (point.p or 0.0) > 0.5
-    return point.label is Label.HALLUCINATION
+def _chosen_files(group: Sequence[Named]) -> tuple[list[str], dict[str, str], list[str]]:
+    """Return the paths to read, the files by the digests of their content, and notes on them.
 
-
-@dataclass
-class _Files:
-    """What is read for a subject: paths, the digests of their files, what to say of them."""
-
-    paths: list[str]
-    digests: dict[str, str]
-    notes: list[str]
-
-    @classmethod
-    def of(cls, group: Sequence[Named]) -> _Files:
-        found = cls([], {}, [])
-        for one in group:
-            documents = _documents(one)
-            kept = _latest(one, documents)
-            for document in kept:
-                found.add(document)
-            if len(kept) == len(documents):
-                found.paths.append(one.path)
+    The same content twice is refused: its items would count twice.
+    """
+    paths: list[str] = []
+    digests: dict[str, str] = {}
+    notes = []
+    for one in group:
+        documents = _documents(one)
+        latest = _latest(one, documents)
+        for document in latest:
+            data = document.read(Problems())
+            if data is None:  # the data set's reader says why
                 continue
-            found.paths += [document.file for document in kept]
-            older = ", ".join(document.base for document in documents if document not in kept)
-            found.notes.append(f"{one.path}: left out {older}: there is a later version")
-        return found
-
-    def add(self, document: Document) -> None:
-        """Note a file, refusing what is there already: its items would count twice."""
-        data = document.read(Problems())
-        if data is None:  # the data set's reader says why
-            return
-        digest = hashlib.sha256(data).hexdigest()
-        if digest in self.digests:
-            raise ShroomError(
-                f"{document.file}: has the same content as {self.digests[digest]}, so its items "
-                "would count twice; name one of them"
-            )
-        self.digests[digest] = document.file
+            digest = hashlib.sha256(data).hexdigest()
+            if digest in digests:
+                raise ShroomError(
+                    f"{document.file}: has the same content as {digests[digest]}, so its items "
+                    "would count twice; name one of them"
+                )
+            digests[digest] = document.file
+        if len(latest) == len(documents):
+            paths.append(one.path)
+            continue
+        paths += [document.file for document in latest]
+        older = ", ".join(document.base for document in documents if document not in latest)
+        notes.append(f"{one.path}: left out {older}: there is a later version")
+    return paths, digests, notes
 
 
 def _documents(one: Named) -> list[Document]:
@@ -218,12 +307,10 @@ def _documents(one: Named) -> list[Document]:
 
 def _latest(one: Named, documents: list[Document]) -> list[Document]:
     """Return the files without those that a later version replaces: val.model-aware.v1.json."""
-    versions: dict[tuple[str, str], int] = {}
     names = [Name.parse(document.base) for document in documents]
-    for name in names:
-        if name is not None:
-            key = name.split, name.track
-            versions[key] = max(name.version, versions.get(key, 0))
+    versions: dict[tuple[str, str], int] = {}
+    for name in sorted(filter(None, names), key=lambda name: name.version):
+        versions[name.split, name.track] = name.version
     kept = [
         document
         for name, document in zip(names, documents)
