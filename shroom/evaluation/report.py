@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_te
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import USUAL, Intervals
-from shroom.scoring.scores import METRICS, TrackScore, and_usual, score_checked
+from shroom.scoring.scores import METRICS, Score, and_usual, score_checked
 from shroom.scoring.signature import joined
 from shroom.scoring.slices import SLICES, needs_texts
 
@@ -166,64 +167,62 @@ def report(
     >>> found.tracks[0].systems[0].confusion
     Confusion(both=25, only_gold=0, only_system=0, neither=35)
     """
-    verdicts, _ = read(submissions, gold, texts=needs_texts(by))
-    wanted = and_usual(metrics)
-    scored = {
-        system: score_checked(verdict, by=by, metrics=wanted, intervals=intervals)
+    verdicts, problems = read(submissions, gold, texts=needs_texts(by))
+    metrics = and_usual(metrics)
+    scores = {
+        system: score_checked(verdict, by=by, metrics=metrics, intervals=intervals)
         for system, verdict in verdicts.items()
     }
-    scores = {
-        (system, result.split, result.track): result
-        for system, score in scored.items()
-        for result in score.results
-    }
-    unsliced = dict.fromkeys(each for score in scored.values() for each in score.unsliced)
-    found = [each for each in contests(verdicts) if track in (None, each.name.track)]
-    if not found:
+    unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
+    tracks = [
+        _track(contest, gold, scores, metrics, intervals, trials, items)
+        for contest in sorted(contests(verdicts), key=lambda it: (it.name.split, it.name.track))
+        if track in (None, contest.name.track)
+    ]
+    if not tracks:
         raise ShroomError(f"no submission is of the track {track}")
-    found.sort(key=lambda each: (each.name.split, each.name.track))
-    tracks = []
-    for contest in found:
-        own = [scores[name, contest.name.split, contest.name.track] for name in contest.systems]
-        pairs = []
-        if len(own) > 1:
-            pairs = compare_systems(contest, metrics=wanted, intervals=intervals, trials=trials)
-        tracks.append(
-            TrackReport(
-                track=contest.name.track,
-                split=contest.name.split,
-                n=contest.gold.n,
-                gold=contest.gold.file,
-                systems=_systems(contest, own, wanted, intervals),
-                comparisons=pairs,
-                items=_hardest(contest, gold, items),
-                signature=contest.signature,
-            )
-        )
-    problems = Problems()
-    for verdict in verdicts.values():
-        problems.extend(verdict.problems)
     of_tracks = joined(each.signature for each in tracks)
-    names = [metric.name for metric in wanted]
+    names = [metric.name for metric in metrics]
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), of_tracks)
 
 
-def _systems(
-    contest: Contest, scores: Sequence[TrackScore], metrics: Sequence[Metric], how: Intervals
-) -> list[SystemReport]:
-    alone = len(scores) == 1
-    resampled = {} if alone else contest.resampled(METRICS, how)
-    placed = contest.ranks(METRICS, resampled, how.confidence)
-    return [
-        portrait(name, score, contest, metrics, how, None if alone else place)
-        for name, score, place in zip(contest.systems, scores, placed)
-    ]
-
-
-def _hardest(contest: Contest, gold: Source, count: int) -> list[Item]:
-    """Return the hardest items, with their texts where the gold has them."""
-    items = hardest(contest, n=count)
-    try:
-        return with_texts(items, datapoints(contest, gold)) if items else items
-    except ShroomError:
-        return items
+def _track(
+    contest: Contest,
+    gold: Source,
+    scores: Mapping[str, Score],
+    metrics: Sequence[Metric],
+    intervals: Intervals,
+    trials: int,
+    items: int,
+) -> TrackReport:
+    """Return all systems on one track; a system alone has no rank and nothing to compare."""
+    several = len(contest.systems) > 1
+    resampled = contest.resampled(METRICS, intervals) if several else {}
+    places = contest.ranks(METRICS, resampled, intervals.confidence)
+    results = {
+        (system, result.split, result.track): result
+        for system in contest.systems
+        for result in scores[system].results
+    }
+    systems = []
+    for name, place in zip(contest.systems, places):
+        result = results[name, contest.name.split, contest.name.track]
+        rank = place if several else None
+        systems.append(portrait(name, result, contest, metrics, intervals, rank))
+    hard = hardest(contest, n=items)
+    if hard:
+        with suppress(ShroomError):  # the gold need not have texts
+            hard = with_texts(hard, datapoints(contest, gold))
+    pairs: list[Comparison] = []
+    if several:
+        pairs = compare_systems(contest, metrics=metrics, intervals=intervals, trials=trials)
+    return TrackReport(
+        track=contest.name.track,
+        split=contest.name.split,
+        n=contest.gold.n,
+        gold=contest.gold.file,
+        systems=systems,
+        comparisons=pairs,
+        items=hard,
+        signature=contest.signature,
+    )

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Callable
 
 import numpy as np
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.evaluation.matrix.datasets import Subject
 from shroom.evaluation.matrix.detectors import Contender
 from shroom.evaluation.matrix.prediction_store import Cell, Store
-from shroom.evaluation.matrix.robustness import Corrupted, Rise, corrupted, rises, why_not
+from shroom.evaluation.matrix.robustness import Rise, corrupted, rises, why_not
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
 from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
@@ -179,22 +181,31 @@ def evaluate(
     watch : callable
         Gives the run for what is computed, which a label names.
     """
-    wanted = [subject for subject in subjects if corrupt and why_not(subject) is None]
-    made = {subject.name: corrupted(subject, how.seed) for subject in wanted}
+    reasons = {subject.name: why_not(subject) for subject in subjects if corrupt}
+    possible = [subject for subject in subjects if corrupt and reasons[subject.name] is None]
+    made = {subject.name: corrupted(subject, how.seed) for subject in possible}
     rows = []
     for contender in contenders:
-        teller = _Teller(contender, store, watch)
+        predict = partial(_predict, contender, store, watch)
         threshold = Threshold.own(contender.detector)
         if split is not None:
             seen = contender.in_sample(split.datapoints) > 0
-            threshold = split.threshold(teller.p("tuning", split.datapoints).p, seen=seen)
-        cells = [teller.scores(subject, threshold, made, how) for subject in subjects]
+            threshold = split.threshold(predict("tuning", split.datapoints).p, seen=seen)
+        cells = []
+        for subject in subjects:
+            cell = predict(subject.name, subject.datapoints)
+            scores = _scores(subject, threshold, cell, contender, how)
+            bad = made.get(subject.name)
+            if bad is not None and bad.datapoints:
+                after = predict(f"{subject.name}, corrupted", bad.datapoints).p
+                risen = tuple(rises(cell.p, after, bad, subject.unit, how))
+                scores = replace(scores, rises=risen)
+            cells.append(scores)
         about = contender.name, contender.given, contender.fingerprint
         rows.append(Row(*about, threshold, tuple(cells)))
-    reasons = {subject.name: why_not(subject) for subject in subjects if corrupt}
-    for name, found in made.items():
-        if not found.datapoints:
-            reasons[name] = f"none of its {found.faithful} faithful items can be corrupted"
+    for name, bad in made.items():
+        if not bad.datapoints:
+            reasons[name] = f"none of its {bad.faithful} faithful items can be corrupted"
     not_corrupted = {name: why for name, why in reasons.items() if why is not None}
     return Matrix(tuple(subjects), tuple(rows), how, split, not_corrupted)
 
@@ -214,38 +225,23 @@ def floor(subject: Subject) -> dict[str, float | None]:
     }
 
 
-class _Teller:
-    """A detector at work."""
-
-    def __init__(self, contender: Contender, store: Store, watch: Watch) -> None:
-        self._contender, self._store, self._watch = contender, store, watch
-
-    def p(self, of: str, datapoints: Sequence[Any]) -> Cell:
-        """Return the p of datapoints, shape [n]."""
-        label = f"{self._contender.name} on {of}"
-        try:
-            with self._watch(label) as run:
-                return self._store.p(self._contender, datapoints, run)
-        except InvalidInput:
-            raise
-        except ShroomError as error:
-            raise ShroomError(f"{label}: {error}") from error
-
-    def scores(
-        self, subject: Subject, threshold: Threshold, made: dict[str, Corrupted], how: Intervals
-    ) -> Scores:
-        """Return what the detector gets on a subject."""
-        cell = self.p(subject.name, subject.datapoints)
-        found = _scores(subject, threshold, cell, how)
-        found = replace(found, in_sample=self._contender.in_sample(subject.datapoints))
-        bad = made.get(subject.name)
-        if bad is None or not bad.datapoints:
-            return found
-        after = self.p(f"{subject.name}, corrupted", bad.datapoints).p
-        return replace(found, rises=tuple(rises(cell.p, after, bad, subject.unit, how)))
+def _predict(
+    contender: Contender, store: Store, watch: Watch, place: str, datapoints: Sequence[Datapoint]
+) -> Cell:
+    """Return a detector's p of datapoints, an error with the name of both."""
+    label = f"{contender.name} on {place}"
+    try:
+        with watch(label) as run:
+            return store.p(contender, datapoints, run)
+    except InvalidInput:
+        raise
+    except ShroomError as error:
+        raise ShroomError(f"{label}: {error}") from error
 
 
-def _scores(subject: Subject, threshold: Threshold, cell: Cell, how: Intervals) -> Scores:
+def _scores(
+    subject: Subject, threshold: Threshold, cell: Cell, contender: Contender, how: Intervals
+) -> Scores:
     label = threshold.labels(cell.p, subject.datapoints)
     columns = (label, cell.p, subject.label, subject.p)
     scored = [
@@ -254,4 +250,5 @@ def _scores(subject: Subject, threshold: Threshold, cell: Cell, how: Intervals) 
     ]
     scores, intervals = estimates(scored, how)
     time = None if cell.seconds is None else 1000 * cell.seconds / subject.n
-    return Scores(subject.name, 0, scores, intervals, time, cell.notes)
+    seen = contender.in_sample(subject.datapoints)
+    return Scores(subject.name, seen, scores, intervals, time, cell.notes)
