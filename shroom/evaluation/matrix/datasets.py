@@ -144,7 +144,7 @@ class Subject:
     p : array, shape [n]
         The proportion of the annotators, or what the view makes of their verdict.
     left_out : int
-        How many have nothing to hold the hypothesis against.
+        How many have no text to compare the hypothesis with.
     files : frozenset of str
         Digests of the files.
     notes : tuple of str
