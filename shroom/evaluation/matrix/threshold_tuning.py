@@ -88,7 +88,7 @@ class Split:
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
         """Return the best threshold of p, shape [n]; of equals the nearest to 0.5.
 
-        Where the detector has ``seen`` the split, its p there are in-sample, which the source mentions.
+        Where the detector has ``seen`` the split, its p there are in-sample, as the source says.
         """
         found = MEASURES[self.measure](p, self.label)
         source = f"tuned for {self.measure} on {self.name} (n {len(p)})"
