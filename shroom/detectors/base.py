@@ -1,18 +1,22 @@
-"""The base class of detectors: everything that a detector may offer, with defaults."""
+"""The base classes of detectors: everything that a detector may offer, with defaults."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, ClassVar
+import copy
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 import numpy as np
 
-from shroom.core.datapoint import premises
+from shroom.core.datapoint import Rule, premises
 from shroom.core.problems import ShroomError
-from shroom.detectors.out_of_fold import DECIMALS, TrainingItems
+from shroom.detectors.out_of_fold import DECIMALS, UNREADABLE, TrainingItems, splits
 from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -22,13 +26,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
+T = TypeVar("T")
+
 
 class Detector:
     """Anything that turns datapoints into p(Hallucination).
 
     A subclass sets :attr:`name` and defines :meth:`predict`; everything else has a default. A
     detector that can be fitted derives from
-    :class:`~shroom.detectors.fitted_detector.FittedDetector`.
+    :class:`FittedDetector`.
 
     Attributes
     ----------
@@ -42,6 +48,10 @@ class Detector:
         The setting that ``shroom fit --model`` gives: the model from which fitting starts.
     labels_itself : bool
         Whether its labels do not follow from p and the threshold.
+    rule : Rule
+        How the reference is chosen.
+    multilingual : bool
+        Whether it reads the source language of a translation.
     report : callable or None
         Called during fitting with the name of the current step and its progress.
     device : str or None
@@ -64,6 +74,8 @@ class Detector:
     trainable: ClassVar[bool] = False
     start_setting: ClassVar[str] = "model"
     labels_itself: bool = False
+    rule: Rule = Rule.GIVEN
+    multilingual: bool = False
     report: Callable[[str, Any], None] | None = None
     device: str | None = None
 
@@ -114,7 +126,7 @@ class Detector:
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which the hypothesis is compared; by default the reference."""
-        return premises(datapoint)
+        return premises(datapoint, rule=self.rule, multilingual=self.multilingual)
 
     def dry_run(self, datapoints: Sequence[Datapoint]) -> object:
         """Return an estimate of the requests to a service and of their cost, without sending any.
@@ -166,3 +178,143 @@ class Detector:
     def save(self, path: str, **about: Any) -> None:
         """Write the fitted state to a file or a folder; ``about`` describes its origin."""
         raise NotImplementedError
+
+
+class FittedDetector(Detector):
+    """A detector that is fitted on labelled datapoints.
+
+    A subclass defines ``fitted_threshold``, ``training_items``, ``_predict``, ``fit``,
+    ``remember`` and ``save``. A shallow copy of it must be a detector of the same settings that
+    can be fitted by itself, since cross-validation fits copies.
+    """
+
+    trainable: ClassVar[bool] = True
+    #: The threshold that the user has set, instead of the fitted one.
+    _threshold: float | None = None
+
+    @property
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return 0.5
+
+    @property
+    def threshold(self) -> float:  # type: ignore[override]
+        """The label is Hallucination where p is greater."""
+        return self.fitted_threshold if self._threshold is None else self._threshold
+
+    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+        """Return the fitted model's p of one datapoint or more: shape [n], in [0, 1]."""
+        raise NotImplementedError
+
+    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
+
+        Training items get their out-of-fold p where there is one, unless ``run.in_sample``.
+        """
+        if not datapoints:
+            return np.empty(0)
+        stored = self._out_of_fold_p(datapoints, run)
+        if not np.isnan(stored).any():
+            return stored
+        return np.where(np.isnan(stored), self._predict(datapoints, run), stored)
+
+    def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        """Return the threshold of each datapoint's p; an out-of-fold p has that of its fold."""
+        fitted = super().thresholds_of(datapoints, run)
+        if run.in_sample or self._threshold is not None:
+            return fitted
+        of_folds = self.training_items.thresholds(datapoints)
+        return np.where(np.isnan(of_folds), fitted, of_folds)
+
+    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return which datapoints get the p of a model that was fitted on them: shape [n]."""
+        unknown = ~self.out_of_fold_items(datapoints, run)
+        return np.asarray(unknown & self.training_items.contain(datapoints))
+
+    def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
+        return ~np.isnan(self._out_of_fold_p(datapoints, run))
+
+    def out_of_fold(
+        self, datapoints: Sequence[Datapoint], p: Floats, folds: int
+    ) -> tuple[Floats, Floats]:
+        """Return p and thresholds of datapoints from copies that were fitted on the other folds.
+
+        Datapoints with the same hypothesis are in one fold, so that duplicates reveal nothing.
+
+        Parameters
+        ----------
+        datapoints : sequence of Datapoint, length n
+            The labelled datapoints.
+        p : array, shape [n]
+            The annotators' proportions.
+        folds : int
+            The number of parts; fewer where there are fewer distinct hypotheses.
+
+        Returns
+        -------
+        p, thresholds : array, shape [n]
+        """
+        predicted, thresholds = np.empty(len(p)), np.empty(len(p))
+        for train, test in splits(datapoints, folds):
+            fitted = copy.copy(self).fit([datapoints[i] for i in train], p[train])
+            unseen = [datapoints[i] for i in test]
+            predicted[test] = fitted.predict(unseen)
+            thresholds[test] = fitted.thresholds_of(unseen)
+        return predicted, thresholds
+
+    def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+        if run.in_sample:
+            return np.full(len(datapoints), math.nan)
+        return self.training_items.p(datapoints)
+
+
+class JSONDetector(FittedDetector):
+    """A fitted detector whose state is kept in a JSON file.
+
+    A subclass defines ``_load``, which returns a dataclass with ``threshold`` and ``items``.
+    """
+
+    _state: Any = None
+
+    @property
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return float(self._fitted().threshold)
+
+    @property
+    def training_items(self) -> TrainingItems:
+        """The items on which it was fitted."""
+        items: TrainingItems = self._fitted().items
+        return items
+
+    def remember(self, items: TrainingItems) -> None:
+        """Store the items on which it was fitted, with their out-of-fold p."""
+        self._state = replace(self._fitted(), items=items)
+
+    def _load(self) -> Any:
+        """Return the state that the settings name."""
+        raise NotImplementedError
+
+    def _fitted(self) -> Any:
+        if self._state is None:
+            self._state = self._load()
+        return self._state
+
+
+def state_from(path: Path, parse: Callable[[bytes], T], name: str, options: str = "") -> T:
+    """Return what ``parse`` makes of a fitted detector's file.
+
+    Raises
+    ------
+    ShroomError
+        If the file cannot be read as that of the detector ``name``; the message shows how
+        ``shroom fit`` with these options writes one.
+    """
+    try:
+        return parse(path.read_bytes())
+    except UNREADABLE as error:
+        raise ShroomError(
+            f"{path}: not a model of the {name} detector ({error}); make one with: "
+            f"shroom fit {name} DATA {options}-o MODEL"
+        ) from error

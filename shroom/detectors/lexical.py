@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,8 @@ from shroom.core.datapoint import premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.fitted_detector import FittedDetector
-from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems
+from shroom.detectors.base import JSONDetector, state_from
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _C = 0.1
 _WORD = re.compile(r"\w+")
 
 
-class Lexical(FittedDetector):
+class Lexical(JSONDetector):
     """Character n-gram F-score, token overlap and length, weighted for each task.
 
     Parameters
@@ -66,17 +66,12 @@ class Lexical(FittedDetector):
     def __init__(self, model: str | Path | None = None, *, threshold: float | None = None) -> None:
         self._path = MODEL if model is None else settings.path("model", model)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
-        self._state: _State | None = None
-
-    @property
-    def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
-        return self._fitted().threshold
 
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         del run
         tasks = [point.task.value for point in datapoints]
-        return self._fitted().logistic.p(features(datapoints), tasks)
+        logistic: Logistic = self._fitted().logistic
+        return logistic.p(features(datapoints), tasks)
 
     def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> Lexical:
         """Fit the weights on the annotators' proportions; see :meth:`Logistic.fit`."""
@@ -101,53 +96,31 @@ class Lexical(FittedDetector):
         write_atomically(path, state.items.beside(content))
 
     @property
-    def training_items(self) -> TrainingItems:
-        """The items that it was fitted on."""
-        return self._fitted().items
-
-    @property
     def identity(self) -> str:
         """The name, and a digest of the model's file."""
         return f"{self.name} {self._fitted().digest}"
 
-    def remember(self, items: TrainingItems) -> None:
-        """Note which items the model was fitted on, and their out-of-fold p."""
-        self._state = replace(self._fitted(), items=items)
+    def _load(self) -> _State:
+        return state_from(self._path, self._parsed, self.name)
 
-    def _fitted(self) -> _State:
-        if self._state is None:
-            self._state = _State.load(self._path)
-        return self._state
+    def _parsed(self, data: bytes) -> _State:
+        content = json.loads(data)
+        logistic = Logistic.from_dict(content, len(FEATURES))
+        if tuple(content["features"]) != FEATURES:
+            raise ShroomError(f"{self._path}: a model of other features; fit it again")
+        items = TrainingItems.from_dict(content["training_items"])
+        digest = hashlib.sha256(data).hexdigest()[:16]
+        return _State(logistic, float(content["threshold"]), items, digest)
 
 
 @dataclass(frozen=True)
 class _State:
-    """What fitting leaves: the weights of the measures for each task, and the training items."""
+    """What results from fitting, and a digest of its file."""
 
     logistic: Logistic
     threshold: float
     items: TrainingItems = field(default_factory=TrainingItems)
     digest: str = "as fitted"
-
-    @classmethod
-    def load(cls, path: Path) -> _State:
-        try:
-            data = path.read_bytes()
-            content = json.loads(data)
-            logistic = Logistic.from_dict(content, len(FEATURES))
-            if tuple(content["features"]) != FEATURES:
-                raise ShroomError(f"{path}: a model of other features; fit it again")
-            return cls(
-                logistic,
-                float(content["threshold"]),
-                TrainingItems.from_dict(content["training_items"]),
-                hashlib.sha256(data).hexdigest()[:16],
-            )
-        except UNREADABLE as error:
-            raise ShroomError(
-                f"{path}: not a model of the lexical detector ({error}); make one with: "
-                "shroom fit lexical DATA -o MODEL"
-            ) from error
 
 
 def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:

@@ -7,23 +7,23 @@ does not count.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.core.datapoint import premises
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
-from shroom.detectors.nli_classifier import Classifier
-from shroom.detectors.pairs import Pairs
-from shroom.detectors.windowed_pairs import Windows
+from shroom.detectors.pairs import Pairs, Windowed, Windows, best_rows, parts_of
 from shroom.inference import hub
+from shroom.inference.precision import softmax
 from shroom.inference.run_settings import RUN
-from shroom.inference.tokenization import plain
+from shroom.inference.sequence_classifier import SequenceClassifier
+from shroom.inference.tokenization import PairReader, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,10 +32,22 @@ if TYPE_CHECKING:
 
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
 FORMULAS = ("c/(c+e)", "1-e", "c")
+_ENTAILMENT, _NEUTRAL, _CONTRADICTION = range(3)
+#: The names of classes, without what is neither a letter nor a digit.
+_MEANING = {
+    **dict.fromkeys(["entailment", "entail", "entails", "entailed"], _ENTAILMENT),
+    "neutral": _NEUTRAL,
+    **dict.fromkeys(
+        ["contradiction", "contradict", "contradicts", "contradicted", "contradictory"],
+        _CONTRADICTION,
+    ),
+}
+#: Of two classes: whatever is not entailed counts as contradicted.
+_NOT_ENTAILED = frozenset(("notentailment", "notentailed", "nonentailment", "noentailment"))
 
 
 class NLI(Detector):
-    """p(Hallucination) from what one NLI model or several say of reference and hypothesis.
+    """p(Hallucination) from one NLI model or several that read reference and hypothesis.
 
     Parameters
     ----------
@@ -53,7 +65,7 @@ class NLI(Detector):
         The label is Hallucination where p is greater.
     windows, overlap
         How a premise is read that is too long for a model: see
-        :class:`shroom.detectors.windowed_pairs.Windows`.
+        :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
@@ -80,20 +92,19 @@ class NLI(Detector):
                 "as cross-encoder/nli-deberta-v3-base"
             )
         self.models = settings.names("model", model)
-        revisions = [None] if revision is None else list(settings.names("revision", revision))
-        if revision is None:
-            revisions *= len(self.models)
-        if len(revisions) != len(self.models):
+        self.revisions: tuple[str | None, ...] = (None,) * len(self.models)
+        if revision is not None:
+            self.revisions = settings.names("revision", revision)
+        if len(self.revisions) != len(self.models):
             raise ShroomError(
-                f"revision: {len(revisions)} for {len(self.models)} models; give each its own"
+                f"revision: {len(self.revisions)} for {len(self.models)} models; give each its own"
             )
-        self.revisions = tuple(revisions)
         self.formula = settings.one_of("formula", formula, FORMULAS)
         self.rule = settings.rule(reference)
         self.multilingual = settings.flag("multilingual", multilingual)
         self.threshold = settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
-        self._loaded: dict[tuple[str | None, str | None], list[Classifier]] = {}
+        self._loaded: dict[tuple[str | None, str | None], list[_Classifier]] = {}
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
@@ -101,16 +112,8 @@ class NLI(Detector):
             return np.empty(0)
         pairs = Pairs.of(datapoints, rule=self.rule, multilingual=self.multilingual)
         by_model = self._by_model([(premise, hyp) for _, premise, hyp in pairs.items], run)
-        return np.asarray(
-            np.mean(
-                [pairs.best(p_from(found[:, 0], found[:, 2], self.formula)) for found in by_model],
-                axis=0,
-            )
-        )
-
-    def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return the texts with which the hypothesis is compared."""
-        return premises(datapoint, rule=self.rule, multilingual=self.multilingual)
+        p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
+        return np.asarray(np.mean(p, axis=0))
 
     @property
     def identity(self) -> str:
@@ -126,7 +129,7 @@ class NLI(Detector):
     def probabilities(
         self, pairs: Sequence[tuple[str, str]], run: Run = RUN
     ) -> NDArray[np.float64]:
-        """Return what the models say of pairs of premise and hypothesis, on average.
+        """Return the models' mean probabilities for pairs of premise and hypothesis.
 
         Parameters
         ----------
@@ -145,12 +148,12 @@ class NLI(Detector):
         return np.asarray(np.mean(self._by_model(pairs, run), axis=0))
 
     def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[NDArray[np.float64]]:
-        how = (run.device, run.precision)
-        if how not in self._loaded:
-            chosen = zip(self.models, self.revisions)
-            self._loaded[how] = [Classifier(*one, run, self.windows) for one in chosen]
-        given = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
-        return [one.probabilities(given, run) for one in self._loaded[how]]
+        key = (run.device, run.precision)
+        if key not in self._loaded:
+            models = zip(self.models, self.revisions)
+            self._loaded[key] = [_Classifier(*model, run, self.windows) for model in models]
+        texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
+        return [model.probabilities(texts, run) for model in self._loaded[key]]
 
 
 def p_from(
@@ -183,3 +186,96 @@ def p_from(
         return 1 - entailment
     total = contradiction + entailment
     return np.where(total > 0, contradiction / np.where(total > 0, total, 1), 0.5)
+
+
+def columns(name: str, id2label: Mapping[int, str]) -> tuple[int, int | None, int]:
+    """Return where a model has entailment, neutral (if at all) and contradiction.
+
+    Parameters
+    ----------
+    name : str
+        How a message names the model.
+    id2label : mapping
+        The name of each class, as in the model's configuration.
+
+    Raises
+    ------
+    ShroomError
+        If the names do not show it.
+
+    Examples
+    --------
+    >>> columns("a model", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
+    (2, 1, 0)
+    >>> columns("a model", {0: "entailment", 1: "not_entailment"})
+    (0, None, 1)
+    """
+    names = [re.sub(r"[\W_]+", "", str(label)).lower() for _, label in sorted(id2label.items())]
+    meanings = [
+        _CONTRADICTION if len(names) == 2 and label in _NOT_ENTAILED else _MEANING.get(label)
+        for label in names
+    ]
+    places = {meaning: int(place) for place, meaning in zip(sorted(id2label), meanings)}
+    unclear = None in places or len(places) < len(names)
+    if unclear or not {_ENTAILMENT, _CONTRADICTION} <= set(places):
+        listed = ", ".join(show(str(label)) for _, label in sorted(id2label.items()))
+        raise ShroomError(
+            f"{name}: the names of its classes ({listed}) do not show which is entailment and "
+            "which contradiction; they must be entailment, contradiction and perhaps neutral, or "
+            "entailment and not_entailment. If it is an NLI model, write the names into id2label "
+            "of config.json in its folder, in the order of its card, such as: "
+            '{"0": "contradiction", "1": "neutral", "2": "entailment"}'
+        )
+    return places[_ENTAILMENT], places.get(_NEUTRAL), places[_CONTRADICTION]
+
+
+class _Classifier:
+    """One NLI model on a device, with the windows in which it reads a premise that is too long."""
+
+    def __init__(self, name: str, revision: str | None, run: Run, windows: Windows) -> None:
+        self._model = SequenceClassifier("nli", name, revision, run)
+        self._columns = columns(name, self._model.config.id2label)
+        self._name, self._windows = name, windows
+        self._reader = PairReader(self._model.tokenizer, self._model.room)
+
+    def probabilities(self, pairs: list[tuple[str, str]], run: Run) -> NDArray[np.float64]:
+        """Return the probabilities of entailment, neutral, contradiction: shape [n, 3].
+
+        The texts of the pairs, at least one, must be such that UTF-8 can write them.
+        """
+        room = self._reader.room
+        lengths = self._reader.lengths(pairs)
+        if self._windows.cut:
+            self._note_cuts(pairs, lengths, run)
+        fits = [self._windows.cut or length <= room for length in lengths]
+        read = Windowed.of(pairs, fits, self._parts)
+        for note in read.notes(self._name, room, self._windows):
+            run.note(note)
+        if not all(fits):
+            lengths = self._reader.lengths(read.items)
+        shortened = [min(length, room) for length in lengths]
+        logits = self._model.logits(read.items, shortened, self._reader.batch, "nli", run)
+        if logits.shape[1] != len(self._model.config.id2label):
+            raise ShroomError(
+                f"{self._name}: gives {logits.shape[1]} numbers for a pair, and its config.json "
+                f"names {len(self._model.config.id2label)} classes"
+            )
+        shares = softmax(logits)
+        empty = np.zeros(len(shares))  # of a model without the class neutral
+        rows = [empty if place is None else shares[:, place] for place in self._columns]
+        return best_rows(np.column_stack(rows), read, self._windows)
+
+    def _parts(self, pair: tuple[str, str]) -> list[tuple[str, str]]:
+        premises, hyp = parts_of(*pair, self._reader, self._windows)
+        return [(premise, hyp) for premise in premises]
+
+    def _note_cuts(self, pairs: list[tuple[str, str]], lengths: list[int], run: Run) -> None:
+        long = [pair for pair, length in zip(pairs, lengths) if length > self._reader.room]
+        if not long:
+            return
+        hyps = sum(map(self._reader.cuts_second, long))
+        also = f", {hyps} of them with the hypothesis" if hyps else ""
+        run.note(
+            f"{len(long)} of {len(pairs)} premises were cut{also}: {self._name} reads at most "
+            f"{self._reader.room} tokens of both together"
+        )

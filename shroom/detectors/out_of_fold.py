@@ -1,4 +1,4 @@
-"""The items that a detector was fitted on, and what it answers for them: their out-of-fold p."""
+"""Cross-validation, and what a fitted detector answers for its training items: out-of-fold p."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
+
+from shroom.core.extras import install_hint
+from shroom.core.problems import ShroomError
+from shroom.metrics.calibration import log_loss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
 
     Answer = tuple[float, float]
+    Values = NDArray[np.float64]
+    Words = NDArray[np.str_]
+    Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 #: The errors that a damaged model file can raise while it is read.
 UNREADABLE = (
@@ -78,8 +85,8 @@ class TrainingItems:
     def of(
         cls,
         datapoints: Sequence[Datapoint],
-        p: NDArray[np.float64] | None = None,
-        thresholds: NDArray[np.float64] | None = None,
+        p: Values | None = None,
+        thresholds: Values | None = None,
     ) -> TrainingItems:
         """Return the items of a training set.
 
@@ -125,17 +132,17 @@ class TrainingItems:
         """Return which datapoints are training items: shape [n]."""
         return np.array([fingerprint(point) in self.answers for point in datapoints], bool)
 
-    def p(self, datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
+    def p(self, datapoints: Sequence[Datapoint]) -> Values:
         """Return the out-of-fold p of each datapoint, NaN where there is none: shape [n]."""
         return self._column(datapoints, 0)
 
-    def thresholds(self, datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
+    def thresholds(self, datapoints: Sequence[Datapoint]) -> Values:
         """Return the threshold that goes with each out-of-fold p, NaN where there is none."""
         return self._column(datapoints, 1)
 
-    def _column(self, datapoints: Sequence[Datapoint], place: int) -> NDArray[np.float64]:
-        found = (self.answers.get(fingerprint(point)) for point in datapoints)
-        return np.array([math.nan if row is None else row[place] for row in found], np.float64)
+    def _column(self, datapoints: Sequence[Datapoint], place: int) -> Values:
+        answers = (self.answers.get(fingerprint(point)) for point in datapoints)
+        return np.array([math.nan if row is None else row[place] for row in answers], np.float64)
 
 
 def _answer(value: Any) -> Answer | None:
@@ -145,3 +152,58 @@ def _answer(value: Any) -> Answer | None:
     if not (0 <= p <= 1 and 0 <= threshold <= 1):
         raise ValueError(f"an out-of-fold p of {p} with the threshold {threshold}")
     return p, threshold
+
+
+def splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
+    """Return the places to fit on and the places to predict, for each fold.
+
+    Datapoints with the same hypothesis are in one fold.
+
+    Raises
+    ------
+    ShroomError
+        If there are not two different hypotheses, or scikit-learn is missing.
+    """
+    try:
+        from sklearn.model_selection import GroupKFold
+    except ImportError as error:
+        raise ShroomError(f"fitting needs scikit-learn: {install_hint('fit')}") from error
+    number = {hyp: place for place, hyp in enumerate(dict.fromkeys(d.hyp for d in datapoints))}
+    if len(number) < 2:
+        raise ShroomError("fitting needs datapoints of at least two different hypotheses")
+    groups = np.array([number[point.hyp] for point in datapoints])
+    return list(GroupKFold(min(folds, len(number))).split(groups, groups, groups))
+
+
+def best_strength(
+    fit: Callable[[Values, Words, Values, float], Any],
+    strengths: Sequence[float],
+    values: Values,
+    tasks: Words,
+    p: Values,
+    folds: Sequence[Split],
+) -> tuple[float, Values]:
+    """Return the inverse strength of a penalty with the least loss, and p out of fold with it.
+
+    Parameters
+    ----------
+    fit : callable
+        ``(values, tasks, p, c)`` to a model that has a method ``p(values, tasks)``.
+    strengths : sequence of float
+        The values of c that are compared.
+    values : array, shape [n, k]
+        The columns.
+    tasks : array of str, shape [n]
+        The task of each row.
+    p : array, shape [n]
+        The annotators' proportions.
+    folds : sequence of (array, array)
+        The places to fit on and the places to predict.
+    """
+    unseen = {c: np.empty(len(p)) for c in strengths}
+    for c, predicted in unseen.items():
+        for train, test in folds:
+            model = fit(values[train], tasks[train], p[train], c)
+            predicted[test] = model.p(values[test], tasks[test])
+    best = min(unseen, key=lambda c: log_loss(unseen[c], p))
+    return best, unseen[best]

@@ -1,13 +1,15 @@
-"""Datapoints as pairs of premise and hypothesis, and back."""
+"""Datapoints as pairs of premise and hypothesis, long premises as windows, and back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
 
 import numpy as np
 
 from shroom.core.datapoint import Rule, premises
+from shroom.detectors import settings
+from shroom.inference.text_windows import beginning, windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +17,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
+    from shroom.detectors.cross_encoder.encoding import Encoding
+    from shroom.inference.tokenization import PairReader
+
+Item = TypeVar("Item", bound="tuple[Any, ...]")
+
+#: How the values of a premise's windows become one, and the words of a note on it.
+AGGREGATES = {
+    "max": "what supports it best counts",
+    "mean": "their mean counts",
+    "first": "the end of the premise was not read",
+}
+#: The share of a model's window that the premise gets, however long the hypothesis.
+_PREMISE_SHARE = 1 / 4
 
 
 @dataclass(frozen=True)
@@ -65,3 +80,179 @@ class Pairs:
         least = np.full(self.n, np.inf)
         np.minimum.at(least, self.owner, p)
         return least
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How a premise is read that is too long for the model.
+
+    Attributes
+    ----------
+    aggregate : str
+        One of ``AGGREGATES``: what supports the hypothesis best, the mean of all windows, or the
+        beginning of the premise alone, the rest being cut.
+    overlap : int
+        How many sentences each window shares with the one before.
+    """
+
+    aggregate: str = "max"
+    overlap: int = 1
+
+    @classmethod
+    def of(cls, windows: object, overlap: object) -> Windows:
+        """Return what settings of these names mean.
+
+        Raises
+        ------
+        ShroomError
+            Where they mean nothing.
+
+        Examples
+        --------
+        >>> Windows.of("mean", "2")
+        Windows(aggregate='mean', overlap=2)
+        """
+        aggregate = settings.one_of("windows", windows, AGGREGATES)
+        return cls(aggregate, settings.whole("overlap", overlap, 0, 100))
+
+    @property
+    def cut(self) -> bool:
+        """Whether a premise that is too long is cut, and not split."""
+        return self.aggregate == "first"
+
+    def folded(self, p: NDArray[np.float64], read: Windowed[Any]) -> NDArray[np.float64]:
+        """Return one value for each pair from those of its windows, of which the least is best."""
+        return read.mean(p) if self.aggregate == "mean" else read.least(p)
+
+
+@dataclass(frozen=True)
+class Windowed(Generic[Item]):
+    """What a model is given instead of pairs, some of which are too long for it.
+
+    Attributes
+    ----------
+    items : list of tuple
+        Pairs that fit, as they were; of others, one item for each window.
+    starts : array of int, shape [pairs]
+        Where the items of each pair begin.
+    split : int
+        How many premises became several windows.
+    windows : int
+        How many these became.
+    cut : int
+        How many hypotheses had to be cut.
+    """
+
+    items: list[Item]
+    starts: NDArray[np.intp]
+    split: int
+    windows: int
+    cut: int
+
+    @classmethod
+    def of(
+        cls, pairs: Sequence[Item], fits: Sequence[bool], parts: Callable[[Item], list[Item]]
+    ) -> Windowed[Item]:
+        """Return the items of pairs, each with the hypothesis last; ``parts`` splits one.
+
+        Examples
+        --------
+        >>> pairs = [("one", "?"), ("one two", "?")]
+        >>> read = Windowed.of(pairs, [True, False], lambda p: [(w, p[1]) for w in p[0].split()])
+        >>> read.items, read.least(np.array([0.5, 0.25, 0.75]))
+        ([('one', '?'), ('one', '?'), ('two', '?')], array([0.5 , 0.25]))
+        """
+        known = {pair: parts(pair) for pair, whole in zip(pairs, fits) if not whole}
+        each = [known.get(pair, [pair]) for pair in pairs]
+        sizes = [len(items) for items in each]
+        return cls(
+            [item for items in each for item in items],
+            np.cumsum([0, *sizes[:-1]], dtype=np.intp)[: len(pairs)],
+            sum(size > 1 for size in sizes),
+            sum(size for size in sizes if size > 1),
+            sum(items[0][-1] != pair[-1] for items, pair in zip(each, pairs)),
+        )
+
+    def least(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the least value of each pair's items; of rows, in each column."""
+        return np.asarray(np.minimum.reduceat(values, self.starts))
+
+    def greatest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the greatest value of each pair's items; of rows, in each column."""
+        return np.asarray(np.maximum.reduceat(values, self.starts))
+
+    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean value of each pair's items; of rows, in each column."""
+        sizes = np.diff(np.append(self.starts, len(self.items)))
+        sums = np.add.reduceat(values, self.starts)
+        return np.asarray(sums / sizes.reshape(-1, *[1] * (values.ndim - 1)))
+
+    def notes(self, name: str, room: int, how: Windows) -> list[str]:
+        """Return the sentences on what did not fit into a model's ``room`` tokens."""
+        found, of, rule = [], len(self.starts), AGGREGATES[how.aggregate]
+        if self.split:
+            found.append(
+                f"{self.split} of {of} premises are too long for {name}, which reads {room} tokens "
+                f"at once: they were read in {self.windows} windows, and {rule}"
+            )
+        if self.cut:
+            found.append(
+                f"{self.cut} of {of} hypotheses leave a premise too little of the {room} tokens "
+                f"that {name} reads at once: their end was not read"
+            )
+        return found
+
+
+def parts_of(
+    premise: str, hyp: str, reader: PairReader | Encoding, how: Windows, prefix: str = ""
+) -> tuple[list[str], str]:
+    """Return the windows of a premise and the hypothesis, which the model can read together.
+
+    The hypothesis is cut only where it leaves the premise less than a quarter of the model's
+    window, and less than it needs.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> def words(texts):
+    ...     return {text: len(text.split()) for text in texts}
+    >>> reader = SimpleNamespace(room=10, special=3, count=words)
+    >>> parts_of("It rains. It pours.", "It is wet today.", reader, Windows())
+    (['It rains.', 'It pours.'], 'It is wet today.')
+    """
+    free = reader.room - reader.special
+    needed = reader.count([prefix + premise])[prefix + premise]
+    most = free - min(needed, max(1, int(free * _PREMISE_SHARE)))
+    if reader.count([hyp])[hyp] > most:
+        hyp = beginning(hyp, most, reader.count)
+    room = free - reader.count([hyp])[hyp]
+    if needed <= room:
+        return [premise], hyp
+    return windows(premise, room, reader.count, overlap=how.overlap, prefix=prefix), hyp
+
+
+def best_rows(rows: NDArray[np.float64], read: Windowed[Any], how: Windows) -> NDArray[np.float64]:
+    """Return one row (entailment, neutral, contradiction) for each pair from those of its windows.
+
+    By ``max``, a premise entails what one of its windows entails: E is their greatest. It
+    contradicts what a window contradicts, as far as none supports it: C is their greatest, but at
+    most 1 - E, and the rest is neutral. The window of the greatest E alone would not do, as one
+    that is unrelated to the hypothesis has some E and C by chance and hides a contradiction.
+
+    Examples
+    --------
+    >>> read = Windowed([("a", "?"), ("b", "?")], np.array([0]), 1, 2, 0)
+    >>> best_rows(np.array([[0.02, 0.97, 0.01], [0.01, 0.09, 0.9]]), read, Windows()).round(2)
+    array([[0.02, 0.08, 0.9 ]])
+    """
+    if not read.split:
+        return rows
+    if how.aggregate == "mean":
+        return read.mean(rows)
+    entailment, _, contradiction = read.greatest(rows).T
+    contradiction = np.minimum(contradiction, 1 - entailment)
+    neutral = np.maximum(1 - entailment - contradiction, 0)
+    found = np.column_stack((entailment, neutral, contradiction))
+    whole = np.diff(np.append(read.starts, len(read.items))) == 1
+    found[whole] = rows[read.starts[whole]]
+    return found

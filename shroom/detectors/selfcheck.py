@@ -18,8 +18,8 @@ from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
+from shroom.detectors.pairs import Windows
 from shroom.detectors.selfcheck_samples import Samples
-from shroom.detectors.windowed_pairs import Windows
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN
 
@@ -75,7 +75,7 @@ class SelfCheck(Detector):
         The label is Hallucination where p is greater.
     windows, overlap
         How ``nli`` reads a sample that is too long for the model: see
-        :class:`shroom.detectors.windowed_pairs.Windows`.
+        :class:`shroom.detectors.pairs.Windows`.
 
     Examples
     --------

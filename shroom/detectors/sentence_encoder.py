@@ -9,7 +9,7 @@ import numpy as np
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
-from shroom.detectors.windowed_pairs import Windowed, Windows
+from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute

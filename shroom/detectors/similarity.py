@@ -19,17 +19,16 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.fitted_detector import FittedDetector
+from shroom.detectors.base import JSONDetector, state_from
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.pairs import Pairs
+from shroom.detectors.pairs import Pairs, Windows
 from shroom.detectors.sentence_encoder import SentenceEncoder
-from shroom.detectors.windowed_pairs import Windows
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -44,7 +43,7 @@ _REMEMBERED = 100_000
 _LOADED, _ENCODERS = 4, 16
 
 
-class Similarity(FittedDetector):
+class Similarity(JSONDetector):
     """1 - cosine of sentence embeddings, calibrated for each task where it was fitted.
 
     Parameters
@@ -64,7 +63,7 @@ class Similarity(FittedDetector):
         The label is Hallucination where p is greater; by default that of the fit, else 0.5.
     windows, overlap
         How a reference is read that is too long: see
-        :class:`shroom.detectors.windowed_pairs.Windows`.
+        :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
@@ -97,16 +96,10 @@ class Similarity(FittedDetector):
         self._calibration = None if calibration is None else Path(calibration)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
-        self._state: _State | None = None
-
-    @property
-    def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
-        return self._now().threshold
 
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         distances, tasks = self._distances(datapoints, run)
-        curves = self._now().curves
+        curves: Logistic | None = self._fitted().curves
         return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
 
     def fit(
@@ -124,12 +117,12 @@ class Similarity(FittedDetector):
             raise ShroomError("calibration: is what fitting makes; leave it out")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
-        self._state = replace(self._now(), curves=curves, threshold=0.5, items=TrainingItems())
+        self._state = replace(self._fitted(), curves=curves, threshold=0.5, items=TrainingItems())
         return self
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted state as json; ``about`` describes its origin."""
-        state = self._now()
+        state = self._fitted()
         if state.curves is None:
             raise ShroomError("similarity has not been fitted, so there is nothing to write")
         content = {
@@ -144,36 +137,22 @@ class Similarity(FittedDetector):
         }
         write_atomically(path, state.items.beside(content))
 
-    @property
-    def training_items(self) -> TrainingItems:
-        """The items that the curves were fitted on."""
-        return self._now().items
-
-    def remember(self, items: TrainingItems) -> None:
-        """Note which items the curves were fitted on, and their out-of-fold p."""
-        self._state = replace(self._now(), items=items)
-
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which the hypothesis is compared."""
-        state = self._now()
+        state = self._fitted()
         return premises(datapoint, rule=state.rule, multilingual=state.multilingual)
 
     @property
     def identity(self) -> str:
         """The identity of the encoder, and a digest of the curves."""
-        state = self._now()
+        state = self._fitted()
         encoder = hub.identity(state.encoder, state.revision)
         if state.curves is None:
             return encoder
         weights = json.dumps(state.curves.to_dict(), sort_keys=True)
         return f"{encoder}+{hashlib.sha256(weights.encode()).hexdigest()[:16]}"
 
-    def _now(self) -> _State:
-        if self._state is None:
-            self._state = self._read()
-        return self._state
-
-    def _read(self) -> _State:
+    def _load(self) -> _State:
         """Return the state that the settings name."""
         if self._model.endswith(".json") or Path(self._model).is_file():
             state = _State.load(Path(self._model))
@@ -211,12 +190,23 @@ class Similarity(FittedDetector):
         self, datapoints: Sequence[Datapoint], run: Run
     ) -> tuple[NDArray[np.float64], list[str]]:
         """Return 1 - cosine of each datapoint, and its task."""
-        state = self._now()
-        pairs = Pairs.of(datapoints, rule=state.rule, multilingual=state.multilingual)
-        same = hub.identity(state.encoder, state.revision)
-        known = _distances(state.encoder, state.revision, run.device, same, self.windows)
-        distances = known.of([(premise, hyp) for _, premise, hyp in pairs.items], run)
-        return pairs.best(distances), [point.task.value for point in datapoints]
+        state = self._fitted()
+        points = Pairs.of(datapoints, rule=state.rule, multilingual=state.multilingual)
+        pairs = [(premise, hyp) for _, premise, hyp in points.items]
+        encoder = (state.encoder, state.revision, run.device)
+        content = hub.identity(state.encoder, state.revision)
+        known = _known(encoder, content, self.windows)
+        if len(known) > _REMEMBERED:
+            known.clear()
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        if new:
+            model = _encoder(*encoder, content)
+            read = model.read(new, self.windows, run)
+            vectors = model.embed([text for pair in read.items for text in pair], run)
+            distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
+            known.update(zip(new, self.windows.folded(distances, read).tolist()))
+        distances = points.best(np.array([known[pair] for pair in pairs]))
+        return distances, [point.task.value for point in datapoints]
 
 
 @dataclass(frozen=True)
@@ -233,61 +223,41 @@ class _State:
 
     @classmethod
     def load(cls, path: Path) -> _State:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            encoder, revision = str(content["model"]), content["revision"]
-            if (path.parent / encoder).is_dir():
-                encoder = str(path.parent / encoder)
-            return cls(
-                encoder,
-                None if revision is None else str(revision),
-                Rule(content["reference"]),
-                content["multilingual"] is True,
-                Logistic.from_dict(content, 1),
-                settings.share("threshold", content["threshold"]),
-                TrainingItems.from_dict(content["training_items"]),
-            )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ShroomError(
-                f"{path}: not a model of the similarity detector ({error}); make one with: "
-                "shroom fit similarity DATA --model ENCODER -o MODEL"
-            ) from error
+        return state_from(
+            path, lambda data: cls._parsed(data, path), "similarity", "--model ENCODER "
+        )
 
-
-class _Distances:
-    """What a sentence encoder has given of late, as 1 - cosine; it is loaded where a pair is new.
-
-    In cross-validation, the same pairs come again for each fold, in detectors made anew.
-    """
-
-    def __init__(self, load: Callable[[], SentenceEncoder], windows: Windows) -> None:
-        self._load, self._windows = load, windows
-        self._known: dict[tuple[str, str], float] = {}
-
-    def of(self, pairs: Sequence[tuple[str, str]], run: Run) -> NDArray[np.float64]:
-        """Return 1 - cosine of each premise and hypothesis: shape [pairs]."""
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
-        if len(self._known) > _REMEMBERED:
-            self._known.clear()
-            new = list(dict.fromkeys(pairs))
-        if new:
-            read = self._load().read(new, self._windows, run)
-            vectors = self._load().embed([text for pair in read.items for text in pair], run)
-            found = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-            self._known.update(zip(new, self._windows.folded(found, read).tolist()))
-        return np.array([self._known[pair] for pair in pairs])
+    @classmethod
+    def _parsed(cls, data: bytes, path: Path) -> _State:
+        content = json.loads(data)
+        encoder, revision = str(content["model"]), content["revision"]
+        if (path.parent / encoder).is_dir():
+            encoder = str(path.parent / encoder)
+        return cls(
+            encoder,
+            None if revision is None else str(revision),
+            Rule(content["reference"]),
+            content["multilingual"] is True,
+            Logistic.from_dict(content, 1),
+            settings.share("threshold", content["threshold"]),
+            TrainingItems.from_dict(content["training_items"]),
+        )
 
 
 @lru_cache(maxsize=_LOADED)
-def _encoder(name: str, revision: str | None, device: str | None, same: str) -> SentenceEncoder:
-    """Return an encoder; ``same`` changes with the files of a folder."""
-    del same
+def _encoder(name: str, revision: str | None, device: str | None, content: str) -> SentenceEncoder:
+    """Return an encoder; ``content`` changes with the files of a folder."""
+    del content
     return SentenceEncoder(name, revision, device)
 
 
 @lru_cache(maxsize=_ENCODERS)
-def _distances(
-    name: str, revision: str | None, device: str | None, same: str, windows: Windows
-) -> _Distances:
-    """Return the distances of an encoder; its first arguments are those of :func:`_encoder`."""
-    return _Distances(lambda: _encoder(name, revision, device, same), windows)
+def _known(
+    encoder: tuple[str, str | None, str | None], content: str, windows: Windows
+) -> dict[tuple[str, str], float]:
+    """Return the distances that an encoder has returned, by the pair, to be filled.
+
+    In cross-validation, the same pairs come again for each fold, in copies of the detector.
+    """
+    del encoder, content, windows
+    return {}

@@ -10,19 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.cross_validation import best_strength, splits
-from shroom.detectors.fitted_detector import FittedDetector
+from shroom.detectors.base import JSONDetector
 from shroom.detectors.lexical import features as lexical_features
-from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.stack_file import State
-from shroom.detectors.stack_inputs import Input, Known, inputs_of, refuse_seen
+from shroom.detectors.out_of_fold import TrainingItems, best_strength, splits
+from shroom.detectors.stack_file import Input, State, inputs_of
 from shroom.inference.run_settings import RUN
 from shroom.learners.curves import clipped_log_odds
 from shroom.learners.logistic import Logistic
@@ -47,7 +45,7 @@ STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0)
 _CLIP = 1e-3
 
 
-class Stack(FittedDetector):
+class Stack(JSONDetector):
     """Detectors' log odds and lexical features, combined by a model fitted out of fold.
 
     Parameters
@@ -93,15 +91,9 @@ class Stack(FittedDetector):
         self._inputs = None if detectors is None else inputs_of(detectors)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
         self._path = None if model is None else settings.path("model", model)
-        self._state: State | None = None
         # Both are shared by the copies that cross-validation fits.
-        self._known: dict[int, tuple[Detector, Known]] = {}
-        self._measures = Known(lambda points, _: lexical_features(points))
-
-    @property
-    def fitted_threshold(self) -> float:
-        """The threshold that results from fitting, for tasks without their own."""
-        return self._fitted().threshold
+        self._known: dict[int, tuple[Detector, _Known]] = {}
+        self._measures = _Known(lambda points, _: lexical_features(points))
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -190,11 +182,6 @@ class Stack(FittedDetector):
         state = replace(self._fitted(), threshold=self.threshold, thresholds=self.thresholds)
         state.save(path, **about)
 
-    @property
-    def training_items(self) -> TrainingItems:
-        """The items that the weights were fitted on."""
-        return self._fitted().items
-
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
         """Return for which datapoints the stack, or one of its detectors, answers in-sample."""
         inner = [found.in_sample(datapoints, run) for found in self._fitted().detectors]
@@ -219,15 +206,12 @@ class Stack(FittedDetector):
             texts += premises(datapoint)
         return tuple(dict.fromkeys(texts))
 
-    def remember(self, items: TrainingItems) -> None:
-        """Note which items the stack was fitted on, and their out-of-fold p."""
-        self._state = replace(self._fitted(), items=items)
-
     def _wanted(self) -> tuple[Input, ...]:
         if self._inputs is not None:
             return self._inputs
         if self._path:
-            return self._fitted().inputs
+            state: State = self._fitted()
+            return state.inputs
         raise ShroomError(
             "a stack needs the detectors that it is made of: in a recipe, for instance, "
             'detectors = ["lexical", {name = "nli", model = "FOLDER"}]'
@@ -235,9 +219,20 @@ class Stack(FittedDetector):
 
     def _check_unseen(self, datapoints: Sequence[Datapoint]) -> None:
         """Raise :class:`ShroomError` if a detector that is not fitted anew answers in-sample."""
-        for number, one in enumerate(self._wanted()):
-            if not one.trainable:
-                refuse_seen(one, self._fixed(number, one)[0], datapoints)
+        fixed = [(n, one) for n, one in enumerate(self._wanted()) if not one.trainable]
+        for number, one in fixed:
+            seen = int(self._fixed(number, one)[0].in_sample(datapoints).sum())
+            if seen:
+                fix = (
+                    "leave out frozen = true, so that it is fitted out of fold"
+                    if one.frozen
+                    else "leave it out, or fit the stack on other data"
+                )
+                raise ShroomError(
+                    f"detectors: {one.name} was fitted on {seen} of these {len(datapoints)} "
+                    "datapoints and has no out-of-fold p of them, so the stack would trust it "
+                    f"more than it deserves; fit it with --folds, or {fix}"
+                )
 
     def _column(
         self, number: int, found: Detector, datapoints: Sequence[Datapoint], run: Run
@@ -247,22 +242,37 @@ class Stack(FittedDetector):
             return self._known[number][1].of(datapoints, run)[:, 0]
         return found.predict(datapoints, run)
 
-    def _fixed(self, number: int, one: Input) -> tuple[Detector, Known]:
+    def _fixed(self, number: int, one: Input) -> tuple[Detector, _Known]:
         """Return a detector that is not fitted here, and the p that it has returned."""
         if number not in self._known:
             found = one.make()
-            self._known[number] = found, Known(found.predict)
+            self._known[number] = found, _Known(found.predict)
         return self._known[number]
 
-    def _fitted(self) -> State:
-        if self._state is None:
-            if not self._path:
-                raise ShroomError(
-                    "the stack has not been fitted; give --model FILE, which shroom fit stack "
-                    "writes"
-                )
-            self._state = State.load(self._path)
-        return self._state
+    def _load(self) -> State:
+        if not self._path:
+            raise ShroomError(
+                "the stack has not been fitted; give --model FILE, which shroom fit stack writes"
+            )
+        return State.load(self._path)
+
+
+class _Known:
+    """What depends on a datapoint alone, p or measures, computed once for each."""
+
+    def __init__(self, compute: Callable[[Sequence[Datapoint], Run], NDArray[np.float64]]) -> None:
+        self._compute = compute
+        self._rows: dict[Datapoint, NDArray[np.float64]] = {}
+
+    def of(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+        """Return the values of datapoints: shape [n, k]."""
+        # The first time, all of them as they come: samples without ids go by the order.
+        new = [d for d in dict.fromkeys(datapoints) if d not in self._rows]
+        if len(new) == len(set(datapoints)):
+            new = list(datapoints)
+        if new:
+            self._rows.update(zip(new, self._compute(new, run).reshape(len(new), -1)))
+        return np.array([self._rows[point] for point in datapoints])
 
 
 def _tasks(datapoints: Sequence[Datapoint]) -> Words:

@@ -1,26 +1,100 @@
-"""What fitting leaves of a stack, in a file and in memory."""
+"""What a stack is made of, as a recipe names it, and its fitted state in a file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
+from shroom.detectors import settings
+from shroom.detectors.base import state_from
 from shroom.detectors.lexical import FEATURES
-from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems
-from shroom.detectors.stack_inputs import inputs_of, restored
+from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.registry import class_of, detector
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
     from shroom.detectors.base import Detector
-    from shroom.detectors.stack_inputs import Input
 
 #: The kind of model that weighs the detectors.
 LEARNER = "logistic"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A detector with its settings.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the registry.
+    settings : dict
+        What its class takes.
+    frozen : bool
+        Whether it stays as it is although it can be fitted.
+    """
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    frozen: bool = False
+
+    @property
+    def trainable(self) -> bool:
+        """Whether it is fitted together with the stack."""
+        return not self.frozen and class_of(self.name).trainable
+
+    def make(self, model: str | None = None) -> Detector:
+        """Return the detector: not fitted, or from a model file."""
+        return detector(self.name, **{**self.settings, **({"model": model} if model else {})})
+
+
+def inputs_of(value: object) -> tuple[Input, ...]:
+    """Return the inputs that a setting names.
+
+    Parameters
+    ----------
+    value : str or list of (str or dict)
+        Names, in a string with commas between them; or a list of names and of tables with
+        ``name``, any settings of the detector, and perhaps ``frozen = true``.
+
+    Raises
+    ------
+    ShroomError
+        Where it names no detector or an unknown one.
+
+    Examples
+    --------
+    >>> inputs_of(["lexical", {"name": "nli", "model": "a/model"}])[1].settings
+    {'model': 'a/model'}
+    >>> [one.name for one in inputs_of("lexical, selfcheck")]
+    ['lexical', 'selfcheck']
+    """
+    entries = value.split(",") if isinstance(value, str) else value
+    if not isinstance(entries, (list, tuple)) or not entries:
+        raise ShroomError(
+            f"detectors: expected a list of names or tables, got {show(value)}; for instance "
+            'detectors = ["lexical", {name = "nli", model = "FOLDER"}]'
+        )
+    return tuple(_input(entry, f"detectors: {place}") for place, entry in enumerate(entries))
+
+
+def _input(entry: object, place: str) -> Input:
+    table = {"name": entry.strip()} if isinstance(entry, str) else entry
+    if not isinstance(table, dict) or not isinstance(table.get("name"), str):
+        raise ShroomError(f"{place}: expected a name or a table with a name, got {show(entry)}")
+    frozen = settings.flag(f"{place}: frozen", table.get("frozen", False))
+    own = {key: value for key, value in table.items() if key not in ("name", "frozen")}
+    try:
+        json.dumps(own)
+    except (TypeError, ValueError) as error:
+        raise ShroomError(f"{place}: settings that json cannot write: {error}") from error
+    made = Input(table["name"], own, frozen)
+    made.make()  # so that an unknown setting is reported at once
+    return made
 
 
 @dataclass(frozen=True)
@@ -56,48 +130,32 @@ class State:
 
     @classmethod
     def load(cls, path: Path) -> State:
-        """Return what a file of :meth:`save` holds."""
-        try:
-            data = path.read_bytes()
+        """Return the state that :meth:`save` wrote to a file."""
+
+        def parsed(data: bytes) -> State:
             content = json.loads(data)
-            measures = tuple(content["features"])
-            if measures not in ((), FEATURES):
-                raise ShroomError(f"{path}: a stack on other features; fit it again")
+            measures, learner = tuple(content["features"]), content["learner"]
+            if measures not in ((), FEATURES) or learner != LEARNER:
+                raise ShroomError(f"{path}: a stack of another kind; fit it again")
+            rows = content["inputs"]
             inputs = inputs_of(
-                [
-                    {**row["settings"], "name": row["name"], "frozen": row["frozen"]}
-                    for row in content["inputs"]
-                ]
+                [{**row["settings"], "name": row["name"], "frozen": row["frozen"]} for row in rows]
             )
-            if content["learner"] != LEARNER:
-                raise ShroomError(f"{path}: a stack of another kind than {LEARNER}; fit it again")
-            columns = len(inputs) + len(measures)
             return cls(
                 inputs,
-                [restored(path, one, row) for one, row in zip(inputs, content["inputs"])],
-                Logistic.from_dict(content["combined"], columns),
+                [_restored(path, one, row) for one, row in zip(inputs, rows)],
+                Logistic.from_dict(content["combined"], len(inputs) + len(measures)),
                 bool(measures),
-                _threshold(content["threshold"]),
-                {task: _threshold(own) for task, own in content["thresholds"].items()},
+                settings.share("threshold", content["threshold"]),
+                {task: settings.share(task, own) for task, own in content["thresholds"].items()},
                 TrainingItems.from_dict(content["training_items"]),
                 hashlib.sha256(data).hexdigest(),
             )
-        except UNREADABLE as error:
-            raise ShroomError(
-                f"{path}: not a model of the stack ({error}); make one with: "
-                "shroom fit stack DATA -o MODEL"
-            ) from error
+
+        return state_from(path, parsed, "stack")
 
     def save(self, path: str | Path, **about: Any) -> None:
-        """Write it as json, and beside it a folder with the detectors that were fitted.
-
-        Parameters
-        ----------
-        path : path
-            The file.
-        **about
-            What else to note.
-        """
+        """Write it as JSON, and beside it a folder with the detectors that were fitted."""
         target = Path(path)
         content = {
             "detector": "stack",
@@ -112,19 +170,26 @@ class State:
         digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:8]
         folder = target.parent / f"{target.stem}.inputs-{digest}"
         listed = []
-        for number, (one, found) in enumerate(zip(self.inputs, self.detectors)):
-            row = one.to_dict()
+        for number, (one, fitted) in enumerate(zip(self.inputs, self.detectors)):
+            row = asdict(one)
             if one.trainable:
                 folder.mkdir(parents=True, exist_ok=True)
                 place = folder / f"{number}-{one.name}"
-                found.save(str(place))
+                fitted.save(str(place))
                 row["fitted"] = f"{folder.name}/{place.name}"
             listed.append(row)
         write_atomically(target, self.items.beside({**content, "inputs": listed}))
 
 
-def _threshold(value: Any) -> float:
-    number = float(value)
-    if not 0 <= number <= 1:
-        raise ValueError(f"a threshold of {value}")
-    return number
+def _restored(path: Path, one: Input, row: dict[str, Any]) -> Detector:
+    """Return a detector of a stack's file, fitted as it was."""
+    if not one.trainable:
+        return one.make()
+    name = str(row["fitted"])
+    place = path.parent / name
+    if Path(name).is_absolute() or ".." in Path(name).parts or not place.exists():
+        raise ShroomError(
+            f"{path}: its detector {one.name} should lie beside it, in {name}, and does not; keep "
+            "the folder where the file is"
+        )
+    return one.make(str(place))

@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.cross_encoder.card import card
-from shroom.detectors.cross_encoder.corpora import Corpus
-from shroom.detectors.cross_encoder.detector import CrossEncoder
+from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
-from shroom.detectors.cross_encoder.examples import general_examples
-from shroom.detectors.cross_encoder.export import exported
+from shroom.detectors.cross_encoder.examples import Corpus, general_examples
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
-from shroom.detectors.cross_encoder.training import Example, Schedule, train
+from shroom.detectors.cross_encoder.saving import card, exported
+from shroom.detectors.cross_encoder.training import Example, Stage, train
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.registry import detector
 from shroom.inference.run_settings import Run
@@ -90,12 +88,8 @@ def test_the_reference_gives_way_first(encoding):
     assert len(sides) == 40
     ((_, short),), _ = encoding([("MT", "the cat", "a dog")])
     assert (sides == HYP).sum() == (short == HYP).sum()
-
-
-def test_a_hypothesis_that_is_too_long_by_itself(encoding):
     ((_, sides),), _ = encoding([("MT", "the cat", "a dog " * 5000)])
-    assert len(sides) == 40
-    assert (sides == REF).any()
+    assert (len(sides), (sides == REF).any()) == (40, True)
 
 
 def test_batches_are_filled_up(encoding):
@@ -154,39 +148,32 @@ def weights(model):
     return torch.cat([value.flatten() for value in model.state_dict().values()])
 
 
-def trained(encoder, **more):
+SHORT = Stage("own", epochs=1, batch=4, rate=1e-3)
+
+
+def trained(encoder, stage=SHORT, seed=5):
     fitting = Fitting(str(encoder), device="cpu")
     model = fitting.model()
-    torch.manual_seed(0)
     losses = []
-    more = {"schedule": Schedule(epochs=2, batch=4, rate=1e-3), "seed": 5, **more}
-    schedule = more.pop("schedule")
-    train(
-        model,
-        fitting.encoding,
-        EXAMPLES,
-        schedule,
-        report=lambda at: losses.append(at.loss),
-        **more,
-    )
+    report = lambda at: losses.append(at.loss)  # noqa: E731
+    train(model, fitting.encoding, EXAMPLES, stage, seed=seed, report=report)
     return model, losses
 
 
 def test_the_loss_falls(encoder):
-    _, losses = trained(encoder, schedule=Schedule(epochs=30, batch=4, rate=3e-3))
-    assert len(losses) == 30 * 9
+    _, losses = trained(encoder, Stage("own", epochs=12, batch=4, rate=5e-3))
+    assert len(losses) == 12 * 9
     assert np.mean(losses[-9:]) < 0.8 * np.mean(losses[:9])
 
 
 def test_the_seed_decides(encoder):
-    torch.manual_seed(1)
-    one, other = trained(encoder, seed=1), trained(encoder, seed=2)
-    assert one[1] != other[1]
+    (_, one), (_, again), (_, other) = (trained(encoder, seed=seed) for seed in (1, 1, 2))
+    assert one == again != other
 
 
 def test_frozen_layers_stay(encoder):
     before = Fitting(str(encoder), device="cpu").model()
-    after, _ = trained(encoder, schedule=Schedule(epochs=1, batch=4, rate=1e-2, frozen=1))
+    after, _ = trained(encoder, Stage("own", epochs=1, batch=4, rate=1e-2, frozen=1))
     same = [
         all(torch.equal(a, b) for a, b in zip(x.parameters(), y.parameters()))
         for x, y in zip(before.layers(), after.layers())
@@ -204,18 +191,11 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(encoder, tmp_path, monk
     monkeypatch.setattr(training, "SAVED_EVERY", 5)
     torch.manual_seed(9)
     fitting = Fitting(str(encoder), device="cpu")
-    schedule = Schedule(epochs=2, batch=4, rate=1e-3)
+    stage = Stage("own", epochs=2, batch=4, rate=1e-3)
 
     def run(model, checkpoint, report=None):
-        train(
-            model,
-            fitting.encoding,
-            EXAMPLES,
-            schedule,
-            seed=3,
-            checkpoint=checkpoint,
-            report=report,
-        )
+        more = {"seed": 3, "checkpoint": checkpoint, "report": report}
+        train(model, fitting.encoding, EXAMPLES, stage, **more)
 
     def kill(progress):
         if progress.step == 12:
@@ -235,11 +215,7 @@ def test_general_stages_are_run_once(encoder, tmp_path, work):
     rows = [{"premise": "a cat", "hypothesis": f"a cat {i}", "label": "neutral"} for i in range(9)]
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     stages = [
-        {
-            "name": "pairs",
-            "epochs": 1,
-            "corpora": [{"file": "pairs.jsonl", "task": "PG", "n": 99}],
-        },
+        {"name": "pairs", "epochs": 1, "corpora": [{"file": "pairs.jsonl", "task": "PG", "n": 9}]},
         {"name": "shroom", "epochs": 1},
     ]
     steps = []
@@ -358,12 +334,6 @@ def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
     assert model.predict([]).shape == (0,)
 
 
-def test_it_knows_what_it_was_fitted_on(fitted):
-    model = CrossEncoder(fitted[1])
-    other = Datapoint(hyp="another", src="", tgt="one", task=Task.MT)
-    assert model.in_sample([*POINTS, other]).tolist() == [True] * len(POINTS) + [False]
-
-
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
@@ -394,15 +364,15 @@ def test_without_an_encoder_there_is_nothing_to_fit():
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"reference": "source"}, "reference"),
         ({"threshold": 2}, "threshold"),
         ({"enkoder": "x"}, "did you mean 'encoder'"),
     ],
 )
-def test_wrong_settings(settings, said):
-    with pytest.raises(ShroomError, match=said):
+def test_wrong_settings(settings, message):
+    with pytest.raises(ShroomError, match=message):
         detector("cross-encoder", **settings)
 
 
@@ -485,15 +455,11 @@ def test_a_label_that_nobody_knows(tmp_path):
 
 
 def test_what_ships_takes_little_room():
-    from shroom.detectors.cross_encoder.detector import MODEL
-
     sizes = {path.name: path.stat().st_size for path in MODEL.iterdir()}
     assert sum(sizes.values()) <= 70_000_000
 
 
 def test_the_card_that_ships_is_what_the_kit_writes():
-    from shroom.detectors.cross_encoder.detector import MODEL
-
     about = json.loads((MODEL / ABOUT).read_text(encoding="utf-8"))
     assert (MODEL / "README.md").read_text(encoding="utf-8") == card(about)
 
@@ -502,12 +468,10 @@ def test_a_faithful_hypothesis_has_less_p_than_an_invented_one():
     tgt = "The museum was closed on Sunday because of the storm."
     good = "Because of the storm, the museum stayed shut on Sunday."
     bad = "The museum opened on Monday in spite of the strike."
-    for task in Task:
-        side = {"src": tgt, "tgt": ""} if task is Task.TS else {"src": "", "tgt": tgt}
-        low, high = CrossEncoder().predict(
-            [Datapoint(hyp=hyp, task=task, **side) for hyp in (good, bad)]
-        )
-        assert low < 0.5 < high
+    points = [Datapoint(hyp, tgt, tgt, task) for task in Task for hyp in (good, bad)]
+    low, high = CrossEncoder().predict(points).reshape(-1, 2).T
+    assert (low < 0.5).all()
+    assert (high > 0.5).all()
 
 
 @pytest.mark.parametrize("track", ["model-agnostic", "model-aware"])
@@ -517,8 +481,8 @@ def test_the_readme_shows_what_it_scores_on_the_sample(track):
     points, model = read(SAMPLE / f"val.{track}.json"), CrossEncoder()
     p = model.predict(points, Run(precision="float32")).round(6)  # as the recipe computes it
     gold = np.array([point.p for point in points])
-    found = [((p > model.threshold) == (gold > 0.5)).mean(), rho(p, gold)]
-    assert list(shown.groups()) == [f"{figure:.3f}" for figure in found]
+    figures = [((p > model.threshold) == (gold > 0.5)).mean(), rho(p, gold)]
+    assert list(shown.groups()) == [f"{figure:.3f}" for figure in figures]
 
 
 @pytest.mark.real

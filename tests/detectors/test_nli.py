@@ -22,8 +22,7 @@ from transformers import PreTrainedTokenizerFast
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.nli import FORMULAS, NLI, p_from
-from shroom.detectors.nli_classifier import columns
+from shroom.detectors.nli import FORMULAS, NLI, columns, p_from
 from shroom.detectors.registry import detector
 from shroom.inference import hub
 from shroom.inference.resume_log import Journal
@@ -145,7 +144,7 @@ def test_names_of_classes(labels, expected):
     ],
 )
 def test_names_that_do_not_tell_are_refused(labels):
-    with pytest.raises(ShroomError, match=r"the names of its classes .* do not tell") as told:
+    with pytest.raises(ShroomError, match=r"the names of its classes .* do not show") as told:
         columns("a/model", dict(enumerate(labels)))
     message = str(told.value)
     assert message.startswith("a/model: ")

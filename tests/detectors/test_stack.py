@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import Datapoint, Label, Task
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
-from shroom.detectors.base import Detector
-from shroom.detectors.cross_validation import splits
-from shroom.detectors.fitted_detector import FittedDetector
+from shroom.detectors.base import Detector, FittedDetector
 from shroom.detectors.lexical import Lexical
-from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.out_of_fold import TrainingItems, splits
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.detectors.stack import Stack
 from shroom.inference.run_settings import RUN, Run

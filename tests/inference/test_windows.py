@@ -11,10 +11,10 @@ from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI, p_from
+from shroom.detectors.pairs import Windowed, Windows, best_rows, parts_of
 from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
-from shroom.detectors.windowed_pairs import Windowed, Windows, best_rows, parts_of
 from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
 from shroom.inference.text_windows import beginning, sentence_spans, spans, windows

@@ -15,10 +15,9 @@ from shroom.core.datapoint import Rule, premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
+from shroom.detectors.base import FittedDetector
 from shroom.detectors.cross_encoder.model_folder import ModelFolder
-from shroom.detectors.fitted_detector import FittedDetector
-from shroom.detectors.pairs import Pairs
-from shroom.detectors.windowed_pairs import Windowed, Windows, parts_of
+from shroom.detectors.pairs import Pairs, Windowed, Windows, parts_of
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.detectors.cross_encoder.fitting import Fitting
-    from shroom.detectors.cross_encoder.trained_model import TrainedModel
+    from shroom.detectors.cross_encoder.pair_model import TrainedModel
     from shroom.detectors.out_of_fold import TrainingItems
     from shroom.inference.run_settings import Run
 
@@ -52,7 +51,7 @@ class CrossEncoder(FittedDetector):
         By default the one that was fitted.
     windows, overlap
         How a reference is read that is too long: see
-        :class:`shroom.detectors.windowed_pairs.Windows`.
+        :class:`shroom.detectors.pairs.Windows`.
     encoder, revision, seed, stages : optional
         For fitting only: see :class:`~shroom.detectors.cross_encoder.fitting.Fitting`.
 
@@ -107,7 +106,7 @@ class CrossEncoder(FittedDetector):
         return items if as_fitted else items.without_answers()
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> Rule:  # type: ignore[override]
         """How the reference is chosen."""
         return self._reference or self._model.rule
 
@@ -210,7 +209,7 @@ class CrossEncoder(FittedDetector):
         """Return the recipe as it is carried out; this imports torch."""
         try:
             from shroom.detectors.cross_encoder.fitting import Fitting
-            from shroom.detectors.cross_encoder.stages import STAGES
+            from shroom.detectors.cross_encoder.training import STAGES
         except ImportError as error:
             raise ShroomError(
                 f"fitting the cross-encoder needs torch and transformers: {install_hint('models')}"

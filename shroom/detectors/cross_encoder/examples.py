@@ -1,27 +1,181 @@
-"""The examples of a stage: pairs to learn from, with the p(Hallucination) of each."""
+"""What a stage of fitting learns from: pairs of texts, with the p(Hallucination) of each.
+
+A table of the recipe states what a corpus is, which of its rows count and what their labels mean
+(see ``baselines/training/``), so that what a model has learnt from can be read in one place.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import csv
+import gzip
+import json
+import random
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.core.datapoint import Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.cross_encoder.corpora import Corpus, mixture, normalised
 from shroom.detectors.cross_encoder.training import Example
 from shroom.detectors.pairs import Pairs
-from shroom.detectors.recipe import detector_from
-from shroom.inference.run_settings import RUN
+from shroom.detectors.recipe import detector_from, from_table
 from shroom.scoring.datapoint_files import read, read_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint, Rule
-    from shroom.detectors.cross_encoder.stages import Stage
+    from shroom.detectors.cross_encoder.training import Stage
+
+#: p(Hallucination) of the labels that corpora use: a little short of certain, since people err.
+LABELS = {
+    "entailment": 0.03,
+    "paraphrase": 0.03,
+    "not_hallucination": 0.03,
+    "neutral": 0.9,
+    "not_entailment": 0.95,
+    "contradiction": 0.97,
+    "hallucination": 0.97,
+}
+#: Pairs of more characters are left out: they cost much, and SHROOM's are short.
+MAX_CHARACTERS = 330
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A file of labelled pairs, and how to read it.
+
+    Attributes
+    ----------
+    file : str
+        Its path below the data folder: ``.jsonl``, ``.csv``, either of them gzipped.
+    task : str
+        The task of SHROOM that its pairs are most like.
+    n : int
+        The most pairs that are taken, drawn at random.
+    only, without : tuple of str
+        Rows count whose ``task`` begins with one of ``only`` and with none of ``without``.
+    premise, hypothesis : str
+        The columns of the texts.
+    labels : mapping
+        p(Hallucination) by label, over ``LABELS``.
+    score : str
+        The column of a score; p falls in a line from 1 at ``one_at`` to 0 at ``zero_at``.
+    p : float or None
+        p of every row, instead of its label.
+    headword : float
+        The share of rows of ``word: gloss`` that keep the word.
+    swap : float
+        The share of rows whose premise and hypothesis change places.
+    rare : mapping
+        For a column and value as ``{"hter": 0}``, rows that have it are kept with a chance of 15%.
+    below : mapping
+        Rows count whose column is below a value.
+    licence : str
+        As its source states it; the model's card lists it.
+    """
+
+    file: str
+    task: str
+    n: int
+    only: tuple[str, ...] = ("",)
+    without: tuple[str, ...] = ()
+    premise: str = "premise"
+    hypothesis: str = "hypothesis"
+    labels: Mapping[str, float] = field(default_factory=dict)
+    score: str = ""
+    zero_at: float = 1.0
+    one_at: float = 0.0
+    p: float | None = None
+    headword: float = 1.0
+    swap: float = 0.0
+    rare: Mapping[str, float] = field(default_factory=dict)
+    below: Mapping[str, float] = field(default_factory=dict)
+    licence: str = ""
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Corpus:
+        """Return the corpus that a table of a recipe describes.
+
+        Raises
+        ------
+        ShroomError
+            If a key is unknown, one is missing, or the task is not one of SHROOM's.
+        """
+        return from_table(cls, table, "corpus")
+
+    def __post_init__(self) -> None:
+        Task(self.task)
+
+    def examples(self, folder: Path, seed: int, leave_out: set[str]) -> list[Example]:
+        """Return examples in random order, without those that have a text of ``leave_out``."""
+        chance = random.Random(f"{seed} {self.file} {self.only}")  # noqa: S311 - an order
+        rows = [row for row in _rows(folder / self.file) if self._counts(row, chance)]
+        chance.shuffle(rows)
+        examples: dict[tuple[str, str], Example] = {}
+        for row in rows:
+            if len(examples) == self.n:
+                break
+            ref, hyp = self._texts(row, chance)
+            fits = ref and hyp and len(ref) + len(hyp) <= MAX_CHARACTERS
+            if fits and not leave_out & {normalised(ref), normalised(hyp)}:
+                examples.setdefault((ref, hyp), Example(self.task, ref, hyp, self._p(row)))
+        return list(examples.values())
+
+    def _counts(self, row: Mapping[str, Any], chance: random.Random) -> bool:
+        task = str(row.get("task", ""))
+        named = task.startswith(self.only) and not task.startswith(self.without or "\0")
+        low = all(float(row.get(key, 0)) < limit for key, limit in self.below.items())
+        rare = any(row.get(key, None) == value for key, value in self.rare.items())
+        return named and low and (not rare or chance.random() < 0.15)
+
+    def _texts(self, row: Mapping[str, Any], chance: random.Random) -> tuple[str, str]:
+        texts = [str(row[self.premise]).strip(), str(row[self.hypothesis]).strip()]
+        if chance.random() >= self.headword:
+            texts = [text.split(": ", 1)[-1] for text in texts]
+        if chance.random() < self.swap:
+            texts.reverse()
+        return texts[0], texts[1]
+
+    def _p(self, row: Mapping[str, Any]) -> float:
+        if self.p is not None:
+            return self.p
+        if self.score:
+            p = (self.zero_at - float(row[self.score])) / (self.zero_at - self.one_at)
+            return min(max(p, 0.02), 0.98)
+        label, p_of = str(row["label"]), {**LABELS, **self.labels}
+        if label not in p_of:
+            raise ShroomError(
+                f"{self.file}: the label {label!r} has no p; give it one in the corpus' labels"
+            )
+        return p_of[label]
+
+
+def normalised(text: str) -> str:
+    """Return a text's words in lower case, to know it again whatever its punctuation.
+
+    Examples
+    --------
+    >>> normalised("It's  A cat!")
+    'it s a cat'
+    """
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        raise ShroomError(f"{path}: a corpus that the recipe names is not there")
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", newline="") as stream:
+        if path.name.removesuffix(".gz").endswith(".csv"):
+            yield from csv.DictReader(stream)
+        else:
+            yield from map(json.loads, stream)
 
 
 def labelled(datapoints: Sequence[Datapoint], p: NDArray[np.float64], rule: Rule) -> list[Example]:
@@ -51,8 +205,10 @@ def general_examples(stage: Stage, data: Path, seed: int, rule: Rule) -> list[Ex
     """
     examples: list[Example] = []
     if stage.corpora:
-        corpora = [Corpus.of(table) for table in stage.corpora]
-        examples += mixture(corpora, data, seed, _texts_of_the_task(data))
+        leave_out = _texts_of_the_task(data)
+        for corpus in [Corpus.of(table) for table in stage.corpora]:
+            examples += corpus.examples(data, seed, leave_out)
+        random.Random(seed).shuffle(examples)  # noqa: S311 - an order, not a secret
     if stage.teacher:
         examples += _taught(stage, data, seed, rule)
     if not examples:
@@ -84,4 +240,4 @@ def _taught(stage: Stage, data: Path, seed: int, rule: Rule) -> list[Example]:
     points = [point for name in stage.unlabelled for point in read(data / name)]
     drawn = np.random.default_rng(seed).permutation(len(points))[: stage.n]
     usable = [points[i] for i in drawn if points[i].src.strip() or points[i].tgt.strip()]
-    return labelled(usable, teacher.predict(usable, RUN), rule)
+    return labelled(usable, teacher.predict(usable), rule)

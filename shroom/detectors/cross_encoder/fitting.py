@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,16 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule
 from shroom.core.paths import cache_folder, data_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.examples import general_examples, labelled
-from shroom.detectors.cross_encoder.pair_model import PairModel
-from shroom.detectors.cross_encoder.stages import STAGES, Stage
-from shroom.detectors.cross_encoder.trained_model import TrainedModel
-from shroom.detectors.cross_encoder.training import Example, Progress, train
-from shroom.detectors.cross_validation import splits
+from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
+from shroom.detectors.cross_encoder.training import STAGES, Example, Progress, Stage, train
+from shroom.detectors.out_of_fold import splits
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.recipe import detector_from
 from shroom.inference import hub
@@ -40,14 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.datapoint import Datapoint
-
-
-def _keep(path: Path, values: NDArray[np.float64]) -> None:
-    """Write an array to a file whole or not at all."""
-    fresh = path.with_suffix(".new")
-    with fresh.open("wb") as stream:
-        np.save(stream, values, allow_pickle=False)
-    fresh.replace(path)
 
 
 @dataclass
@@ -160,7 +152,7 @@ class Fitting:
         for stage in own:
             last = after_epoch if stage is own[-1] else None
             key = f"{self._key(len(self.plan))}-{digest}-{stage.name}"
-            notify = None if last is None else lambda n, last=last: last(trained, n)
+            notify = None if last is None else functools.partial(last, trained)
             stop = self.stop if stage is own[-1] else None
             # A run that is evaluated after each epoch cannot resume in the middle of one.
             kept = None if notify else key
@@ -187,7 +179,7 @@ class Fitting:
                 )
         epochs = [stage for stage in self.plan if not stage.is_general][-1].epochs
         pairs = Pairs.of(datapoints, rule=self.rule)
-        found = np.empty((epochs, len(pairs.items)))
+        by_epoch = np.empty((epochs, len(pairs.items)))
         key = hashlib.sha256(json.dumps(labelled(datapoints, p, self.rule)).encode())
         for fold, (fit, test) in enumerate(splits(datapoints, folds)):
             name = f"{self._key(len(self.plan))}-{key.hexdigest()[:12]}-{fold}of{folds}.npy"
@@ -195,10 +187,11 @@ class Fitting:
             unseen = np.isin(pairs.owner, test)
             if not kept.is_file():
                 items = [item for item, judged in zip(pairs.items, unseen) if judged]
-                part = self._fold([datapoints[i] for i in fit], p[fit], items)
-                _keep(kept, part)
-            found[:, unseen] = np.load(kept, allow_pickle=False)
-        judged = [pairs.best(row) for row in found]
+                buffer = io.BytesIO()
+                np.save(buffer, self._fold([datapoints[i] for i in fit], p[fit], items))
+                write_atomically(kept, buffer.getvalue())
+            by_epoch[:, unseen] = np.load(kept, allow_pickle=False)
+        judged = [pairs.best(row) for row in by_epoch]
         best = int(np.argmax([rho(row, p) for row in judged]))
         return judged[best], best + 1
 
@@ -233,7 +226,7 @@ class Fitting:
             model,
             self.encoding,
             examples,
-            stage.schedule,
+            stage,
             seed=self.seed,
             device=str(self.device),
             report=functools.partial(self.report, stage.name) if self.report else None,

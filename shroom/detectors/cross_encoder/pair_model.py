@@ -7,16 +7,26 @@ pooled sum of both would have to learn anew.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from shroom.detectors.cross_encoder.encoding import HYP, HYP_SPECIAL, PADDING, REF
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference import hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Rule
+    from shroom.detectors.cross_encoder.encoding import Encoding
+    from shroom.inference.run_settings import Run
 
 #: Width of the head's hidden layer.
 HIDDEN = 256
@@ -85,6 +95,50 @@ class PairModel(nn.Module):
         yield {"params": [p for p in trained if p.ndim > 1], "lr": rate, "weight_decay": decay}
         yield {"params": [p for p in trained if p.ndim < 2], "lr": rate, "weight_decay": 0.0}
         yield {"params": others, "lr": 10 * rate, "weight_decay": decay}
+
+
+@dataclass
+class TrainedModel:
+    """A model in torch, which computes in float32.
+
+    Attributes
+    ----------
+    model : PairModel
+        The network.
+    tokenizer : path
+        The file of its tokenizer.
+    device : str
+        Where it computes.
+    """
+
+    model: PairModel
+    encoding: Encoding
+    tokenizer: Path
+    device: str
+    rule: Rule
+    threshold: float = 0.5
+    training_items: TrainingItems = field(default_factory=TrainingItems)
+    weights: str = "as fitted"
+    workers: int = 1
+
+    def precision(self, run: Run) -> str:
+        """Return what it computes in."""
+        del run
+        return "float32"
+
+    def probabilities(
+        self, batch: NDArray[np.int64], precision: str = "float32"
+    ) -> NDArray[np.float32]:
+        """Return p(Hallucination) of ids and sides, [2, batch, tokens]: shape [batch]."""
+        del precision
+        model = self.model.to(self.device).eval()
+        with torch.no_grad():
+            logits = model(*torch.from_numpy(batch).to(self.device)).float()
+            p: NDArray[np.float32] = torch.sigmoid(logits).cpu().numpy()
+        return p
+
+    def content(self) -> None:
+        """Return ``None``: p of a model that has no file is not cached."""
 
 
 def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

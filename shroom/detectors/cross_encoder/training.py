@@ -1,4 +1,4 @@
-"""Training the pair model: stages, batches of like length, checkpoints to resume from."""
+"""Training the pair model: stages, batches of similar length, checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+from shroom.core.problems import ShroomError
+from shroom.detectors.recipe import from_table
 
-    import numpy as np
-    from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from shroom.detectors.cross_encoder.encoding import Encoding
     from shroom.detectors.cross_encoder.pair_model import PairModel
@@ -24,6 +24,8 @@ SAVED_EVERY = 100
 #: Batches among which lengths are sorted: more saves padding, less keeps the order random.
 _WINDOW = 50
 _WARM_UP = 0.06
+#: The stages of a recipe that names none: three epochs on the labelled datapoints.
+STAGES: tuple[Mapping[str, Any], ...] = ({"name": "shroom"},)
 
 
 class Example(NamedTuple):
@@ -36,11 +38,13 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """How long and how fast a stage learns.
+class Stage:
+    """What a model learns from, and for how long.
 
     Attributes
     ----------
+    name : str
+        Its name.
     epochs : int
         Passes over the examples.
     batch : int
@@ -49,12 +53,43 @@ class Schedule:
         AdamW's learning rate at its highest; the head's is ten times that.
     frozen : int
         Layers at the bottom, beside the embeddings, that stay as they are.
+    corpora : tuple of mapping
+        See :class:`~shroom.detectors.cross_encoder.examples.Corpus`.
+    teacher : str
+        A detector, or a recipe, whose p of unlabelled datapoints is learnt.
+    unlabelled : tuple of str
+        Files of datapoints below the data folder, for the teacher.
+    n : int
+        The most datapoints, or pairs, of the stage.
     """
 
+    name: str
     epochs: int = 3
     batch: int = 16
     rate: float = 2e-5
     frozen: int = 0
+    corpora: tuple[Mapping[str, Any], ...] = ()
+    teacher: str = ""
+    unlabelled: tuple[str, ...] = ()
+    n: int = 10**9
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Stage:
+        """Return the stage that a table of a recipe describes."""
+        return from_table(cls, table, "stage")
+
+    def __post_init__(self) -> None:
+        sound = min(self.epochs, self.batch, self.n) >= 1 and self.rate > 0
+        if not sound or self.frozen < 0:
+            raise ShroomError(
+                f"stage {self.name}: epochs, batch and n are at least 1, rate is above 0, and "
+                "frozen is not below 0"
+            )
+
+    @property
+    def is_general(self) -> bool:
+        """Whether it needs none of the labelled datapoints."""
+        return bool(self.corpora or self.teacher)
 
 
 class Progress(NamedTuple):
@@ -69,7 +104,7 @@ def train(
     model: PairModel,
     encoding: Encoding,
     examples: Sequence[Example],
-    schedule: Schedule,
+    stage: Stage,
     *,
     seed: int = 0,
     device: str = "cpu",
@@ -85,7 +120,7 @@ def train(
 
     Parameters
     ----------
-    model, encoding, examples, schedule
+    model, encoding, examples, stage
         What is trained, on what, and how.
     seed : int
         Decides the order and the dropout.
@@ -98,20 +133,20 @@ def train(
     after_epoch : callable, optional
         Called with the number of epochs done, such as to evaluate.
     stop : int, optional
-        Epochs after which to stop, though the schedule has more.
+        Epochs after which to stop, though the stage has more.
     """
     torch.manual_seed(seed)
     model.to(device).train()
-    model.freeze(schedule.frozen)
+    model.freeze(stage.frozen)
     pairs, _ = encoding([example[:3] for example in examples])
     targets = torch.tensor([example.p for example in examples], dtype=torch.float32)
-    plan = _plan([pair.shape[1] for pair in pairs], schedule, seed)
-    optimizer = torch.optim.AdamW(list(model.groups(schedule.rate)))
+    plan = _plan([pair.shape[1] for pair in pairs], stage, seed)
+    optimizer = torch.optim.AdamW(list(model.groups(stage.rate)))
     fall = torch.optim.lr_scheduler.LambdaLR(optimizer, _line(len(plan)))
-    state = _State(model, optimizer, fall, checkpoint)
+    state = _Checkpoint(model, optimizer, fall, checkpoint)
     mean = 0.0
-    per_epoch = len(plan) // schedule.epochs
-    end = min(len(plan), per_epoch * (stop or schedule.epochs))
+    per_epoch = len(plan) // stage.epochs
+    end = min(len(plan), per_epoch * (stop or stage.epochs))
     for step in range(state.resume(), end):
         batch = torch.from_numpy(encoding.batch([pairs[i] for i in plan[step]])).to(device)
         with _precision(device):
@@ -135,28 +170,17 @@ def train(
     model.eval()
 
 
-def probabilities(model: PairModel, batch: NDArray[np.int64], device: str) -> NDArray[np.float32]:
-    """Return p(Hallucination) of a batch of ids and sides, [2, batch, tokens]: shape [batch]."""
-    model.to(device).eval()
-    with torch.no_grad():
-        logits = model(*torch.from_numpy(batch).to(device)).float()
-        found: NDArray[np.float32] = torch.sigmoid(logits).cpu().numpy()
-    return found
-
-
-def _plan(lengths: Sequence[int], schedule: Schedule, seed: int) -> list[list[int]]:
+def _plan(lengths: Sequence[int], stage: Stage, seed: int) -> list[list[int]]:
     """Return the batches of all epochs: in each, every example once, with its likes in length."""
     chance = random.Random(seed)  # noqa: S311 - an order, not a secret
     plan = []
-    for _ in range(schedule.epochs):
+    for _ in range(stage.epochs):
         order = list(range(len(lengths)))
         chance.shuffle(order)
         epoch = []
-        for start in range(0, len(order), schedule.batch * _WINDOW):
-            window = sorted(
-                order[start : start + schedule.batch * _WINDOW], key=lengths.__getitem__
-            )
-            epoch += [window[i : i + schedule.batch] for i in range(0, len(window), schedule.batch)]
+        for start in range(0, len(order), stage.batch * _WINDOW):
+            window = sorted(order[start : start + stage.batch * _WINDOW], key=lengths.__getitem__)
+            epoch += [window[i : i + stage.batch] for i in range(0, len(window), stage.batch)]
         chance.shuffle(epoch)
         plan += epoch
     return plan
@@ -177,7 +201,7 @@ def _precision(device: str) -> Any:
     return torch.autocast(device.split(":", maxsplit=1)[0], torch.bfloat16)
 
 
-class _State:
+class _Checkpoint:
     """Everything that a resumed run needs to go on as if nothing had happened."""
 
     def __init__(self, model: PairModel, optimizer: Any, fall: Any, path: Path | None) -> None:

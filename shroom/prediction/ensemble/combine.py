@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.cross_validation import best_strength
+from shroom.detectors.out_of_fold import best_strength
 from shroom.learners.kernel_logistic import KernelLogistic
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.correlation import levels, twice_ranks
