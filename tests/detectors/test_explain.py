@@ -19,6 +19,7 @@ from shroom.detectors.explain import MOST, Explanation, explain
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.inference.run_settings import RUN, Run
 from shroom.report.explanation import ShownExplanation, as_json, as_page, as_text
+from shroom.scoring.datapoint_files import read
 
 HOSTILE = (
     "<script>alert(1)</script> \"a\" & 'b' \x1b[31mred\x00 \u202eover\u202c 猫だ \ud800 "
@@ -167,12 +168,6 @@ def test_a_long_hypothesis_is_explained_by_groups(n):
         assert f"has {n} words" in notes[0]
 
 
-def test_with_a_real_detector():
-    found = explain(detector("lexical"), point("the zeppelin", src="the cat", tgt=""))
-    assert found.words == ("the", "zeppelin")
-    assert found.weights[1] > found.weights[0]
-
-
 # the label, and what it is held against
 
 
@@ -181,10 +176,7 @@ def test_with_a_real_detector():
     [
         (0.5000004, 0.5, "Not Hallucination"),  # in a submission, p is 0.5
         (0.5000006, 0.5, "Hallucination"),
-        (0.1234564, 0.123456, "Not Hallucination"),
         (0.4999996, 0.4999999, "Hallucination"),
-        (0.5, 0.5, "Not Hallucination"),
-        (0.0, 0.0, "Not Hallucination"),
         (1.0, 1.0, "Not Hallucination"),
     ],
 )
@@ -243,12 +235,6 @@ def test_a_page_marks_the_words():
     assert '<span class=up style="--w:1.000" title="+0.500">bad</span>' in page
     assert '<span title=" 0.000">cat</span>' in page
     assert "p(Hallucination) 0.500: Not Hallucination (threshold 0.5)" in page
-
-
-@given(TEXTS.filter(str.isprintable))
-def test_any_text_is_shown_whole_on_a_page(text):
-    page = as_page(told(explain(Counting(), point(text))))
-    assert text in "".join(Page(page).text)
 
 
 @pytest.mark.parametrize("colours", [None, "standard", "256", "truecolor"])
@@ -321,15 +307,7 @@ def test_by_index_without_ids_and_as_json(explained):
     )
     content = json.loads(out)
     assert (code, content["index"], content["id"]) == (0, 2, None)
-    (p,) = detector("lexical").predict(
-        [
-            point(
-                content["hyp"],
-                src=content["premises"][0],
-                task=Task(json.loads((SAMPLE / "val.model-aware.json").read_text())[2]["task"]),
-            )
-        ]
-    )
+    (p,) = detector("lexical").predict(read(SAMPLE / "val.model-aware.json")[2:3])
     assert content["p"] == pytest.approx(p)
 
 
@@ -364,11 +342,6 @@ def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
         assert json.loads(shown)["label"] == json.loads(out.read_text())[2]["label"]
 
 
-def test_a_single_datapoint_needs_no_number(explained, tmp_path):
-    data = write_json(tmp_path / "one.json", gold(1))
-    assert explained("lexical", data)[0] == 0
-
-
 def test_the_page_is_written(explained, data, tmp_path):
     out = tmp_path / "new" / "words.html"
     assert explained("lexical", data, "--id", 30, "--html", out)[0] == 0
@@ -380,22 +353,30 @@ def test_the_page_is_written(explained, data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--id", "99"], "has no datapoint of id 99; its 12 ids go from 30 to 41"),
         (["--index", "12"], "has no datapoint of index 12; give --index N, from 0 to 11"),
         ([], "which datapoint? its 12 ids go from 30 to 41: give --id N"),
     ],
 )
-def test_a_datapoint_that_is_not_there(explained, data, arguments, told):
+def test_a_datapoint_that_is_not_there(explained, data, arguments, message):
     code, _, err = explained("lexical", data, *arguments)
-    assert (code, told in err) == (1, True), err
+    assert (code, message in err) == (1, True), err
 
 
-def test_ids_where_there_are_none(explained):
-    code, _, err = explained("lexical", SAMPLE / "val.model-aware.json", "--id", 3)
-    assert code == 1
-    assert "its datapoints have no ids; give --index N, from 0 to 59" in err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "which DATA"),
+        ([SAMPLE, "--id", 3, "--index", 0], "give --id or --index, not both"),
+        ([SAMPLE, "--id", 3, "-o", "x.html", "--html", "x.html"], "a file of its own"),
+    ],
+)
+def test_arguments_that_do_not_go_together(explained, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = explained("lexical", *arguments)
+    assert (code, message in err, list(tmp_path.iterdir())) == (2, True, []), err
 
 
 def test_what_stands_in_two_files(explained, data, tmp_path):
@@ -409,17 +390,14 @@ def test_what_stands_in_two_files(explained, data, tmp_path):
     assert (code, "has id 5 2 times; use --index" in err) == (1, True)
 
 
-def test_a_detector_without_data(explained):
-    code, _, err = explained("lexical")
-    assert (code, "which DATA" in err) == (2, True)
-
-
-def test_both_id_and_index(explained, data):
-    assert explained("lexical", data, "--id", 30, "--index", 0)[0] == 2
-
-
-def test_an_unknown_detector_and_an_empty_hypothesis(explained, tmp_path):
+def test_what_cannot_be_explained(explained, tmp_path):
+    code, _, err = explained("lexical", SAMPLE / "val.model-aware.json", "--id", 3)
+    assert code == 1
+    assert "its datapoints have no ids; give --index N, from 0 to 59" in err
     rows = gold(1)
+    assert (
+        explained("lexical", write_json(tmp_path / "d.json", rows))[0] == 0
+    )  # one needs no number
     rows[0]["hyp"] = ""
     data = write_json(tmp_path / "d.json", rows)
     code, _, err = explained("lexicle", data)
@@ -450,11 +428,3 @@ def test_it_is_written_to_a_file(explained, data, tmp_path, form):
     assert (code, out) == (0, ""), err
     assert path.read_text(encoding="utf-8") == shown
     assert "\x1b" not in shown
-
-
-def test_the_page_needs_a_file_of_its_own(explained, data, tmp_path):
-    page = tmp_path / "page.html"
-    code, _, err = explained("lexical", data, "--id", 33, "-o", page, "--html", page)
-    assert code == 2
-    assert "a file of its own" in err
-    assert not page.exists()

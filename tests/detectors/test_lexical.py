@@ -48,10 +48,6 @@ def test_p_is_finite_and_in_range(task, hyp):
     assert 0 <= p <= 1
 
 
-def test_no_datapoints():
-    assert Lexical().predict([]).shape == (0,)
-
-
 def test_more_overlap_means_less_p():
     points = [point(hyp=hyp) for hyp in ("the cat", "the cats", "some dog")]
     p = Lexical().predict(points)
@@ -89,16 +85,12 @@ def test_predict_writes_what_passes_the_check(tmp_path, shroom):
     code, _, err = shroom("predict", "lexical", SAMPLE, "-o", out)
     assert code == 0
     assert "wrote 120 predictions" in err
-    assert shroom("check", out, "--gold", SAMPLE)[0] == 0
     assert shroom("predict", "lexical", SAMPLE, "-o", tmp_path / "s.zip")[0] == 0
-    assert shroom("check", tmp_path / "s.zip", "--gold", SAMPLE)[0] == 0
-    code, _, err = shroom(
-        "predict", "lexical", SAMPLE / "val.model-aware.json", "-o", tmp_path / "p.json"
-    )
-    assert code == 0
-    assert json.loads((tmp_path / "p.json").read_text()) == json.loads(
-        (out / "val.model-aware.json").read_text()
-    )
+    for path in (out, tmp_path / "s.zip"):
+        assert shroom("check", path, "--gold", SAMPLE)[0] == 0
+    name = "val.model-aware.json"
+    assert shroom("predict", "lexical", SAMPLE / name, "-o", tmp_path / "p.json")[0] == 0
+    assert json.loads((tmp_path / "p.json").read_text()) == json.loads((out / name).read_text())
 
 
 def test_predict_keeps_ids_and_takes_a_threshold(tmp_path, shroom):
@@ -118,17 +110,6 @@ def test_predict_takes_the_latest_val_and_test_of_a_folder(tmp_path, shroom):
     # all of both val files, and four items of test that have the texts of training items
     assert err.count("fitted on 1004 of these 4000 items") == 1
     assert shroom("check", tmp_path, "--data", REAL)[0] == 0
-
-
-def test_fitting_and_predicting_with_ones_own_model(tmp_path, shroom):
-    model = tmp_path / "model.json"
-    code, out, _ = shroom("fit", "lexical", SAMPLE, "-o", model, "--folds", 3)
-    assert code == 0
-    assert "out of fold" in out
-    files = ("predict", "lexical", SAMPLE, "-o", tmp_path / "sub")
-    code, _, err = shroom(*files, "--model", model)
-    assert code == 0
-    assert err.count("fitted on 120 of these 120 items") == 1
 
 
 def test_a_threshold_that_was_set_is_written(tmp_path, shroom):
@@ -183,16 +164,10 @@ def test_training_items_that_are_malformed(tmp_path, items):
         Lexical(write_json(tmp_path / "m.json", content)).predict([point()])
 
 
-@pytest.mark.parametrize("model", [3, 0, True, 1.5, "", " ", ["a.json"], {}])
+@pytest.mark.parametrize("model", [3, True, " ", ["a.json"]])
 def test_a_model_that_is_no_path(model):
     with pytest.raises(ShroomError, match="model: expected a path, got "):
         detector("lexical", model=model)
-
-
-def test_cross_validation_keeps_duplicates_together():
-    points = read(SAMPLE)[:40] * 2
-    p, _ = Lexical().out_of_fold(points, np.array([point.p for point in points]), folds=4)
-    np.testing.assert_allclose(p[:40], p[40:])
 
 
 def test_what_cannot_be_used_is_told(tmp_path, shroom, monkeypatch):
@@ -216,9 +191,3 @@ def test_what_cannot_be_used_is_told(tmp_path, shroom, monkeypatch):
     assert code == 1
     assert install_hint("fit") in err
     assert not (tmp_path / "x").exists()
-
-
-def test_the_registry():
-    assert detector("lexical").name == "lexical"
-    with pytest.raises(ShroomError, match="the detectors are cross-encoder"):
-        detector("nonsense")

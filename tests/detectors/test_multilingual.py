@@ -7,6 +7,7 @@ import pytest
 from conftest import ROOT, gold, write_json
 from tiny_models import encoder, nli_model
 
+from shroom.core.datapoint import Datapoint, Task
 from shroom.detectors.nli import NLI
 from shroom.detectors.similarity import Similarity
 from shroom.scoring.datapoint_files import read
@@ -40,6 +41,22 @@ def test_a_recipe_judges_translations_by_their_source(name, tmp_path, shroom):
     np.testing.assert_allclose(p, expected, atol=1e-5)
     np.testing.assert_allclose(p, p[:, :1].repeat(3, axis=1), atol=2e-6)  # whatever the target
     assert abs(p[0, 0] - p[1, 0]) > 1e-3
+
+
+@pytest.mark.parametrize("kind", [Similarity, NLI])
+@pytest.mark.parametrize(
+    ("settings", "paraphrase", "translation"),
+    [
+        ({}, ("S", "T"), ("T",)),
+        ({"reference": "src"}, ("S",), ("S",)),
+        ({"reference": "both"}, ("S", "T"), ("S", "T")),
+        ({"multilingual": True}, ("S", "T"), ("S", "T")),
+    ],
+)
+def test_the_texts_with_which_a_hypothesis_is_compared(kind, settings, paraphrase, translation):
+    chosen = kind("a/model", **settings)
+    for task, texts in ((Task.PG, paraphrase), (Task.MT, translation)):
+        assert chosen.premises(Datapoint(hyp="H", src="S", tgt="T", task=task)) == texts
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -21,7 +21,6 @@ from transformers import PreTrainedTokenizerFast
 
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
 from shroom.detectors.nli import FORMULAS, NLI, columns, p_from
 from shroom.detectors.registry import detector
 from shroom.inference import hub
@@ -206,26 +205,6 @@ def test_the_better_supported_side_counts(rule, sides, made):
     assert len(set(p.round(3))) > 3
 
 
-def test_a_multilingual_model_reads_the_source_too(made):
-    one = point(src=TEXT[4], tgt=TEXT[1], task=Task.MT)
-    src, tgt = (NLI(made()).predict([point(tgt=text)]) for text in (TEXT[4], TEXT[1]))
-    assert NLI(made()).predict([one]) == pytest.approx(tgt, abs=1e-5)
-    both = NLI(made(), multilingual=True).predict([one])
-    assert both == pytest.approx(min(src, tgt), abs=1e-5)
-
-
-def test_what_a_hypothesis_is_held_against():
-    paraphrase, translation = (point(src="S", tgt="T", task=task) for task in (Task.PG, Task.MT))
-    for more, held, translated in (
-        ({}, ("S", "T"), ("T",)),
-        ({"reference": "src"}, ("S",), ("S",)),
-        ({"reference": "both"}, ("S", "T"), ("S", "T")),
-        ({"multilingual": True}, ("S", "T"), ("S", "T")),
-    ):
-        assert NLI("a/model", **more).premises(paraphrase) == held
-        assert NLI("a/model", **more).premises(translation) == translated
-
-
 def test_what_tells_the_weights(made, tmp_path):
     assert NLI("a/model").identity == "a/model@main"
     assert NLI(["a/model", "b/model"], ["v1", "v2"]).identity == "a/model@v1+b/model@v2"
@@ -267,11 +246,7 @@ def test_neither_batches_nor_order_matter(architecture, made):
 def test_no_datapoints(made):
     assert NLI("not looked for").predict([]).shape == (0,)
     assert NLI("not looked for").probabilities([]).shape == (0, 3)
-
-
-def test_making_one_loads_nothing():
-    assert NLI("no/such-model").threshold == 0.5
-    assert detector("nli", model="no/such-model", threshold=0.1).threshold == 0.1
+    assert detector("nli", model="not looked for", threshold=0.1).threshold == 0.1
 
 
 def test_a_run_is_taken_up_again(made, tmp_path):
@@ -508,37 +483,20 @@ def test_weights_that_give_no_numbers_are_told(made, tmp_path):
         ({"model": ""}, "model: expected a name or a list of names"),
         ({"model": []}, "model: expected a name or a list of names"),
         ({"model": ["a", 5]}, "model: expected a name or a list of names"),
-        ({"model": 5}, "model: expected a name or a list of names"),
         ({"revision": 5}, "revision: expected a name"),
         ({"revision": ["v1", "v2"]}, "revision: 2 for 1 models"),
         ({"model": ["a", "b"], "revision": "v1"}, "revision: 1 for 2 models"),
         ({"formula": "c/(c+n)"}, r"formula: expected one of .*did you mean 'c/\(c\+e\)'\?"),
-        ({"formula": 1}, "formula: expected one of"),
         ({"reference": "source"}, "reference: expected one of given, src, tgt, both"),
-        ({"reference": None}, "reference: expected one of"),
         ({"multilingual": "perhaps"}, "multilingual: expected true or false"),
         ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
         ({"threshold": "nan"}, "threshold: expected a number from 0 to 1"),
         ({"threshold": True}, "threshold: expected a number from 0 to 1"),
-        ({"threshold": "half"}, "threshold: expected a number from 0 to 1"),
-        ({"threshold": [0.5]}, "threshold: expected a number from 0 to 1"),
     ],
 )
 def test_settings_that_cannot_be_used(given, sentence):
     with pytest.raises(ShroomError, match=sentence):
         NLI(**{"model": "a/model", **given})
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [(True, True), ("true", True), ("False", False), (False, False)]
-)
-def test_flags(value, expected):
-    assert settings.flag("multilingual", value) is expected
-
-
-@pytest.mark.parametrize("value", [0, 1, 0.5, "0", "0.5", "1e-3"])
-def test_shares(value):
-    assert settings.share("threshold", value) == float(value)
 
 
 def test_importing_the_detector_imports_no_torch():
@@ -583,8 +541,3 @@ def test_recorded_probabilities_give_the_recorded_scores(model, tmp_path, shroom
     assert code == 0
     assert sorted(out.replace(": ", ":").split()) == sorted(recorded)
     assert len(recorded) == 4
-
-
-@pytest.mark.real
-def test_both_kinds_of_recorded_outputs_are_there():
-    assert len(outputs()) == 6

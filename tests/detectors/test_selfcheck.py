@@ -3,8 +3,6 @@
 import gzip
 import json
 import math
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
-from shroom.detectors.nli import p_from
 from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import MIDDLE, SelfCheck, sentences, surprise
 from shroom.inference.run_settings import Run
@@ -74,21 +71,6 @@ def test_words_in_any_script(text, words):
     assert [text[start:end] for start, end in spans(text)] == words
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("", [""]),
-        ("  ", [""]),
-        ("One only", ["One only"]),
-        ("It rains. Does it? No!", ["It rains.", "Does it?", "No!"]),
-        ("3.5 km", ["3.5 km"]),
-        ("雨だ。はい。", ["雨だ。", "はい。"]),
-    ],
-)
-def test_sentences(text, parts):
-    assert sentences(text) == parts
-
-
 # n-grams
 
 
@@ -101,12 +83,6 @@ def test_the_formula_by_hand():
     assert surprise("a b a", ["a c"], n=2) == pytest.approx((math.log(5 / 2) + 2 * math.log(5)) / 3)
 
 
-def test_p_keeps_the_order_of_the_surprise(tmp_path):
-    for samples in (NEAR, FAR):
-        x = surprise(HYP, samples)
-        assert p_of(tmp_path, HYP, samples) == pytest.approx(x / (x + MIDDLE))
-
-
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("aggregate", ["average", "max"])
 def test_agreement_means_less_p(tmp_path, n, aggregate):
@@ -114,14 +90,9 @@ def test_agreement_means_less_p(tmp_path, n, aggregate):
         return p_of(tmp_path, HYP, samples, n=n, aggregate=aggregate)
 
     assert p([HYP] * 3) < p(FAR)
-    assert p(NEAR) <= p(FAR)
-    assert p([HYP] * 3) <= p(NEAR)
-
-
-def test_what_a_sample_never_says_weighs_most(tmp_path):
-    assert p_of(tmp_path, "the small dog sleeps", NEAR) > p_of(
-        tmp_path, "the small cat sleeps", NEAR
-    )
+    assert p([HYP] * 3) <= p(NEAR) <= p(FAR)
+    x = surprise(HYP, NEAR, n, aggregate)
+    assert p(NEAR) == pytest.approx(x / (x + MIDDLE))
 
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=5), st.integers(1, 3))
@@ -136,14 +107,6 @@ def test_one_more_sample_that_shares_no_word_never_lowers_the_surprise(hyp, samp
     for aggregate in ("average", "max"):
         before = surprise(hyp, samples, n, aggregate)
         assert surprise(hyp, [*samples, "z zz"], n, aggregate) >= before
-
-
-@pytest.mark.parametrize("copies", [2, 5, 20])
-def test_doubled_samples_do_not_change_the_ranking(copies):
-    hyps = [HYP, "the small dog sleeps", "parliament fell", "the cat sleeps on the mat again"]
-    once = [surprise(hyp, NEAR) for hyp in hyps]
-    often = [surprise(hyp, NEAR * copies) for hyp in hyps]
-    assert np.argsort(once).tolist() == np.argsort(often).tolist()
 
 
 @pytest.mark.parametrize("variant", ["ngram", "nli", "bertscore"])
@@ -228,9 +191,6 @@ def test_what_is_wrong_with_samples_is_told(tmp_path, rows, told):
     with pytest.raises(ShroomError, match=told) as error:
         SelfCheck(samples=path).predict([point(number=7)])
     assert "s.json" in str(error.value)
-
-
-def test_ids_in_samples_want_ids_in_data(tmp_path):
     path = write(tmp_path / "s.json", [{"samples": NEAR, "id": 1}])
     with pytest.raises(ShroomError, match=r"has ids, and datapoint hyp .* has none"):
         SelfCheck(samples=path).predict([point()])
@@ -247,6 +207,7 @@ def test_files_that_cannot_be_read(tmp_path):
         SelfCheck(samples=tmp_path / "folder").predict([point()])
     with pytest.raises(ShroomError, match="give --set samples=FILE, a JSON list"):
         SelfCheck().predict([point()])
+    assert SelfCheck().predict([]).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -256,20 +217,12 @@ def test_files_that_cannot_be_read(tmp_path):
         ({"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
         ({"n": 0}, "n: expected"),
         ({"n": "12"}, "n: expected"),
-        ({"n": ""}, "n: expected"),
-        ({"n": 1.5}, "n: expected"),
-        ({"n": True}, "n: expected"),
         ({"threshold": 2}, "threshold: expected"),
-        ({"threshold": "half"}, "threshold: expected"),
-        ({"threshold": float("nan")}, "threshold: expected"),
         ({"variant": "nli"}, "needs an NLI model: give --model"),
         ({"variant": "bertscore"}, "needs an encoder: give --model"),
         ({"sample": "x"}, "did you mean 'samples'?"),
         ({"samples": 3}, "samples: expected a path, got 3"),
-        ({"samples": True}, "samples: expected a path"),
-        ({"samples": ["a.json"]}, "samples: expected a path"),
         ({"model": 3}, "model: expected a name"),
-        ({"variant": "bertscore", "model": 3}, "model: expected a name"),
         ({"variant": "bertscore", "model": ["a", "b"]}, "reads one encoder"),
         ({"variant": "nli", "model": "m", "revision": 3}, "revision: expected a name"),
     ],
@@ -279,40 +232,7 @@ def test_settings_that_cannot_be(settings, told):
         detector("selfcheck", **settings)
 
 
-def test_nothing_to_predict():
-    assert SelfCheck().predict([]).shape == (0,)
-
-
 # NLI and BERTScore
-
-
-class FakeNLI:
-    """Says "contradiction" of pairs that share no word, and nothing at all of an empty premise."""
-
-    def __init__(self, **_):
-        self.seen = []
-
-    def probabilities(self, pairs, _run):
-        def of(premise, hyp):
-            if not premise:
-                return (0, 1, 0)
-            return (0.8, 0.1, 0.1) if set(premise.split()) & set(hyp.split()) else (0, 0.2, 0.8)
-
-        self.seen.append(list(pairs))
-        return np.array([of(*pair) for pair in pairs], np.float64)
-
-
-def test_nli_is_the_mean_share_of_contradiction(tmp_path, monkeypatch):
-    fake = type("module", (), {"NLI": FakeNLI, "p_from": staticmethod(p_from)})
-    monkeypatch.setitem(__import__("sys").modules, "shroom.detectors.nli", fake)
-    rows = [{"samples": ["the cat", "rain", ""]}, {"samples": ["rain"]}]
-    path = write(tmp_path / "s.json", rows)
-    chosen = SelfCheck(samples=path, variant="nli", model="m")
-    p = chosen.predict([point("the mat"), point("a mat")])
-    np.testing.assert_allclose(p, [(0.1 / 0.9 + 1 + 0.5) / 3, 1])
-    assert chosen._judge.seen == [
-        [("the cat", "the mat"), ("rain", "the mat"), ("", "the mat"), ("rain", "a mat")]
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -364,15 +284,6 @@ def test_bertscore_of_agreement_and_its_opposite(tmp_path, encoder):
     assert bert_p(tmp_path, encoder, HYP, ["", " \n"]) == 1
 
 
-def test_bertscore_without_a_name_for_padding(tmp_path, encoder):
-    from tiny_models import change
-
-    folder = Path(shutil.copytree(encoder, tmp_path / "padless"))
-    change(folder, "tokenizer_config.json", pad_token=None)
-    found = bert_p(tmp_path, str(folder), HYP, NEAR)
-    assert found == pytest.approx(bert_p(tmp_path, encoder, HYP, NEAR), abs=1e-6)
-
-
 def test_bertscore_does_not_depend_on_the_batches_and_says_what_it_cut(tmp_path, encoder):
     notes = []
     samples = [*NEAR, "rain " * 10_000, "\ud800 odd", "猫だ。"]
@@ -382,13 +293,15 @@ def test_bertscore_does_not_depend_on_the_batches_and_says_what_it_cut(tmp_path,
     assert notes == ["1 sentences were cut to the 64 tokens that the encoder reads"]
 
 
-def test_nli_with_a_real_architecture(tmp_path):
+def test_nli_is_the_mean_share_of_contradiction(tmp_path):
     from tiny_models import nli_model
 
     from shroom.detectors.nli import NLI
 
     folder = str(nli_model(tmp_path / "nli"))
-    path = write(tmp_path / "s.json", [{"samples": NEAR}])
-    (p,) = SelfCheck(samples=path, variant="nli", model=folder).predict([point()])
-    shares = NLI(model=folder).probabilities([(text, HYP) for text in NEAR], Run())
-    assert p == pytest.approx(np.mean(shares[:, 2] / (shares[:, 0] + shares[:, 2])))
+    samples = [[*NEAR, ""], FAR[:1]]
+    path = write(tmp_path / "s.json", [{"samples": texts} for texts in samples])
+    p = SelfCheck(samples=path, variant="nli", model=folder).predict([point(), point("a mat")])
+    for found, hyp, texts in zip(p, (HYP, "a mat"), samples):
+        e, _, c = NLI(folder).probabilities([(text, hyp) for text in texts]).T
+        assert found == pytest.approx(np.mean(c / (c + e)), abs=1e-6)
