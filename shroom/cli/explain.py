@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,9 +16,6 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.datapoint_files import read_files
 
 if TYPE_CHECKING:
-    from shroom.core.datapoint import Datapoint
-    from shroom.detectors.base import Detector
-    from shroom.inference.run_settings import Run
     from shroom.report.explanation import ShownExplanation
     from shroom.scoring.datapoint_files import DataFile
 
@@ -66,8 +62,10 @@ def command(
     if number is not None and index is not None:
         raise click.UsageError("give --id or --index, not both")
     from shroom.core.atomic_writing import refuse_overwriting, write_atomically
+    from shroom.detectors.explain import explain
     from shroom.detectors.recipe import Recipe
     from shroom.inference.run_settings import Run
+    from shroom.report.explanation import ShownExplanation, as_json, as_page
 
     targets = [path for path in (output, html) if path and path != "-"]
     if len({os.path.realpath(path) for path in targets}) < len(targets):
@@ -84,87 +82,72 @@ def command(
     problems = Problems()
     files = read_files(data, problems)
     say(problems)
-    told = _told(chosen, _found(files, data, number, index), run)
-    if html:
-        from shroom.report.explanation import as_page
-
-        write_atomically(html, as_page(told))
-    _show(told, form, output)
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A datapoint, and where it stands."""
-
-    point: Datapoint
-    base: str
-    index: int
-
-
-def _found(files: list[DataFile], data: str, number: int | None, index: int | None) -> _Found:
-    """Return the one datapoint that is meant, or say what there is to choose from."""
-    every = [
-        _Found(point, file.base, place)
-        for file in files
-        for place, point in enumerate(file.datapoints)
-    ]
-    if number is not None:
-        found = [one for one in every if one.point.id == number]
-    else:
-        found = [one for one in every if index is None or one.index == index]
-    if len(found) == 1:
-        return found[0]
-    wanted = f"id {number}" if number is not None else f"index {index}"
-    if not found:
-        raise ShroomError(f"{data}: has no datapoint of {wanted}; {_range(every, number)}")
-    if number is None and index is None:
-        raise ShroomError(f"{data}: which datapoint? {_range(every, every[0].point.id)}")
-    where = list(dict.fromkeys(one.base for one in found))
-    if len(where) == 1:
-        raise ShroomError(f"{where[0]}: has {wanted} {len(found)} times; use --index")
-    raise ShroomError(f"{data}: {wanted} stands in {' and in '.join(where)}; name one file")
-
-
-def _range(every: list[_Found], number: int | None) -> str:
-    """Return a sentence on the ids, or on the places, that there are."""
-    ids = [one.point.id for one in every if one.point.id is not None]
-    if number is not None and ids:
-        return f"its {len(set(ids))} ids go from {min(ids)} to {max(ids)}: give --id N"
-    last = max(one.index for one in every)
-    none = "its datapoints have no ids; " if not ids else ""
-    return f"{none}give --index N, from 0 to {last}"
-
-
-def _told(chosen: Detector, found: _Found, run: Run) -> ShownExplanation:
-    from shroom.detectors.explain import explain
-    from shroom.report.explanation import ShownExplanation
-
-    point = found.point
+    file, place = _chosen(files, data, number, index)
+    point = file.datapoints[place]
     explanation = explain(chosen, point, run)
-    place = f"id {point.id}" if point.id is not None else f"index {found.index}"
-    about = {"file": found.base, "id": point.id, "index": found.index}
     (threshold,) = chosen.thresholds_of([point], run).tolist()
-    return ShownExplanation(
+    shown = ShownExplanation(
         explanation,
         chosen.name,
-        f"{found.base}, {place}",
+        f"{file.base}, " + (f"id {point.id}" if point.id is not None else f"index {place}"),
         threshold,
         chosen.premises(point),
-        about,
+        {"file": file.base, "id": point.id, "index": place},
     )
-
-
-def _show(told: ShownExplanation, form: str, output: str | None) -> None:
-    from shroom.report.explanation import as_json, as_text
-
+    if html:
+        write_atomically(html, as_page(shown))
     if form == "json":
-        deliver(as_json(told), output)
-        return
+        deliver(as_json(shown), output)
+    else:
+        _print(shown, output)
+
+
+def _chosen(
+    files: list[DataFile], data: str, number: int | None, index: int | None
+) -> tuple[DataFile, int]:
+    """Return the file and the index of the datapoint that is meant.
+
+    Raises
+    ------
+    ShroomError
+        If it is not exactly one; the message shows what there is to choose from.
+    """
+    every = [
+        (file, place, point.id) for file in files for place, point in enumerate(file.datapoints)
+    ]
+    if number is not None:
+        matches = [(file, place) for file, place, own in every if own == number]
+    else:
+        matches = [(file, place) for file, place, _ in every if index in (None, place)]
+    if len(matches) == 1:
+        return matches[0]
+    ids = [own for *_, own in every if own is not None]
+    if ids and (number is not None or (index is None and every[0][2] is not None)):
+        choice = f"its {len(set(ids))} ids go from {min(ids)} to {max(ids)}: give --id N"
+    else:
+        last = max(place for _, place, _ in every)
+        none = "" if ids else "its datapoints have no ids; "
+        choice = f"{none}give --index N, from 0 to {last}"
+    if number is None and index is None:
+        raise ShroomError(f"{data}: which datapoint? {choice}")
+    wanted = f"id {number}" if number is not None else f"index {index}"
+    if not matches:
+        raise ShroomError(f"{data}: has no datapoint of {wanted}; {choice}")
+    names = list(dict.fromkeys(file.base for file, _ in matches))
+    if len(names) == 1:
+        raise ShroomError(f"{names[0]}: has {wanted} {len(matches)} times; use --index")
+    raise ShroomError(f"{data}: {wanted} stands in {' and in '.join(names)}; name one file")
+
+
+def _print(shown: ShownExplanation, output: str | None) -> None:
+    """Print with the colours that the terminal has, or write to a file without them."""
     from rich.console import Console
+
+    from shroom.report.explanation import as_text
 
     to_file = output not in (None, "-")
     console = Console(highlight=False, file=io.StringIO() if to_file else None)
     colours = None if console.no_color else console.color_system
-    console.print(as_text(told, colours), soft_wrap=not console.is_terminal)
+    console.print(as_text(shown, colours), soft_wrap=not console.is_terminal)
     if isinstance(console.file, io.StringIO):
         deliver(console.file.getvalue(), output)

@@ -7,7 +7,7 @@ import os
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -24,9 +24,6 @@ from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import class_of
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.display.text import align, number
-
-if TYPE_CHECKING:
-    from shroom.detectors.base import Detector
 
 EXAMPLES = """\b
 Examples:
@@ -76,7 +73,10 @@ def command(
     files = _labelled(data)
     points = [point for file in files for point in file.datapoints]
     p = np.array([point.p for point in points], np.float64)
-    chosen = _to_fit(recipe, model, settings)
+    kind = class_of(recipe.detector)
+    if not kind.trainable:
+        raise ShroomError(f"{recipe.detector} has nothing to fit")
+    chosen = recipe.make(**{**settings, **({kind.start_setting: model} if model else {})})
     began = time.monotonic()
     about: dict[str, Any] = {"command": _command(files)}
     items = TrainingItems.of(points)
@@ -87,14 +87,19 @@ def command(
         chosen.fit(points, p)
     if folds:
         about |= {"out_of_fold": _figures(files, items), "folds": folds}
-    about |= {"seconds": round(time.monotonic() - began), "machine": _machine(chosen)}
+    machine = f"{os.cpu_count()} CPU cores"
+    if chosen.device not in (None, "cpu"):
+        machine = f"{chosen.device} with {machine}"
+    about |= {"seconds": round(time.monotonic() - began), "machine": machine}
     chosen.remember(items)
     chosen.save(output, **about)
+    if not folds:
+        click.echo(f"wrote {output}")
+        return
     rows: list[tuple[str, ...] | None] = [("out of fold", "n", "accuracy", "rho"), None]
-    for base, figure in about.get("out_of_fold", {}).items():
-        shown = number(figure["accuracy"]), number(figure["rho"])
-        rows.append((base, str(figure["n"]), *shown))
-    click.echo("\n".join(align(rows)) if folds else f"wrote {output}")
+    for base, figure in about["out_of_fold"].items():
+        rows.append((base, str(figure["n"]), number(figure["accuracy"]), number(figure["rho"])))
+    click.echo("\n".join(align(rows)))
 
 
 def _labelled(data: tuple[str, ...]) -> list[DataFile]:
@@ -105,14 +110,6 @@ def _labelled(data: tuple[str, ...]) -> list[DataFile]:
         if any(point.p is None or point.label is None for point in file.datapoints):
             raise ShroomError(f"{file.base}: has datapoints without label or p(Hallucination)")
     return files
-
-
-def _to_fit(recipe: Recipe, model: str | None, settings: dict[str, Any]) -> Detector:
-    """Return a detector that has not been fitted; fitting starts from ``model``."""
-    made = class_of(recipe.detector)
-    if not made.trainable:
-        raise ShroomError(f"{recipe.detector} has nothing to fit")
-    return recipe.make(**{**settings, **({made.start_setting: model} if model else {})})
 
 
 def _command(files: list[DataFile]) -> str:
@@ -126,12 +123,6 @@ def _command(files: list[DataFile]) -> str:
     folds = context.params["folds"]
     words += ["--folds", str(folds), "-o", Path(context.params["output"]).name]
     return shlex.join(words)
-
-
-def _machine(chosen: Detector) -> str:
-    """Return a description of the machine on which it was fitted."""
-    cores = f"{os.cpu_count()} CPU cores"
-    return f"{chosen.device} with {cores}" if chosen.device not in (None, "cpu") else cores
 
 
 def _figures(files: list[DataFile], items: TrainingItems) -> dict[str, dict[str, Any]]:

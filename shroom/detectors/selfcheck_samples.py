@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shroom.core import json_reading
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One row of the file: the alternatives, and where it says so, of what."""
 
     texts: tuple[str, ...]
@@ -59,15 +58,15 @@ class Samples:
         if Path(path).is_dir():
             raise ShroomError(f"{path}: is a folder; name one file of samples")
         problems = Problems()
-        found = documents(path, problems)
-        if len(found) > 1:
-            raise ShroomError(f"{path}: holds {len(found)} files; name one file of samples")
+        files = documents(path, problems)
+        if len(files) > 1:
+            raise ShroomError(f"{path}: holds {len(files)} files; name one file of samples")
         items: list[Any] | None = None
-        for document in found:
-            data = document.read(problems)
+        for file in files:
+            data = file.read(problems)
             if data is not None:
-                lines = document.is_lines(data)
-                items = json_reading.items(bytes(data), document.file, problems, lines=lines)
+                lines = file.is_lines(data)
+                items = json_reading.items(bytes(data), file.file, problems, lines=lines)
         if problems.errors or items is None:
             raise InvalidInput(problems)
         rows = tuple(_row(item, f"{path}: item {index}") for index, item in enumerate(items))
@@ -82,7 +81,7 @@ class Samples:
     @cached_property
     def digest(self) -> str:
         """A digest of the samples, wherever their file is."""
-        text = json.dumps([astuple(row) for row in self.rows])
+        text = json.dumps(self.rows)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
@@ -110,40 +109,36 @@ class Samples:
         return [row.texts for row in self.rows]
 
     def _by_id(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
-        place: dict[int | None, int] = {}
+        places: dict[int | None, int] = {}
         for index, row in enumerate(self.rows):
-            if row.id in place:
+            if places.setdefault(row.id, index) != index:
                 raise ShroomError(
-                    f"{self.file}: item {index}: id {row.id} stands in item {place[row.id]} "
+                    f"{self.file}: item {index}: id {row.id} stands in item {places[row.id]} "
                     "already; give all samples of a datapoint in one row"
                 )
-            place[row.id] = index
         for point in datapoints:
             if point.id is None:
                 raise ShroomError(
                     f"{self.file}: has ids, and datapoint {point.name} has none; leave the ids "
                     "out and keep the order of the data"
                 )
-            if point.id not in place:
+            if point.id not in places:
                 raise ShroomError(f"{self.file}: has no samples for datapoint {point.name}")
-        return [self.rows[place[point.id]].texts for point in datapoints]
+        return [self.rows[places[point.id]].texts for point in datapoints]
 
 
-def _row(item: Any, where: str) -> Row:
+def _row(item: Any, place: str) -> Row:
     if not isinstance(item, dict):
-        raise ShroomError(f'{where}: expected an object with "samples", got {show(item)}')
-    texts = item.get("samples")
+        raise ShroomError(f'{place}: expected an object with "samples", got {show(item)}')
+    texts, hyp = item.get("samples"), item.get("hyp")
     if not isinstance(texts, list) or not texts:
-        raise ShroomError(
-            f"{where}: samples: expected a list of at least one text, got "
-            f"{show(texts) if 'samples' in item else 'no such key'}"
-        )
-    for number, text in enumerate(texts):
+        value = show(texts) if "samples" in item else "no such key"
+        raise ShroomError(f"{place}: samples: expected a list of at least one text, got {value}")
+    for index, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ShroomError(f"{where}: samples: {number}: expected a text, got {show(text)}")
+            raise ShroomError(f"{place}: samples: {index}: expected a text, got {show(text)}")
     if item.get("id") is not None and id_in(item["id"]) is None:
-        raise ShroomError(f"{where}: id: expected an integer, got {show(item['id'])}")
-    hyp = item.get("hyp")
+        raise ShroomError(f"{place}: id: expected an integer, got {show(item['id'])}")
     if hyp is not None and not isinstance(hyp, str):
-        raise ShroomError(f"{where}: hyp: expected a text, got {show(hyp)}")
+        raise ShroomError(f"{place}: hyp: expected a text, got {show(hyp)}")
     return Row(tuple(texts), id_in(item.get("id")), hyp)

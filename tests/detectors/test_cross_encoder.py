@@ -155,7 +155,7 @@ def trained(encoder, stage=SHORT, seed=5):
     fitting = Fitting(str(encoder), device="cpu")
     model = fitting.model()
     losses = []
-    report = lambda at: losses.append(at.loss)  # noqa: E731
+    report = lambda _, at: losses.append(at.loss)  # noqa: E731
     train(model, fitting.encoding, EXAMPLES, stage, seed=seed, report=report)
     return model, losses
 
@@ -197,7 +197,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(encoder, tmp_path, monk
         more = {"seed": 3, "checkpoint": checkpoint, "report": report}
         train(model, fitting.encoding, EXAMPLES, stage, **more)
 
-    def kill(progress):
+    def kill(_, progress):
         if progress.step == 12:
             raise KeyboardInterrupt
 

@@ -106,24 +106,17 @@ class Fitting:
 
         torch.manual_seed(self.seed)  # the head begins with random weights
         model = PairModel(self.encoder, self.revision)
-        general = 0
-        while general < len(self.plan) and self.plan[general].is_general:
-            general += 1
-        for done in range(general, 0, -1):
-            kept = self.work / f"{self._key(done)}.safetensors"
-            if kept.is_file():
-                safetensors.torch.load_model(model, str(kept))
-                break
-        else:
-            done = 0
-        for place in range(done, general):
-            stage = self.plan[place]
+        general = sum(stage.is_general for stage in self.plan)
+        kept = [self.work / f"{self._key(stages)}.safetensors" for stages in range(general + 1)]
+        done = max((n for n in range(1, general + 1) if kept[n].is_file()), default=0)
+        if done:
+            safetensors.torch.load_model(model, str(kept[done]))
+        for place, stage in enumerate(self.plan[done:general], done):
             examples = general_examples(stage, self._data, self.seed, self.rule)
             self._train(model, stage, examples, self._key(place + 1))
-            kept = self.work / f"{self._key(place + 1)}.safetensors"
-            fresh = kept.with_suffix(".new")
+            fresh = kept[place + 1].with_suffix(".new")
             safetensors.torch.save_model(model.cpu(), str(fresh))
-            fresh.replace(kept)
+            fresh.replace(kept[place + 1])
         return model
 
     def fit(
@@ -148,15 +141,13 @@ class Fitting:
         )
         examples = labelled(datapoints, p, self.rule)
         digest = hashlib.sha256(json.dumps(examples).encode()).hexdigest()[:12]
-        own = [stage for stage in self.plan if not stage.is_general]
-        for stage in own:
-            last = after_epoch if stage is own[-1] else None
-            key = f"{self._key(len(self.plan))}-{digest}-{stage.name}"
-            notify = None if last is None else functools.partial(last, trained)
-            stop = self.stop if stage is own[-1] else None
+        for stage in [stage for stage in self.plan if not stage.is_general]:
+            last = stage is self.plan[-1]
+            notify = functools.partial(after_epoch, trained) if after_epoch and last else None
             # A run that is evaluated after each epoch cannot resume in the middle of one.
-            kept = None if notify else key
-            self._train(trained.model, stage, examples, kept, notify, stop)
+            key = None if notify else f"{self._key(len(self.plan))}-{digest}-{stage.name}"
+            stop = self.stop if last else None
+            self._train(trained.model, stage, examples, key, after_epoch=notify, stop=stop)
         return trained
 
     def cross_validated(
@@ -177,7 +168,7 @@ class Fitting:
                     f"stage {stage.name}: the teacher was fitted on labelled data, so no fold is "
                     "unseen: fit with --folds 0, or take a teacher that has seen none"
                 )
-        epochs = [stage for stage in self.plan if not stage.is_general][-1].epochs
+        epochs = self.plan[-1].epochs
         pairs = Pairs.of(datapoints, rule=self.rule)
         by_epoch = np.empty((epochs, len(pairs.items)))
         key = hashlib.sha256(json.dumps(labelled(datapoints, p, self.rule)).encode())
@@ -218,10 +209,9 @@ class Fitting:
         stage: Stage,
         examples: Sequence[Example],
         key: str | None,
-        after_epoch: Callable[[int], None] | None = None,
-        stop: int | None = None,
+        **more: Any,
     ) -> None:
-        checkpoint = self.work / f"{key}.checkpoint" if key else None
+        """Train a model; under a key, an interrupted run is taken up again."""
         train(
             model,
             self.encoding,
@@ -229,13 +219,10 @@ class Fitting:
             stage,
             seed=self.seed,
             device=str(self.device),
-            report=functools.partial(self.report, stage.name) if self.report else None,
-            checkpoint=checkpoint,
-            after_epoch=after_epoch,
-            stop=stop,
+            report=self.report,
+            checkpoint=self.work / f"{key}.checkpoint" if key else None,
+            **more,
         )
-        if checkpoint:
-            checkpoint.unlink(missing_ok=True)
 
     def _inputs(self, stage: Stage) -> list[Any]:
         """Return what identifies the files of a stage, and its teacher."""

@@ -108,7 +108,7 @@ def train(
     *,
     seed: int = 0,
     device: str = "cpu",
-    report: Callable[[Progress], None] | None = None,
+    report: Callable[[str, Progress], None] | None = None,
     checkpoint: Path | None = None,
     after_epoch: Callable[[int], None] | None = None,
     stop: int | None = None,
@@ -127,9 +127,11 @@ def train(
     device : str
         Where; on a device that has it, matrices are multiplied in bfloat16.
     report : callable, optional
-        Gets a :class:`Progress` after each step, with the running mean of the loss.
+        Gets the stage's name and a :class:`Progress` after each step, with the running mean of the
+        loss.
     checkpoint : path, optional
-        Where the state is kept every ``SAVED_EVERY`` steps; what is there is taken up again.
+        Where the state is kept every ``SAVED_EVERY`` steps, until the end; what is there is taken
+        up again.
     after_epoch : callable, optional
         Called with the number of epochs done, such as to evaluate.
     stop : int, optional
@@ -161,13 +163,15 @@ def train(
         fall.step()
         mean = loss.item() if not mean else 0.97 * mean + 0.03 * loss.item()
         if report:
-            report(Progress(step + 1, end, mean))
+            report(stage.name, Progress(step + 1, end, mean))
         if (step + 1) % SAVED_EVERY == 0:
             state.save(step + 1)
         if after_epoch and (step + 1) % per_epoch == 0:
             after_epoch((step + 1) // per_epoch)
             model.train()
     model.eval()
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
 
 
 def _plan(lengths: Sequence[int], stage: Stage, seed: int) -> list[list[int]]:
