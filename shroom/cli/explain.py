@@ -55,8 +55,8 @@ def command(
     """Show which words of a hypothesis drive p(Hallucination).
 
     DETECTOR, a name or a recipe's file, by default the kit's own model, judges one datapoint of
-    DATA as it is and with each word of its hypothesis left out. In red, or with a plus, stands
-    what drives p up.
+    DATA as it is and with each word of its hypothesis left out. Words that drive p up are red, or
+    have a plus.
     """
     detector, data = detector_and_data(arguments)
     if number is not None and index is not None:

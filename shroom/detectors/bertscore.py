@@ -87,10 +87,10 @@ class BertScore:
         if device not in self._loaded:
             tokenizer = padded(hub.tokenizer(self.model, self.revision))
             tokenizer.split_special_tokens = True  # a text is only ever text
-            found = hub.model("encoder", self.model, self.revision, device)
-            if getattr(found.config, "is_encoder_decoder", False):
-                found = found.get_encoder()
-            self._loaded[device] = tokenizer, found
+            encoder = hub.model("encoder", self.model, self.revision, device)
+            if getattr(encoder.config, "is_encoder_decoder", False):
+                encoder = encoder.get_encoder()
+            self._loaded[device] = tokenizer, encoder
         return self._loaded[device]
 
 
@@ -132,7 +132,7 @@ def _vectors(tokenizer: Any, encoder: Any, texts: list[str], room: int) -> list[
     """Return each text's vectors, scaled to length 1, without those of special tokens."""
     import torch
 
-    given = tokenizer(
+    batch = tokenizer(
         texts,
         truncation=True,
         max_length=room,
@@ -141,8 +141,8 @@ def _vectors(tokenizer: Any, encoder: Any, texts: list[str], room: int) -> list[
         return_tensors="pt",
         verbose=False,
     )
-    own = (given.pop("special_tokens_mask") == 0) & (given["attention_mask"] == 1)
+    own = (batch.pop("special_tokens_mask") == 0) & (batch["attention_mask"] == 1)
     with torch.inference_mode():
-        states = encoder(**given.to(encoder.device)).last_hidden_state.float()
+        states = encoder(**batch.to(encoder.device)).last_hidden_state.float()
         states = torch.nn.functional.normalize(states, dim=-1).cpu().numpy()
     return [rows[mask] for rows, mask in zip(states, own.numpy())]

@@ -99,8 +99,8 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     >>> from shroom.core.datapoint import Datapoint, Task
     >>> from shroom.detectors.registry import detector
     >>> point = Datapoint(hyp="A small zeppelin.", src="", tgt="A small cat.", task=Task.DM)
-    >>> found = explain(detector("lexical"), point)
-    >>> max(zip(found.weights, found.words))[1]
+    >>> explanation = explain(detector("lexical"), point)
+    >>> max(zip(explanation.weights, explanation.words))[1]
     'zeppelin'
     """
     hyp = datapoint.hyp

@@ -162,15 +162,15 @@ class Windowed(Generic[Item]):
         >>> read.items, read.least(np.array([0.5, 0.25, 0.75]))
         ([('one', '?'), ('one', '?'), ('two', '?')], array([0.5 , 0.25]))
         """
-        known = {pair: parts(pair) for pair, whole in zip(pairs, fits) if not whole}
-        each = [known.get(pair, [pair]) for pair in pairs]
-        sizes = [len(items) for items in each]
+        windows_of = {pair: parts(pair) for pair, whole in zip(pairs, fits) if not whole}
+        by_pair = [windows_of.get(pair, [pair]) for pair in pairs]
+        sizes = [len(items) for items in by_pair]
         return cls(
-            [item for items in each for item in items],
+            [item for items in by_pair for item in items],
             np.cumsum([0, *sizes[:-1]], dtype=np.intp)[: len(pairs)],
             sum(size > 1 for size in sizes),
             sum(size for size in sizes if size > 1),
-            sum(items[0][-1] != pair[-1] for items, pair in zip(each, pairs)),
+            sum(items[0][-1] != pair[-1] for items, pair in zip(by_pair, pairs)),
         )
 
     def least(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -189,18 +189,18 @@ class Windowed(Generic[Item]):
 
     def notes(self, name: str, room: int, how: Windows) -> list[str]:
         """Return the sentences on what did not fit into a model's ``room`` tokens."""
-        found, of, rule = [], len(self.starts), AGGREGATES[how.aggregate]
+        sentences, total, rule = [], len(self.starts), AGGREGATES[how.aggregate]
         if self.split:
-            found.append(
-                f"{self.split} of {of} premises are too long for {name}, which reads {room} tokens "
-                f"at once: they were read in {self.windows} windows, and {rule}"
+            sentences.append(
+                f"{self.split} of {total} premises are too long for {name}, which reads {room} "
+                f"tokens at once: they were read in {self.windows} windows, and {rule}"
             )
         if self.cut:
-            found.append(
-                f"{self.cut} of {of} hypotheses leave a premise too little of the {room} tokens "
+            sentences.append(
+                f"{self.cut} of {total} hypotheses leave a premise too little of the {room} tokens "
                 f"that {name} reads at once: their end was not read"
             )
-        return found
+        return sentences
 
 
 def parts_of(
@@ -252,7 +252,7 @@ def best_rows(rows: NDArray[np.float64], read: Windowed[Any], how: Windows) -> N
     entailment, _, contradiction = read.greatest(rows).T
     contradiction = np.minimum(contradiction, 1 - entailment)
     neutral = np.maximum(1 - entailment - contradiction, 0)
-    found = np.column_stack((entailment, neutral, contradiction))
+    combined = np.column_stack((entailment, neutral, contradiction))
     whole = np.diff(np.append(read.starts, len(read.items))) == 1
-    found[whole] = rows[read.starts[whole]]
-    return found
+    combined[whole] = rows[read.starts[whole]]
+    return combined

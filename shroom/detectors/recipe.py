@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The splits that a recipe is run on where it does not say.
+#: The splits that a recipe is run on by default.
 SPLITS = ("val", "test")
 
 
@@ -31,17 +31,17 @@ class Recipe:
     Attributes
     ----------
     name : str
-        What the run is called: the file's name, or the detector's.
+        The name of the run: the file's name, or the detector's.
     detector : str
         A name of the registry.
     settings : mapping
-        What the detector's class takes.
+        Arguments of the detector's class.
     data : tuple of str
         The splits that it is run on.
     path : path or None
-        Where it comes from.
+        The file from which it was read.
     precision : str or None
-        What its model computes in, as :class:`shroom.inference.run_settings.Run` has it.
+        The precision of its model: see :class:`shroom.inference.run_settings.Run`.
     """
 
     name: str
@@ -112,10 +112,10 @@ def from_table(kind: Callable[..., T], table: Mapping[str, Any], what: str) -> T
     ShroomError
         If a key is unknown, one is missing, or the class refuses a value.
     """
-    known = inspect.signature(kind).parameters
+    fields = inspect.signature(kind).parameters
     for key in table:
-        if key not in known:
-            raise ShroomError(f"a {what} has no key '{key}';{nearest(key, known)}")
+        if key not in fields:
+            raise ShroomError(f"a {what} has no key '{key}';{nearest(key, fields)}")
     values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
     try:
         return kind(**values)

@@ -118,5 +118,5 @@ def detector(name: str, /, **settings: Any) -> Detector:
 
 def class_of(name: str) -> type[Detector]:
     """Return a detector's class by its name in the registry."""
-    found: type[Detector] = REGISTRY.load(name)
-    return found
+    kind: type[Detector] = REGISTRY.load(name)
+    return kind

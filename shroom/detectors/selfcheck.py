@@ -137,14 +137,14 @@ class SelfCheck(Detector):
         p = np.full(len(texts), 0.5)
         judged = [place for place, text in enumerate(texts) if text.strip()]
         hyps = [texts[place] for place in judged]
-        held = [samples[place] for place in judged]
+        own = [samples[place] for place in judged]
         if self.variant == "ngram":
-            values = np.array([surprise(h, s, self.n, self.aggregate) for h, s in zip(hyps, held)])
+            values = np.array([surprise(h, s, self.n, self.aggregate) for h, s in zip(hyps, own)])
             p[judged] = values / (values + MIDDLE)
         elif hyps and self.variant == "bertscore":
-            p[judged] = self._bertscore(hyps, held, run)
+            p[judged] = self._bertscore(hyps, own, run)
         elif hyps:
-            p[judged] = self._contradiction(hyps, held, run)
+            p[judged] = self._contradiction(hyps, own, run)
         return p
 
     @property

@@ -69,10 +69,10 @@ class SentenceEncoder:
                 (one, hyp) for one in windows(premise, most, self._lengths, overlap=how.overlap)
             ]
 
-        found = Windowed.of(pairs, [how.cut or length[one] <= most for one, _ in pairs], parts)
-        for note in found.notes(self._name, self._room, how):
+        items = Windowed.of(pairs, [how.cut or length[one] <= most for one, _ in pairs], parts)
+        for note in items.notes(self._name, self._room, how):
             run.note(note)
-        return found
+        return items
 
     def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
         """Return the embedding of each text, scaled to length 1: shape [n, dimensions].
@@ -81,8 +81,8 @@ class SentenceEncoder:
         """
         if not self._listed:
             run.note(f"{self._name}: no modules.json was found, so its tokens are averaged")
-        given = list(map(self._given, texts))
-        length = {text: n + self._special for text, n in counts(self._tokenizer, given).items()}
+        read = list(map(self._as_read, texts))
+        length = {text: n + self._special for text, n in counts(self._tokenizer, read).items()}
         cut = sum(n > self._room for n in length.values())
         if cut:
             run.note(
@@ -90,21 +90,21 @@ class SentenceEncoder:
                 "tokens"
             )
         return compute(
-            [(text,) for text in given],
+            [(text,) for text in read],
             lambda batch: self._embedded([text for (text,) in batch]),
-            lengths=[min(length[text], self._room) for text in given],
+            lengths=[min(length[text], self._room) for text in read],
             key=self._key,
             run=run,
         )
 
-    def _given(self, text: str) -> str:
+    def _as_read(self, text: str) -> str:
         return plain(text.lower() if self._lower else text)
 
     def _lengths(self, texts: Iterable[str]) -> dict[str, int]:
         """Return how many tokens each distinct text has, without special ones."""
-        given = {text: self._given(text) for text in texts}
-        known = counts(self._tokenizer, given.values())
-        return {text: known[read] for text, read in given.items()}
+        read = {text: self._as_read(text) for text in texts}
+        number = counts(self._tokenizer, read.values())
+        return {text: number[own] for text, own in read.items()}
 
     def _embedded(self, texts: list[str]) -> NDArray[np.float64]:
         import torch
@@ -119,8 +119,8 @@ class SentenceEncoder:
         ).to(self._model.device)
         with torch.inference_mode():
             vectors = self._model(dict(batch))["sentence_embedding"]
-        found = vectors.float().cpu().numpy().astype(np.float64)
-        units = found / np.linalg.norm(found, axis=1, keepdims=True)
+        rows = vectors.float().cpu().numpy().astype(np.float64)
+        units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(np.round(units, _DECIMALS))
 
 

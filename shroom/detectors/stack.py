@@ -103,8 +103,8 @@ class Stack(JSONDetector):
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> Values:
         state = self._fitted()
         columns = [
-            clipped_log_odds(self._column(number, found, datapoints, run), _CLIP)
-            for number, found in enumerate(state.detectors)
+            clipped_log_odds(self._column(number, made, datapoints, run), _CLIP)
+            for number, made in enumerate(state.detectors)
         ]
         if state.features:
             columns.append(self._measures.of(datapoints, run))
@@ -127,16 +127,16 @@ class Stack(JSONDetector):
         columns = []
         for number, one in enumerate(inputs):
             if one.trainable:
-                found = one.make()
-                column, _ = found.out_of_fold(datapoints, p, self.folds)
-                found = found.fit(datapoints, p)
-                threshold = np.full(len(p), found.threshold)
-                found.remember(TrainingItems.of(datapoints, column, threshold))
+                made = one.make()
+                column, _ = made.out_of_fold(datapoints, p, self.folds)
+                made = made.fit(datapoints, p)
+                threshold = np.full(len(p), made.threshold)
+                made.remember(TrainingItems.of(datapoints, column, threshold))
             else:
-                found, known = self._fixed(number, one)
+                made, known = self._fixed(number, one)
                 column = known.of(datapoints, run)[:, 0]
             columns.append(column)
-            detectors.append(found)
+            detectors.append(made)
         values = [clipped_log_odds(column, _CLIP) for column in columns]
         if self.features:
             values.append(self._measures.of(datapoints, run))
@@ -184,7 +184,7 @@ class Stack(JSONDetector):
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
         """Return for which datapoints the stack, or one of its detectors, answers in-sample."""
-        inner = [found.in_sample(datapoints, run) for found in self._fitted().detectors]
+        inner = [made.in_sample(datapoints, run) for made in self._fitted().detectors]
         known = self.out_of_fold_items(datapoints, run)
         own = super().in_sample(datapoints, run)
         return np.asarray(np.any([own, *inner], axis=0) & ~known)
@@ -195,13 +195,13 @@ class Stack(JSONDetector):
         state = self._fitted()
         if state.digest is None:
             return f"{self.name} as fitted"
-        parts = [state.digest, *(found.identity for found in state.detectors)]
+        parts = [state.digest, *(made.identity for made in state.detectors)]
         return f"{self.name} {hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which its detectors compare the hypothesis, each text once."""
         state = self._fitted()
-        texts = [text for found in state.detectors for text in found.premises(datapoint)]
+        texts = [text for made in state.detectors for text in made.premises(datapoint)]
         if state.features:
             texts += premises(datapoint)
         return tuple(dict.fromkeys(texts))
@@ -235,18 +235,18 @@ class Stack(JSONDetector):
                 )
 
     def _column(
-        self, number: int, found: Detector, datapoints: Sequence[Datapoint], run: Run
+        self, number: int, made: Detector, datapoints: Sequence[Datapoint], run: Run
     ) -> Values:
         """Return p of a detector, for one that is not fitted here from what is stored of it."""
         if number in self._known and not run.in_sample:
             return self._known[number][1].of(datapoints, run)[:, 0]
-        return found.predict(datapoints, run)
+        return made.predict(datapoints, run)
 
     def _fixed(self, number: int, one: Input) -> tuple[Detector, _Known]:
         """Return a detector that is not fitted here, and the p that it has returned."""
         if number not in self._known:
-            found = one.make()
-            self._known[number] = found, _Known(found.predict)
+            made = one.make()
+            self._known[number] = made, _Known(made.predict)
         return self._known[number]
 
     def _load(self) -> State:

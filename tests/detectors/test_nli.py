@@ -112,12 +112,10 @@ def test_two_classes(architecture, order, made):
     ("labels", "expected"),
     [
         (["CONTRADICTION", "NEUTRAL", "ENTAILMENT"], (2, 1, 0)),
-        (["Entailment", "Neutral", "Contradiction"], (0, 1, 2)),
         (["entail", "neutral", "contradict"], (0, 1, 2)),
         (["contradicts", "entails"], (1, None, 0)),
         (["entailment", "not-entailment"], (0, None, 1)),
         (["NOT ENTAILMENT", "ENTAILMENT"], (1, None, 0)),
-        (["non_entailment", "entailment"], (1, None, 0)),
         ([" Contradiction ", "entailment"], (1, None, 0)),
     ],
 )
@@ -129,11 +127,9 @@ def test_names_of_classes(labels, expected):
     "labels",
     [
         ["LABEL_0", "LABEL_1", "LABEL_2"],
-        ["LABEL_0"],
         ["positive", "negative"],
         ["entailment", "neutral"],
         ["contradiction", "neutral"],
-        ["entailment"],
         ["entailment", "entails"],
         ["entailment", "Entailment", "contradiction"],
         ["entailment", "neutral", "contradiction", "other"],
@@ -164,17 +160,10 @@ def test_an_unknown_label_map_is_refused_before_the_weights_are_read(made, tmp_p
 
 def test_formulas():
     e, c = np.array([0.25, 0, 0.5, 0, 1]), np.array([0.5, 0, 0, 0.5, 0])
-    np.testing.assert_allclose(p_from(e, c), [2 / 3, 0.5, 0, 1, 0])
-    np.testing.assert_allclose(p_from(e, c, "c/(c+e)"), [2 / 3, 0.5, 0, 1, 0])
+    for formula in ((), ("c/(c+e)",)):
+        np.testing.assert_allclose(p_from(e, c, *formula), [2 / 3, 0.5, 0, 1, 0])
     np.testing.assert_allclose(p_from(e, c, "1-e"), [0.75, 1, 0.5, 1, 0])
     np.testing.assert_allclose(p_from(e, c, "c"), c)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1), st.sampled_from(FORMULAS))
-def test_p_is_in_range(rows, formula):
-    e, c = np.array(rows).T
-    p = p_from(e, c, formula)
-    assert ((p >= 0) & (p <= 1)).all()
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
@@ -309,14 +298,15 @@ def readers(architecture):
 
 
 @pytest.mark.parametrize(
-    ("ids", "said"), [({}, "no tokens for the letters"), ({"a": [1], "b": [2]}, "otherwise in a")]
+    ("ids", "message"),
+    [({}, "no tokens for the letters"), ({"a": [1], "b": [2]}, "otherwise in a")],
 )
-def test_a_tokenizer_that_no_pair_can_be_made_with(ids, said):
+def test_a_tokenizer_that_no_pair_can_be_made_with(ids, message):
     def tokenizer(one, other=None, **_):
         return {"input_ids": ids.get(one, []) if other is None else [0, 3, 0]}
 
     tokenizer.pad_token = "x"  # noqa: S105 - no password
-    with pytest.raises(ShroomError, match=said):
+    with pytest.raises(ShroomError, match=message):
         PairReader(tokenizer, 8)
 
 

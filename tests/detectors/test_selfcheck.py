@@ -168,7 +168,7 @@ def test_every_form_of_file(tmp_path, ending):
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
         ([], "expected at least one item"),
         ({}, "expected a list of items"),
@@ -186,9 +186,9 @@ def test_every_form_of_file(tmp_path, ending):
         ([{"samples": NEAR, "id": 8}], "has no samples for datapoint id 7"),
     ],
 )
-def test_what_is_wrong_with_samples_is_told(tmp_path, rows, told):
+def test_what_is_wrong_with_samples_is_told(tmp_path, rows, message):
     path = write(tmp_path / "s.json", rows)
-    with pytest.raises(ShroomError, match=told) as error:
+    with pytest.raises(ShroomError, match=message) as error:
         SelfCheck(samples=path).predict([point(number=7)])
     assert "s.json" in str(error.value)
     path = write(tmp_path / "s.json", [{"samples": NEAR, "id": 1}])
@@ -211,7 +211,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"variant": "n-gram"}, "did you mean 'ngram'?"),
         ({"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
@@ -227,8 +227,8 @@ def test_files_that_cannot_be_read(tmp_path):
         ({"variant": "nli", "model": "m", "revision": 3}, "revision: expected a name"),
     ],
 )
-def test_settings_that_cannot_be(settings, told):
-    with pytest.raises(ShroomError, match=told.replace("?", r"\?")):
+def test_settings_that_cannot_be(settings, message):
+    with pytest.raises(ShroomError, match=message.replace("?", r"\?")):
         detector("selfcheck", **settings)
 
 

@@ -441,7 +441,7 @@ def test_it_is_held_against_what_its_detectors_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"c": 0}, "c: expected a number"),
         ({"folds": 1}, "folds: expected a whole number from 2"),
@@ -456,8 +456,8 @@ def test_it_is_held_against_what_its_detectors_read(tmp_path):
         ({"detectors": [{"name": "lexical", "model": 3}]}, "model: expected a path, got 3"),
     ],
 )
-def test_settings_that_cannot_be(settings, told):
-    with pytest.raises(ShroomError, match=told):
+def test_settings_that_cannot_be(settings, message):
+    with pytest.raises(ShroomError, match=message):
         detector("stack", **settings)
 
 

@@ -183,9 +183,9 @@ class CrossEncoder(FittedDetector):
 
         :meth:`fit` will stop after the number of epochs that gives the highest rho.
         """
-        found, self.recipe["stop"] = self._fitting().cross_validated(datapoints, p, folds)
+        unseen, self.recipe["stop"] = self._fitting().cross_validated(datapoints, p, folds)
         threshold = 0.5 if self._threshold is None else self._threshold
-        return found, np.full(len(p), threshold)
+        return unseen, np.full(len(p), threshold)
 
     def remember(self, items: TrainingItems) -> None:
         """Store the items on which the model was fitted, with their out-of-fold p."""

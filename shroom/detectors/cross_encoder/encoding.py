@@ -65,12 +65,12 @@ class Encoding:
         Each is of shape [2, tokens]: the ids, and the sides.
         """
         texts = [(f"{task}: {plain(ref)}", plain(hyp)) for task, ref, hyp in items]
-        found, cut = [], 0
+        arrays, cut = [], 0
         for encoding in self._encoded(texts):
             pair = np.array([encoding.ids, _sides(encoding.sequence_ids)], np.int64)
             cut += pair.shape[1] > self.room
-            found.append(_shortened(pair, self.room))
-        return found, cut
+            arrays.append(_shortened(pair, self.room))
+        return arrays, cut
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
         """Return how many tokens each distinct text has, without special ones."""

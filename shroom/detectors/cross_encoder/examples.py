@@ -222,7 +222,7 @@ def _texts_of_the_task(data: Path) -> set[str]:
     if not folder.is_dir():  # nobody can evaluate the model on it either
         return set()
     files = read_files(
-        folder, choose=lambda found: [file for file in found if "train" not in file.base]
+        folder, choose=lambda files: [file for file in files if "train" not in file.base]
     )
     texts = {
         normalised(text)
