@@ -285,8 +285,7 @@ class JSONDetector(FittedDetector):
     @property
     def training_items(self) -> TrainingItems:
         """The items on which it was fitted."""
-        items: TrainingItems = self._fitted().items
-        return items
+        return self._fitted().items  # type: ignore[no-any-return]
 
     def remember(self, items: TrainingItems) -> None:
         """Store the items on which it was fitted, with their out-of-fold p."""
@@ -308,12 +307,13 @@ def state_from(path: Path, parse: Callable[[bytes], T], name: str, options: str 
     Raises
     ------
     ShroomError
-        If the file cannot be read as that of the detector ``name``; the message shows how
-        ``shroom fit`` with these options writes one.
+        If the file is not one that ``shroom fit name DATA options`` writes.
     """
     try:
         return parse(path.read_bytes())
-    except UNREADABLE as error:
+    except (ShroomError, *UNREADABLE) as error:
+        if isinstance(error, ShroomError) and str(path) in str(error):
+            raise
         raise ShroomError(
             f"{path}: not a model of the {name} detector ({error}); make one with: "
             f"shroom fit {name} DATA {options}-o MODEL"

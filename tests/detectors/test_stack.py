@@ -497,7 +497,7 @@ def test_files_that_are_no_stack(tmp_path, change):
     Stack(detectors="oracle", features=False).fit(found, gold_of(found)).save(tmp_path / "s.json")
     content = json.loads((tmp_path / "s.json").read_text())
     path = write_json(tmp_path / "t.json", {**content, **change})
-    with pytest.raises(ShroomError):
+    with pytest.raises(ShroomError, match=r"t\.json: "):
         Stack(model=path).predict(found)
 
 
