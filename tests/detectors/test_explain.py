@@ -99,8 +99,7 @@ def test_a_word_that_speaks_against_it_has_a_negative_weight():
         def predict(self, datapoints, run=RUN):
             return 1 - super().predict(datapoints, run)
 
-    found = explain(Reverse(), point("bad cat"))
-    assert found.weights == pytest.approx((-0.5, 0))
+    assert explain(Reverse(), point("bad cat")).weights == pytest.approx((-0.5, 0))
 
 
 @given(TEXTS)

@@ -485,11 +485,6 @@ def test_a_stack_of_nothing():
         {"inputs": [{"name": "parrot", "settings": {}, "frozen": False, "fitted": "../s.json"}]},
         {"inputs": [{"name": "parrot", "settings": {}, "frozen": False, "fitted": "/etc/passwd"}]},
         {"inputs": [{"name": "parrot", "settings": {}, "frozen": False}]},
-        {"training_items": None},
-        {"training_items": ["0123456789abcdef"]},
-        {"training_items": {"0123456789abcdef": 0.5}},
-        {"training_items": {"0123456789abcdef": [1.5, 0.5]}},
-        {"training_items": {"0123456789abcdef": [0.5, float("nan")]}},
     ],
 )
 def test_files_that_are_no_stack(tmp_path, change):
@@ -499,13 +494,6 @@ def test_files_that_are_no_stack(tmp_path, change):
     path = write_json(tmp_path / "t.json", {**content, **change})
     with pytest.raises(ShroomError, match=r"t\.json: "):
         Stack(model=path).predict(found)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "3", "{", '{"features": 3}', "[" * 100_000])
-def test_files_that_are_no_json_of_ours(tmp_path, text):
-    (tmp_path / "s.json").write_text(text)
-    with pytest.raises(ShroomError, match="not a model of the stack"):
-        Stack(model=tmp_path / "s.json").predict(points(1))
 
 
 def test_fit_predict_and_explain_by_a_recipe(tmp_path, shroom):

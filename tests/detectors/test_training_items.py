@@ -8,6 +8,7 @@ import pytest
 from conftest import DATA, SAMPLE, write_json
 
 from shroom.core.datapoint import Datapoint, Task
+from shroom.core.problems import ShroomError
 from shroom.detectors import lexical
 from shroom.detectors.cross_encoder import detector as cross_encoder
 from shroom.detectors.out_of_fold import TrainingItems, fingerprint
@@ -41,6 +42,26 @@ def test_an_item_without_cross_validation_has_no_answer():
     items = TrainingItems.of([item()])
     assert items.contain([item()]).all()
     assert math.isnan(items.p([item()])[0])
+
+
+@pytest.mark.parametrize("name", ["lexical", "similarity", "stack"])
+@pytest.mark.parametrize("text", ["", "[]", "3", "{", '{"features": 3}', "[" * 100_000, "\ud800"])
+def test_a_file_that_no_fit_has_written(name, text, tmp_path):
+    path = tmp_path / "m.json"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ShroomError, match=rf"m\.json: not a model of the {name} detector"):
+        detector(name, model=path).predict([item()])
+
+
+@pytest.mark.parametrize(
+    "items",
+    [None, 3, ["00"], {"00": 0.5}, {"00": [1.5, 0.5]}, {"00": [float("inf"), 0.5]},
+     {"00": [0.5, float("nan")]}],
+)  # fmt: skip
+def test_training_items_that_are_malformed(items, tmp_path):
+    content = {**json.loads(lexical.MODEL.read_text()), "training_items": items}
+    with pytest.raises(ShroomError, match="not a model of the lexical detector"):
+        detector("lexical", model=write_json(tmp_path / "m.json", content)).predict([item()])
 
 
 @pytest.fixture
