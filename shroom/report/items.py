@@ -11,13 +11,6 @@ from shroom.core.problems import printable
 from shroom.evaluation.item_difficulty import Item
 from shroom.report.csv_cells import as_csv
 from shroom.scoring.display.text import align, footnote, number, starred
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.evaluation.item_difficulty import Item
-    from shroom.scoring.file_names import Name
 from shroom.scoring.file_names import Name
 
 #: Texts of more characters are shortened for people.
