@@ -50,7 +50,11 @@ DATA_SETS = {
     "mushroom2025": _entry("mushroom2025", "model_output_text", id=("soft_labels", "hard_labels")),
     "felm": _entry("felm", "segmented_response", index=("labels", "p")),
     "verifiability": _entry(
-        "verifiability", "attribution_label", "statements_to_citation_texts", "annotation citations"
+        "verifiability",
+        "attribution_label",
+        "statements_to_citation_texts",
+        "annotation citations",
+        "source_supports_statement",
     ),
     "factual_consistency": _entry("factual_consistency", "model_type decoding knowledge response"),
     "dreamcatcher": _entry("dreamcatcher", "question answer generation", "query preference"),

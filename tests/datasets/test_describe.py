@@ -22,7 +22,7 @@ from shroom.datasets.description import FileRecords, describe, named
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.datasets.verifiability.citation_scores import citation_scores
 from shroom.metrics.agreement import AGREEMENT
-from shroom.metrics.intervals import NO_INTERVALS, USUAL
+from shroom.metrics.intervals import NO_INTERVALS, Intervals
 from shroom.metrics.span_metrics import CharacterVotes, Spans
 from shroom.scoring.annotator_agreement import agreement
 
@@ -222,7 +222,7 @@ def test_alpha_of_semeval2024_is_that_of_shroom_agreement(name, shroom):
     found = as_json(shroom, "semeval2024", path)
     row = row_of(found["agreement"], task="all")
     assert (round(row["krippendorff_alpha"], 3), row["items"], row["annotators"]) == ALPHA[name]
-    (other,) = agreement(path, USUAL).results
+    (other,) = agreement(path, Intervals()).results
     for task, figures in {"all": other.whole, **other.by_task}.items():
         row = row_of(found["agreement"], task=task)
         told = figures.to_dict()
@@ -261,10 +261,11 @@ def test_what_the_splits_of_semeval2024_have(shroom):
 def test_the_figures_of_verifiability(shroom):
     found = as_json(shroom, "verifiability", DATA / "verifiability")
     records = data_set("verifiability").read(DATA / "verifiability").records
-    expected = citation_scores(records, USUAL)
     rows = {row["system_name"]: row for row in found["tables"]["system_name"]}
-    assert rows.pop("all") == {**expected.whole.to_dict(), "system_name": "all"}
-    assert [*rows.values()] == [system.to_dict() for system in expected.systems]
+    assert [*rows.values()] == citation_scores(records)
+    by_split = {row["split"]: row for row in found["tables"]["split"]}
+    assert by_split["eli5_live"]["citation_recall_ci"] == pytest.approx([0.184, 0.667], abs=5e-4)
+    assert len(found["tables"]["system_name_split"]) == 36
     assert rows["perplexity"]["citation_recall"] == pytest.approx(74 / 139)
     assert found["labels"]["attribution_label"] == {"attributable": 365, "not attributable": 365}
     assert any("not comparable" in note for note in found["notes"])

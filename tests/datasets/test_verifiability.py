@@ -10,8 +10,8 @@ from conftest import DATA
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import Problems
 from shroom.datasets.queries import reader as queries
-from shroom.datasets.verifiability.citation_scores import citation_scores, statistics
-from shroom.datasets.verifiability.reader import Pair, Response, datapoints, read, without_premise
+from shroom.datasets.verifiability.citation_scores import citation_scores, statistics, verdicts
+from shroom.datasets.verifiability.reader import datapoints, read, without_premise
 from shroom.datasets.verifiability.records import Likert, Support, Supported
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
@@ -81,6 +81,23 @@ def pair_row():
     }
 
 
+def page_row():
+    return {
+        "query": "What is salt?",
+        "response": "The sea is salt. So it is.",
+        "statement": "The sea is salt.",
+        "source_title": "Salt",
+        "source_content_title": None,
+        "source_date": None,
+        "source_author": "A. Lot",
+        "source_text": "# Salt\nAll seas are salt.",
+        "source_raw_text": "Salt All seas are salt.",
+        "source_supports_statement": "complete_support",
+        "source_localized_evidence": "All seas are salt.",
+        "source_url": "https://example.org",
+    }
+
+
 def write(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -100,7 +117,6 @@ def test_a_response_is_read_with_every_field(tmp_path):
     row = response_row()
     found = read_all(write(tmp_path / "x.jsonl", row))
     (record,) = found.records
-    assert isinstance(record, Response)
     assert not list(found.problems)
     for key in ("id", "query", "response", "split", "system_name"):
         assert getattr(record, key) == row[key]
@@ -120,99 +136,77 @@ def test_a_response_is_read_with_every_field(tmp_path):
     assert (well.statement_is_verification_worthy, well.citation_annotations) == (False, None)
 
 
-def test_a_pair_is_read_with_every_field(tmp_path):
-    row = pair_row()
+@pytest.mark.parametrize("row", [pair_row(), page_row()], ids=["pair", "page judgement"])
+def test_other_rows_are_read_with_every_field(tmp_path, row):
     found = read_all(write(tmp_path / "x.jsonl", row))
     (record,) = found.records
-    assert isinstance(record, Pair)
     assert not list(found.problems)
     fields = {key: list(v) if isinstance(v, tuple) else v for key, v in vars(record).items()}
     assert fields == row
 
 
-def doubled_text(row):
-    again = {**row["citations"][0], "start_index": None, "end_index": None}
-    row["citations"].append(again)
-    place = len(row["response"]) + 1
+def cite_again(row, link="https://example.org/1"):
+    start = len(row["response"]) + 1
     row["response"] += " [1]"
-    again.update(start_index=place, end_index=place + 3)
+    again = {"text": "[1]", "start_index": start, "end_index": start + 3, "link_target": link}
+    row["citations"].append(again)
 
 
-def other_link(row):
-    doubled_text(row)
-    row["citations"][-1]["link_target"] = "https://example.org/other"
+def cite_unknown(row):
+    statement_of(row, "The sky")["citation_annotations"][0]["citation_text"] = "[9]"
+    row["statements_to_citation_texts"]["The sky is blue[3]."] = ["[9]"]
 
 
-def no_verdict(row):
-    statement_of(row, "The sky").update(statement_supported=None, citation_annotations=None)
+def of_sky(**changes):
+    return lambda row: statement_of(row, "The sky").update(changes)
+
+
+NO_VERDICT = of_sky(statement_supported=None, citation_annotations=None)
+SKY, NOTHING = "statement 1: citation_annotations", judged("[3]", NONE)
 
 
 def no_evidence(row):
     statement_of(row, "The sea")["citation_annotations"][0]["evidence"] = None
 
 
-def no_against_complete(row):
-    statement_of(row, "The sea")["statement_supported"] = "No"
-
-
-def yes_without_support(row):
-    statement_of(row, "The sky")["statement_supported"] = "Yes"
-
-
-def verdict_on_the_unworthy(row):
-    statement_of(row, "I hope")["statement_supported"] = "No"
-
-
-def moved(row):
-    row["citations"][0]["start_index"] += 1
-
-
-def changed_statement(row):
-    row["response"] = row["response"].replace("I hope", "We hope")
-
-
-def twice_in_the_response(row):
-    row["response"] += " I hope this helps."
-
-
-def unknown_citation(row):
-    statement_of(row, "The sky")["citation_annotations"][0]["citation_text"] = "[9]"
-    row["statements_to_citation_texts"]["The sky is blue[3]."] = ["[9]"]
-
-
-def unjudged_citation(row):
-    row["statements_to_citation_texts"]["The sky is blue[3]."].append("[2]")
-
-
-def two_verdicts(row):
-    judgements = statement_of(row, "The sky")["citation_annotations"]
-    judgements.append(dict(judgements[0]))
-
-
-def unjudged_statement(row):
-    row["statements_to_citation_texts"]["Another[1]."] = ["[1]"]
-
-
 ODD = [
-    (doubled_text, "citations", '"[1]" 2 times'),
-    (other_link, "citations[3]", "https://example.org/other"),
-    (no_verdict, "statement 1: statement_supported", "null, without a verdict on a citation"),
+    (cite_again, "citations", '"[1]" 2 times'),
+    (lambda row: cite_again(row, "https://other.org"), "citations[3]", "https://other.org"),
+    (NO_VERDICT, "statement 1: statement_supported", "null, without a verdict on a citation"),
     (no_evidence, "statement 0: citation_annotations[0]", "null"),
-    (no_against_complete, "statement 0: statement_supported", '"No"'),
-    (yes_without_support, "statement 1: statement_supported", '"Yes"'),
-    (verdict_on_the_unworthy, "statement 2: statement_supported", "some"),
-    (moved, "citations[0]", '"[1]" at'),
-    (changed_statement, "statement 2", "0 times"),
-    (twice_in_the_response, "statement 2", "2 times"),
-    (unknown_citation, "annotation", '["[9]"]'),
-    (unjudged_citation, "statement 1: citation_annotations", '["[3]"] of ["[3]", "[2]"]'),
-    (two_verdicts, "statement 1: citation_annotations", '["[3]", "[3]"]'),
-    (unjudged_statement, "annotation", "Another[1]."),
+    (
+        lambda row: statement_of(row, "The sea").update(statement_supported="No"),
+        "statement 0: statement_supported",
+        '"No"',
+    ),
+    (of_sky(statement_supported="Yes"), "statement 1: statement_supported", '"Yes"'),
+    (
+        lambda row: statement_of(row, "I hope").update(statement_supported="No"),
+        "statement 2: statement_supported",
+        "some",
+    ),
+    (lambda row: row["citations"][0].update(start_index=0), "citations[0]", '"[1]" at'),
+    (lambda row: row.update(response=row["response"][:-1]), "statement 2", "0 times"),
+    (lambda row: row.update(response=row["response"] * 2), "statement 2", "2 times"),
+    (cite_unknown, "annotation", '["[9]"]'),
+    (
+        lambda row: row["statements_to_citation_texts"]["The sky is blue[3]."].append("[2]"),
+        SKY,
+        '["[3]"] of ["[3]", "[2]"]',
+    ),
+    (of_sky(citation_annotations=[NOTHING, NOTHING]), SKY, '["[3]", "[3]"]'),
+    (
+        lambda row: row["statements_to_citation_texts"].update({"Another[1].": ["[1]"]}),
+        "annotation",
+        "Another[1].",
+    ),
+    (lambda row: row.update(split="allsoul"), "split", '"allsoul"'),
+    (lambda row: row.update(system_name="You"), "system_name", '"You"'),
 ]
 
 
-@pytest.mark.parametrize(("change", "key", "said"), ODD, ids=lambda v: getattr(v, "__name__", ""))
-def test_what_is_odd_is_told_once_with_its_place_and_kept(tmp_path, change, key, said):
+@pytest.mark.parametrize(("change", "key", "said"), ODD)
+def test_what_is_odd_is_reported_with_its_place_and_kept(tmp_path, change, key, said):
     row = response_row()
     change(row)
     found = read_all(write(tmp_path / "x.jsonl", {**response_row(), "id": "first"}, row))
@@ -221,8 +215,18 @@ def test_what_is_odd_is_told_once_with_its_place_and_kept(tmp_path, change, key,
     (problem,) = about
     assert (problem.code, problem.index, problem.id) == ("row-odd", 1, "0f-neeva")
     assert said in problem.found
-    others = {"citations"} if change is other_link else set()
-    assert {each.key for each in found.problems} - {key} == others
+
+
+def test_unknown_splits_and_systems_are_reported_once(tmp_path):
+    rows = [{**response_row(), "id": str(n), "split": "new", "system_name": "me"} for n in range(3)]
+    found = read_all(write(tmp_path / "x.jsonl", *rows))
+    assert [(record.split, record.system_name) for record in found.records] == [("new", "me")] * 3
+    assert [(each.code, each.key, each.index) for each in found.problems] == [
+        ("row-odd", "split", 0),
+        ("row-odd", "system_name", 0),
+    ]
+    assert all("here and in 2 more of 3 rows" in each.found for each in found.problems)
+    assert "nq_no_long_answer" in next(iter(found.problems)).expected
 
 
 @pytest.mark.parametrize(
@@ -233,6 +237,8 @@ def test_what_is_odd_is_told_once_with_its_place_and_kept(tmp_path, change, key,
         ({**response_row(), "annotation": {"fluency": "Agree"}}, "annotation"),
         ({**pair_row(), "attribution_label": "maybe"}, "attribution_label"),
         ({**pair_row(), "claim": " "}, "claim"),
+        ({**page_row(), "source_supports_statement": "yes"}, "source_supports_statement"),
+        ({**page_row(), "statement": None}, "statement"),
     ],
 )
 def test_what_cannot_be_used_is_dropped_with_its_place(tmp_path, row, key):
@@ -251,7 +257,8 @@ def places(value, path=()):
             yield from places(each, (*path, key))
 
 
-@pytest.mark.parametrize("row", [response_row(), pair_row()], ids=["response", "pair"])
+@pytest.mark.parametrize("row", [response_row(), pair_row(), page_row()], ids=["response", "pair",
+        "page judgement"])  # fmt: skip
 @pytest.mark.parametrize(
     "value",
     [None, 5, -1, 1.5, True, "", "x", [], ["x"], [[]], {}, {"x": {}}, {"x": 1}, float("nan")],
@@ -271,7 +278,7 @@ def test_any_value_anywhere_is_survived(tmp_path, row, value):
     assert all(problem.index is not None for problem in found.problems)
     points = datapoints(found.records)
     assert all(premises(point) and 0 <= point.p <= 1 for point in points)
-    json.dumps(citation_scores(found.records, NO_INTERVALS).to_dict(), allow_nan=False)
+    json.dumps(citation_scores(found.records, intervals=NO_INTERVALS), allow_nan=False)
 
 
 def test_statements_that_are_one_key_are_told(tmp_path):
@@ -304,7 +311,7 @@ def test_the_rarest_kind_is_told_first(tmp_path):
     for number in range(30):
         row = response_row()
         row["id"] = f"{number}"
-        (no_evidence if number == 29 else no_verdict)(row)
+        (no_evidence if number == 29 else NO_VERDICT)(row)
         rows.append(row)
     found = read(write(tmp_path / "x.jsonl", *rows))
     assert next(iter(found.problems)).index == 29
@@ -353,6 +360,28 @@ def test_datapoints_of_a_pair(tmp_path, label, p):
 
 
 @pytest.mark.parametrize(
+    ("verdict", "p"), [("complete_support", 0.0), ("partial_support", 0.5), ("no_support", 1.0)]
+)
+def test_datapoints_of_a_judgement_file(tmp_path, verdict, p):
+    row = {**page_row(), "source_supports_statement": verdict, "source_localized_evidence": None}
+    blank = {**row, "source_text": " "}
+    records = read(write(tmp_path / "x.jsonl", row, blank)).records
+    (point,) = datapoints(records)
+    assert (point.src, point.hyp, point.p) == (row["source_text"], row["statement"], p)
+    assert without_premise(records) == 1
+
+
+def test_a_judgement_file_is_recognised(shroom, tmp_path):
+    path = write(tmp_path / "verifiability_judgments_dev.jsonl", page_row(), page_row())
+    code, out, err = shroom("datasets", "describe", "verifiability", path)
+    assert (code, "complete_support  2" in out) == (0, True), err
+    assert "citation metrics of them;" in out
+    code, _, err = shroom("score", path, path)
+    assert code == 1
+    assert f"'shroom datasets convert verifiability {path} -o gold.json'" in err
+
+
+@pytest.mark.parametrize(
     ("supported", "expected"),
     [("Yes", 1), ("No", 0), ("Citations Contradict Each Other", 0), (None, 0)],
 )
@@ -374,26 +403,33 @@ def test_a_statement_that_cites_nothing_is_not_supported(tmp_path, cited, expect
     assert statistics(found.records)[0].tolist()[:2] == [2, expected]
 
 
-def test_scores_by_system(tmp_path):
-    rows = [{**response_row(), "id": str(n), "system_name": "ab"[n % 2]} for n in range(5)]
+def test_scores_by_system_and_split(tmp_path):
+    rows = [
+        {**response_row(), "id": str(n), "system_name": ("neeva", "you")[n % 2]} for n in range(5)
+    ]
     for row in rows[::2]:
         statement_of(row, "The sea")["statement_supported"] = "No"
-    found = citation_scores(read(write(tmp_path / "x.jsonl", *rows)).records, Intervals(50))
-    assert [system.system_name for system in found.systems] == ["a", "b"]
-    assert [system.responses for system in found.systems] == [3, 2]
-    assert found.whole.responses == 5
-    assert found.systems[1].scores["citation_recall"] == 0.5
-    row = found.to_dict()["systems"][1]
-    assert (row["system_name"], row["citation_recall"]) == ("b", 0.5)
-    assert row["citation_recall_ci"] == [0.5, 0.5]
-    assert citation_scores(read(tmp_path).records, Intervals(50)) == found
+    rows[0]["split"] = "eli5_live"
+    records = read(write(tmp_path / "x.jsonl", *rows)).records
+    found = {
+        (group["system_name"], group["responses"], group["citation_recall"])
+        for group in citation_scores(records, intervals=Intervals(50))
+    }
+    assert found == {("neeva", 3, 0.0), ("you", 2, 0.5), ("all", 5, 0.2)}
+    you = citation_scores(records, intervals=Intervals(50))[1]
+    assert you["citation_recall_ci"] == [0.5, 0.5]
+    both = citation_scores(records, ("system_name", "split"), NO_INTERVALS)
+    assert [tuple(group.values())[:3] for group in both] == [
+        ("neeva", "allsouls", 2),
+        ("neeva", "eli5_live", 1),
+        ("you", "allsouls", 2),
+    ]
 
 
-def test_scores_of_pairs_alone_are_undefined(tmp_path):
-    found = citation_scores(read(write(tmp_path / "x.jsonl", pair_row())).records)
-    assert set(found.whole.scores.values()) == {None}
-    assert found.verdicts == {"attribution_label": {"not attributable": 1}}
-    assert found.systems == []
+def test_pairs_alone_have_verdicts_and_no_scores(tmp_path):
+    records = read(write(tmp_path / "x.jsonl", pair_row())).records
+    assert citation_scores(records) == []
+    assert verdicts(records) == {"attribution_label": {"not attributable": 1}}
 
 
 def test_queries(tmp_path):
@@ -458,29 +494,59 @@ def test_the_real_folder():
     assert without_premise(found.records) == 186
 
 
+def by_hand(rows):
+    """Return the figures of rows of the human evaluation, by a loop over their JSON."""
+    worthy = supported = judged = precise = 0
+    points = ["Strongly Disagree", "Disagree", "Neutral", "Agree", "Strongly Agree"]
+    for row in rows:
+        for statement in row["annotation"]["statement_to_annotation"].values():
+            full = statement["statement_supported"] == "Yes"
+            worthy += statement["statement_is_verification_worthy"]
+            supported += full
+            verdicts = [
+                each["citation_supports"] for each in statement["citation_annotations"] or []
+            ]
+            judged += len(verdicts)
+            precise += verdicts.count(COMPLETE)
+            if full and COMPLETE not in verdicts:
+                precise += verdicts.count(PARTIAL)
+    recall, precision = supported / worthy, precise / judged
+    return {
+        "responses": len(rows),
+        "worthy": worthy,
+        "supported": supported,
+        "citations": judged,
+        "precise": precise,
+        "citation_recall": recall,
+        "citation_precision": precision,
+        "citation_f1": 2 * recall * precision / (recall + precision) if precise else 0.0,
+        **{
+            key: sum(points.index(row["annotation"][key]) + 1 for row in rows) / len(rows)
+            for key in ("fluency", "perceived_utility")
+        },
+    }
+
+
 @pytest.mark.real
-def test_the_real_table():
-    found = citation_scores(read(HUMAN).records, NO_INTERVALS)
-    counts = {
-        each.system_name: (
-            each.responses,
-            each.statements,
-            each.worthy,
-            each.supported,
-            each.citations,
-            each.precise,
-        )
-        for each in (found.whole, *found.systems)
-    }
-    assert counts == {
-        None: (114, 372, 357, 157, 445, 213),
-        "bing_chat": (10, 39, 30, 8, 27, 13),
-        "neeva": (46, 155, 153, 73, 181, 86),
-        "perplexity": (45, 143, 139, 74, 217, 112),
-        "you": (13, 35, 35, 2, 20, 2),
-    }
-    assert found.verdicts == {
-        "statement_supported": {"Yes": 157, "No": 123, "": 65, Supported.CONTRADICT.value: 12},
+@pytest.mark.parametrize(
+    ("keys", "groups"),
+    [(("system_name",), 5), (("split",), 13), (("system_name", "split"), 36)],
+)
+def test_the_real_tables_equal_an_independent_computation(keys, groups):
+    rows = [json.loads(line) for line in HUMAN.read_text("utf-8").split("\n") if line]
+    tables = citation_scores(read(HUMAN).records, keys, NO_INTERVALS)
+    assert len(tables) == groups
+    for group in tables:
+        own = [row for row in rows if all(group[key] in (row[key], "all") for key in keys)]
+        expected = by_hand(own)
+        assert {key: group[key] for key in expected} == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+@pytest.mark.real
+def test_the_real_verdicts_and_means_over_responses():
+    records = read(HUMAN).records
+    assert verdicts(records) == {
+        "statement_supported": {"Yes": 157, "No": 123, "none": 65, Supported.CONTRADICT.value: 12},
         "citation_supports": {
             COMPLETE: 203,
             Support.CONTRADICT.value: 139,
@@ -490,16 +556,15 @@ def test_the_real_table():
             Support.UNCLEAR.value: 1,
         },
     }
-    assert found.whole.scores == pytest.approx(
+    *_, whole = citation_scores(records, intervals=NO_INTERVALS)
+    assert {key: value for key, value in whole.items() if key.startswith("mean")} == pytest.approx(
         {
-            "citation_recall": 157 / 357,
-            "citation_precision": 213 / 445,
-            "citation_f1": 0.45839101887516615,
             "mean_citation_recall": 0.4261278195488722,
             "mean_citation_precision": 0.42273391812865485,
             "mean_citation_f1": 0.40527106052628714,
-            "fluency": 488 / 114,
-            "perceived_utility": 487 / 114,
+            "mean_citation_recall_ci": None,
+            "mean_citation_precision_ci": None,
+            "mean_citation_f1_ci": None,
         },
         abs=1e-12,
     )

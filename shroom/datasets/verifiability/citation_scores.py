@@ -1,15 +1,16 @@
-"""The citation metrics of generative search engines, each engine by itself and all together."""
+"""The citation metrics of generative search engines, by system, query distribution, or both."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.datasets.verifiability.records import Likert, Response, Supported
+from shroom.datasets.description import ALL
+from shroom.datasets.verifiability.records import PageJudgement, Pair, Response, Supported
 from shroom.metrics import citation_metrics as citations
+from shroom.metrics.citation_metrics import CITATION_METRICS
 from shroom.metrics.intervals import USUAL, Intervals, estimates
 from shroom.scoring.scores import flat
 
@@ -18,75 +19,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.datasets.verifiability.records import Pair, Statement
-    from shroom.metrics.intervals import Interval
+    from shroom.datasets.description import Row
+    from shroom.datasets.verifiability.records import Likert, Record, Statement
+    from shroom.metrics.base import Metric
 
-
-@dataclass(frozen=True)
-class SystemScores:
-    """The scores of one system.
-
-    Attributes
-    ----------
-    system_name : str or None
-        ``None`` for all systems together.
-    responses, statements : int
-        How many there are.
-    worthy, supported : int
-        How many statements are worth verifying, and how many of those their citations support.
-    citations, precise : int
-        How many citations were judged, and how many of those count as precise.
-    scores : dict of float or None
-        By metric; ``None`` where it is undefined.
-    intervals : dict of tuple or None
-        By metric.
-    """
-
-    system_name: str | None
-    responses: int
-    statements: int
-    worthy: int
-    supported: int
-    citations: int
-    precise: int
-    scores: dict[str, float | None]
-    intervals: dict[str, Interval | None]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json; an interval is named like its score, with _ci."""
-        found = {k: v for k, v in vars(self).items() if k not in ("scores", "intervals")}
-        return {**found, **flat(self.scores, self.intervals)}
-
-
-@dataclass(frozen=True)
-class CitationScores:
-    """The scores of each system, how intervals were made, and how often each verdict was given.
-
-    Attributes
-    ----------
-    whole : SystemScores
-        Of all responses.
-    systems : list of SystemScores
-        By name.
-    verdicts : dict of dict of int
-        The counts of ``statement_supported``, ``citation_supports`` and ``attribution_label``.
-    how : Intervals
-        By responses, with replacement.
-    """
-
-    whole: SystemScores
-    systems: list[SystemScores]
-    verdicts: dict[str, dict[str, int]]
-    how: Intervals
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            "whole": self.whole.to_dict(),
-            "systems": [system.to_dict() for system in self.systems],
-            "verdicts": self.verdicts,
-            **self.how.to_dict(),
-        }
+_COUNTS = ("worthy", "supported", "citations", "precise")
+_VERDICTS = (
+    "statement_supported",
+    "citation_supports",
+    "attribution_label",
+    "source_supports_statement",
+)
 
 
 def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
@@ -97,8 +40,8 @@ def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
     A statement that is worth verifying and has no verdict, or cites nothing, is not supported; a
     citation without a known verdict is not counted.
     """
-    places = [place for place, each in enumerate(responses) for _ in each.statements]
-    statements = [statement for each in responses for statement in each.statements]
+    places = [place for place, response in enumerate(responses) for _ in response.statements]
+    statements = [statement for response in responses for statement in response.statements]
     judged = [
         (number, judgement.citation_supports.degree)
         for number, statement in enumerate(statements)
@@ -107,14 +50,14 @@ def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
     ]
     counted = citations.counts(
         np.array(places, np.intp),
-        np.array([each.statement_is_verification_worthy for each in statements], bool),
-        np.array([_is_supported(each) for each in statements], bool),
+        np.array([statement.statement_is_verification_worthy for statement in statements], bool),
+        np.array([_is_supported(statement) for statement in statements], bool),
         np.array([number for number, _ in judged], np.intp),
         np.array([degree for _, degree in judged], np.float64),
         len(responses),
     )
     ratings = [
-        np.array([_points(getattr(each, key)) for each in responses], np.float64)
+        np.array([_points(getattr(response, key)) for response in responses], np.float64)
         for key in ("fluency", "perceived_utility")
     ]
     return citations.statistics(*counted.T, *ratings)
@@ -124,64 +67,81 @@ def _is_supported(statement: Statement) -> bool:
     return statement.is_cited and statement.statement_supported is Supported.YES
 
 
-def citation_scores(records: Iterable[Response | Pair], how: Intervals = USUAL) -> CitationScores:
-    """Return the citation metrics of all responses and of each system's.
-
-    Parameters
-    ----------
-    records : iterable of Response or Pair
-        Pairs have no citation metrics, since they are no whole responses; only their labels are
-        counted.
-    how : Intervals
-        How to make intervals. Responses are drawn, so that what belongs together stays so.
-    """
-    records = list(records)
-    responses = [record for record in records if isinstance(record, Response)]
-    rows = statistics(responses)
-    names = np.array([response.system_name for response in responses], np.str_)
-    sizes = np.array([len(response.statements) for response in responses], np.intp)
-    systems = [
-        _scored(str(name), rows[names == name], sizes[names == name], how)
-        for name in np.unique(names)
-    ]
-    return CitationScores(_scored(None, rows, sizes, how), systems, _verdicts(records), how)
-
-
-def _scored(
-    name: str | None, rows: NDArray[np.float64], sizes: NDArray[np.intp], how: Intervals
-) -> SystemScores:
-    scored = [(metric, rows) for metric in citations.CITATION_METRICS]
-    worthy, supported, judged, precise = (int(count) for count in rows[:, :4].sum(axis=0))
-    return SystemScores(
-        name,
-        len(rows),
-        int(sizes.sum()),
-        worthy,
-        supported,
-        judged,
-        precise,
-        *estimates(scored, how),
-    )
-
-
 def _points(rating: Likert | None) -> float:
     return float("nan") if rating is None else rating.points
 
 
-def _verdicts(records: Sequence[Response | Pair]) -> dict[str, dict[str, int]]:
-    """Return how often each verdict was given, the most frequent first; none as an empty text."""
-    counts: dict[str, Counter[str]] = {
-        key: Counter() for key in ("statement_supported", "citation_supports", "attribution_label")
-    }
+def citation_scores(
+    records: Iterable[Record],
+    keys: Sequence[str] = ("system_name",),
+    intervals: Intervals = USUAL,
+    metrics: Sequence[Metric] = CITATION_METRICS,
+) -> list[Row]:
+    """Return the citation metrics of each group of responses, and of all together.
+
+    Parameters
+    ----------
+    records : iterable of Response, Pair or PageJudgement
+        Only responses have citation metrics; the others are passed over.
+    keys : sequence of str
+        The fields that define the groups: ``system_name``, ``split`` or both.
+    intervals : Intervals
+        How to make intervals. Responses are resampled, so that what belongs together stays so.
+    metrics : sequence of Metric
+        The metrics to compute.
+
+    Returns
+    -------
+    list of dict
+        For each group, by name, and with a single key then for all responses: the keys, the
+        counts (``responses``, ``statements``, those that are ``worthy`` of verification and those
+        of them that are ``supported``, the judged ``citations`` and those that are ``precise``),
+        and each metric with its interval under a name with ``_ci``. Undefined figures are
+        ``None``.
+
+    Examples
+    --------
+    >>> response = Response("1-you", "Why?", "So.", "allsouls", "you", (), (), None, None)
+    >>> [group] = citation_scores([response], ["split", "system_name"])
+    >>> group["split"], group["responses"], group["citation_recall"]
+    ('allsouls', 1, None)
+    """
+    responses = [record for record in records if isinstance(record, Response)]
+    rows = statistics(responses)
+    sizes = np.array([len(response.statements) for response in responses], np.intp)
+    names = [tuple(getattr(response, key) for key in keys) for response in responses]
+    groups = {name: np.array([one == name for one in names]) for name in sorted(set(names))}
+    if responses and len(keys) == 1:
+        groups[(ALL,)] = np.ones(len(responses), bool)
+    return [
+        {
+            **dict(zip(keys, name)),
+            "responses": int(inside.sum()),
+            "statements": int(sizes[inside].sum()),
+            **dict(zip(_COUNTS, rows[inside, : len(_COUNTS)].sum(axis=0).astype(int).tolist())),
+            **flat(*estimates([(metric, rows[inside]) for metric in metrics], intervals)),
+        }
+        for name, inside in groups.items()
+    ]
+
+
+def verdicts(records: Iterable[Record]) -> dict[str, dict[str, int]]:
+    """Return how often each verdict was given, by field, the most frequent first.
+
+    The verdict of a statement or citation without one is ``none``.
+    """
+    counts = {key: Counter[str]() for key in _VERDICTS}
     for record in records:
-        if not isinstance(record, Response):
+        if isinstance(record, Pair):
             counts["attribution_label"][record.attribution_label] += 1
-            continue
-        for statement in record.statements:
-            said = statement.statement_supported
-            if statement.statement_is_verification_worthy:
-                counts["statement_supported"][said.value if said else ""] += 1
-            for judgement in statement.citation_annotations or ():
-                support = judgement.citation_supports
-                counts["citation_supports"][support.value if support else ""] += 1
-    return {key: dict(found.most_common()) for key, found in counts.items() if found}
+        elif isinstance(record, PageJudgement):
+            counts["source_supports_statement"][record.source_supports_statement] += 1
+        else:
+            for statement in record.statements:
+                supported = statement.statement_supported
+                if statement.statement_is_verification_worthy:
+                    counts["statement_supported"][supported.value if supported else "none"] += 1
+                for judgement in statement.citation_annotations or ():
+                    support = judgement.citation_supports
+                    counts["citation_supports"][support.value if support else "none"] += 1
+    return {key: dict(counter.most_common()) for key, counter in counts.items() if counter}

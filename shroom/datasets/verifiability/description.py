@@ -1,82 +1,87 @@
-"""The citation metrics by system, pooled and as means over responses."""
+"""The citation metrics by system and query distribution, pooled and as means over responses."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.datasets.description import ALL, Contents, Table, counted, lengths, named
-from shroom.datasets.verifiability.citation_scores import citation_scores
+from shroom.datasets.description import Contents, Table, counted, lengths, named
+from shroom.datasets.verifiability.citation_scores import citation_scores, verdicts
 from shroom.datasets.verifiability.reader import without_premise
-from shroom.datasets.verifiability.records import Pair, Response
+from shroom.datasets.verifiability.records import PageJudgement, Pair, Response
+from shroom.metrics.citation_metrics import (
+    CITATION_METRICS,
+    F1,
+    FLUENCY,
+    PRECISION,
+    RECALL,
+    UTILITY,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shroom.datasets.description import FileRecords, Row
-    from shroom.datasets.verifiability.citation_scores import SystemScores
+    from shroom.datasets.verifiability.records import Record
     from shroom.metrics.intervals import Intervals
 
 _SELECTION = (
     "the published totals (Liu et al. 2023) are of the full human evaluation; the citation "
     "metrics of any selection of it, such as the public 114 records, are not comparable with them"
 )
+_PAGES = (
+    "the judgements of cited pages have no response with all its statements, so there are no "
+    "citation metrics of them; 'shroom datasets convert verifiability' makes datapoints of them"
+)
+#: The metrics that the paper breaks down by query distribution.
+_MAIN = (RECALL, PRECISION, F1, FLUENCY, UTILITY)
+_COUNTED = "statements worth verifying and supported, citations judged and precise"
 
 
 def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
-    """Return what the responses and pairs hold; intervals resample responses."""
+    """Return what the responses, pairs and judgements hold; intervals resample responses."""
     records = [record for file in files for record in file.records]
     responses = [record for record in records if isinstance(record, Response)]
     pairs = [record for record in records if isinstance(record, Pair)]
+    pages = [record for record in records if isinstance(record, PageJudgement)]
     statements = [statement for each in responses for statement in each.statements]
     judged = [each for statement in statements for each in statement.citation_annotations or ()]
-    found = citation_scores(records, how)
-    systems = [*found.systems, found.whole] if responses else []
     ratings = {
         key: counted(rating and rating.value for rating in (getattr(r, key) for r in responses))
         for key in ("fluency", "perceived_utility")
     }
-    verdicts = {
-        key: {verdict or "none": n for verdict, n in counts.items()}
-        for key, counts in found.verdicts.items()
+    tables = {
+        "_".join(keys): Table(about, keys, citation_scores(responses, keys, how, metrics))
+        for keys, about, metrics in (
+            (("system_name",), _COUNTED, CITATION_METRICS),
+            (("split",), "the same by query distribution", _MAIN),
+            (("system_name", "split"), "the same by system and query distribution", _MAIN),
+        )
     }
+    about = "what the files have, and verdicts without a text of the page to compare with"
+    tables["file"] = Table(about, ("file",), [_of_file(*file) for file in named(files)])
     return Contents(
-        labels={key: counts for key, counts in (verdicts | ratings).items() if counts},
+        labels={key: counts for key, counts in (verdicts(records) | ratings).items() if counts},
         lengths=lengths(
             {
                 "query": [each.query for each in responses],
                 "response": [each.response for each in responses],
-                "statement": [statement.text for statement in statements],
+                "statement": [each.text for each in statements] + [p.statement for p in pages],
                 "evidence": [each.evidence for each in judged if each.evidence],
                 "question": [each.question for each in pairs],
                 "claim": [each.claim for each in pairs],
                 "reference": [text for each in pairs for text in each.references],
+                "page": [each.source_text for each in pages],
             }
         ),
-        tables={
-            "system_name": Table(
-                "statements worth verifying and supported, citations judged and precise",
-                ("system_name",),
-                [*map(_of_system, systems)],
-            ),
-            "file": Table(
-                "what the files have, and verdicts whose page has no text to hold them against",
-                ("file",),
-                [_of_file(*each) for each in named(files)],
-            ),
-        },
-        notes=(_SELECTION,) if responses else (),
+        tables=tables,
+        notes=(*([_SELECTION] if responses else []), *([_PAGES] if pages else [])),
     )
 
 
-def _of_system(found: SystemScores) -> Row:
-    name = ALL if found.system_name is None else found.system_name
-    return {**found.to_dict(), "system_name": name}
-
-
-def _of_file(file: str, records: Sequence[Response | Pair]) -> Row:
+def _of_file(file: str, records: Sequence[Record]) -> Row:
+    kinds = {"responses": Response, "pairs": Pair, "page_judgements": PageJudgement}
     return {
         "file": file,
-        "responses": sum(isinstance(each, Response) for each in records),
-        "pairs": sum(isinstance(each, Pair) for each in records),
+        **{name: sum(isinstance(each, kind) for each in records) for name, kind in kinds.items()},
         "verdicts_without_evidence": without_premise(records),
     }

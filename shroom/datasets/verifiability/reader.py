@@ -1,13 +1,14 @@
 """Verifiability in generative search engines: whether what they cite supports what they say.
 
-Two forms, told apart row by row: responses with full human annotations (:class:`Response`), and
-pairs of a claim and the text of its reference (:class:`Pair`).
+A row has one of three forms, which are distinguished by their keys: a response with full human
+annotations (:class:`Response`), a pair of a claim and the text of its reference (:class:`Pair`), or
+a judgement of one cited page (:class:`PageJudgement`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shroom.core import json_reading
 from shroom.core.datapoint import pair
@@ -15,8 +16,15 @@ from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import items_of
 from shroom.datasets.rows import collect
-from shroom.datasets.verifiability.records import Pair, Response
-from shroom.datasets.verifiability.rows import ATTRIBUTABLE, RowReader
+from shroom.datasets.verifiability.records import (
+    ATTRIBUTABLE,
+    PAGE_SUPPORT,
+    PageJudgement,
+    Pair,
+    Record,
+    Response,
+)
+from shroom.datasets.verifiability.rows import RowReader
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -25,15 +33,13 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.datasets.collection import Collection
 
-__all__ = ["Pair", "Record", "Response", "datapoints", "read", "without_premise"]
+__all__ = ["PageJudgement", "Pair", "Record", "Response", "datapoints", "read", "without_premise"]
 
 NAME = "verifiability"
 
-Record = Union[Response, Pair]
-
 
 def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]:
-    """Return the responses and pairs in files, folders or zips.
+    """Return the responses, pairs and judgements in files, folders or zips.
 
     Query sets that lie beside them in a folder are left out, with a warning for each file; see
     :mod:`shroom.datasets.queries.reader`.
@@ -82,12 +88,13 @@ def _records(
 
 
 def datapoints(records: Iterable[Record]) -> list[Datapoint]:
-    """Return statements against what their sources say, in order.
+    """Return statements beside what their sources say, in order.
 
-    Of a response, each judged citation that has evidence is a datapoint: the statement against that
+    Of a response, each judged citation that has evidence is a datapoint: the statement beside that
     evidence, with p 0 where the support is complete, 0.5 where it is partial and 1 where there is
-    none. Of a pair, the claim against its reference: p 0 where it is attributable, else 1. What has
-    no text to be held against is left out; :func:`without_premise` counts it.
+    none. Of a pair, the claim beside its reference: p 0 where it is attributable, else 1. Of a
+    judgement file, the statement beside the text of the page, with p as for a citation. Datapoints
+    without a text to compare with are left out; :func:`without_premise` counts them.
 
     Examples
     --------
@@ -98,20 +105,19 @@ def datapoints(records: Iterable[Record]) -> list[Datapoint]:
     ('8849 m.', 'It is high.', 0.0)
     """
     return [
-        pair(premise, hypothesis, p, model)
-        for premise, hypothesis, p, model, _ in _judged(records)
-        if premise.strip()
+        pair(verdict.premise, verdict.hypothesis, verdict.p, verdict.model)
+        for verdict in _verdicts(records)
+        if verdict.premise.strip()
     ]
 
 
 def without_premise(records: Iterable[Record]) -> int:
-    """Return how many verdicts are no datapoints, since nothing was copied from the cited page."""
-    return sum(not premise.strip() for premise, *_ in _judged(records))
+    """Return the number of verdicts that are not datapoints, as there is no text of the source."""
+    return sum(not verdict.premise.strip() for verdict in _verdicts(records))
 
 
-def left_out(records: Iterable[Record]) -> int:
-    """Return how many judged citations are no datapoints: those, and what has no known verdict."""
-    records = list(records)
+def left_out(records: Sequence[Record]) -> int:
+    """Return the number of judged citations without a datapoint: no text, or no known verdict."""
     unknown = sum(
         judgement.citation_supports is None
         for record in records
@@ -122,25 +128,31 @@ def left_out(records: Iterable[Record]) -> int:
     return without_premise(records) + unknown
 
 
-def _judged(records: Iterable[Record]) -> Iterable[tuple[str, str, float, str, Hashable]]:
-    """Yield (premise, hypothesis, p, model, response) of each verdict."""
+class _Verdict(NamedTuple):
+    premise: str
+    hypothesis: str
+    p: float
+    model: str
+    response: Hashable
+
+
+def _verdicts(records: Iterable[Record]) -> Iterator[_Verdict]:
     for record in records:
         if isinstance(record, Pair):
             p = float(record.attribution_label != ATTRIBUTABLE)
-            yield (
-                "\n\n".join(record.references),
-                record.claim,
-                p,
-                "",
-                (record.question, record.response),
-            )
-            continue
-        for statement in record.statements:
-            for judgement in statement.citation_annotations or ():
-                if judgement.citation_supports is not None:
-                    p = 1 - judgement.citation_supports.degree
-                    premise = judgement.evidence or ""
-                    yield premise, statement.text, p, record.system_name, record.id
+            response: Hashable = (record.question, record.response)
+            yield _Verdict("\n\n".join(record.references), record.claim, p, "", response)
+        elif isinstance(record, PageJudgement):
+            p = 1 - PAGE_SUPPORT[record.source_supports_statement]
+            response = (record.query, record.response)
+            yield _Verdict(record.source_text, record.statement, p, "", response)
+        else:
+            for statement in record.statements:
+                for judgement in statement.citation_annotations or ():
+                    if judgement.citation_supports is not None:
+                        p = 1 - judgement.citation_supports.degree
+                        source = judgement.evidence or "", statement.text
+                        yield _Verdict(*source, p, record.system_name, record.id)
 
 
 def _is_query_set(items: Sequence[Any]) -> bool:
@@ -168,7 +180,7 @@ def _report_doubled_keys(items: Sequence[Any], file: str, problems: Problems) ->
 
 
 def _responses(records: Iterable[Record]) -> list[Hashable]:
-    return [unit for premise, *_, unit in _judged(records) if premise.strip()]
+    return [verdict.response for verdict in _verdicts(records) if verdict.premise.strip()]
 
 
 #: As the kit's commands use it.

@@ -7,6 +7,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Union
+
+#: The query distributions, as the source names them.
+SPLITS = (
+    "allsouls",
+    "davinci_debate",
+    "wikihow_keywords",
+    "eli5_kilt",
+    "eli5_live",
+    "nq_list_with_short_answer",
+    "nq_list_without_short_answer",
+    "nq_paragraph_with_short_answer",
+    "nq_paragraph_without_short_answer",
+    "nq_table_with_short_answer",
+    "nq_table_without_short_answer",
+    "nq_no_long_answer",
+)
+#: The generative search engines, as the source names them.
+SYSTEMS = ("bing_chat", "neeva", "perplexity", "you")
+ATTRIBUTABLE, NOT_ATTRIBUTABLE = "attributable", "not attributable"
+#: The verdicts of a judgement file, and how far each says that the page supports the statement.
+PAGE_SUPPORT = {"complete_support": 1.0, "partial_support": 0.5, "no_support": 0.0}
 
 
 class Likert(str, Enum):
@@ -140,9 +162,9 @@ class Response:
     query, response : str
         The user's question and the engine's answer.
     split : str
-        The query set that the query is from, such as ``allsouls``.
+        The query distribution that the query is from, one of :data:`SPLITS`.
     system_name : str
-        The engine: ``bing_chat``, ``neeva``, ``perplexity`` or ``you``.
+        The engine, one of :data:`SYSTEMS`.
     citations : tuple of Citation
         In the order of the response.
     statements : tuple of Statement
@@ -198,3 +220,42 @@ class Pair:
     attribution_label: str
     src_dataset: str
     id: str
+
+
+@dataclass(frozen=True)
+class PageJudgement:
+    """A statement and the page that it cites, from the files ``verifiability_judgments``.
+
+    Attributes
+    ----------
+    query, response : str
+        The user's question and the engine's answer.
+    statement : str
+        The sentence of the response that was judged.
+    source_title, source_content_title, source_date, source_author : str or None
+        Of the cited page, where it states them.
+    source_text, source_raw_text : str
+        The text of the page, with and without its formatting.
+    source_supports_statement : str
+        ``complete_support``, ``partial_support`` or ``no_support``.
+    source_localized_evidence : str or None
+        What the annotator copied from the page.
+    source_url : str
+        The address of the page.
+    """
+
+    query: str
+    response: str
+    statement: str
+    source_title: str | None
+    source_content_title: str | None
+    source_date: str | None
+    source_author: str | None
+    source_text: str
+    source_raw_text: str
+    source_supports_statement: str
+    source_localized_evidence: str | None
+    source_url: str
+
+
+Record = Union[Response, Pair, PageJudgement]

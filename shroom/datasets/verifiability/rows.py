@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, Union
+from collections import Counter
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shroom.core.problems import show
 from shroom.datasets import rows
-from shroom.datasets.rows import Unusable, is_filled, is_list
-from shroom.datasets.verifiability.consistency_checks import oddities
+from shroom.datasets.rows import Unusable, is_filled, is_list, is_text
 from shroom.datasets.verifiability.records import (
+    ATTRIBUTABLE,
+    NOT_ATTRIBUTABLE,
+    PAGE_SUPPORT,
+    SPLITS,
+    SYSTEMS,
     Citation,
     Judgement,
     Likert,
+    PageJudgement,
     Pair,
+    Record,
     Response,
     Statement,
     Support,
@@ -26,66 +34,148 @@ if TYPE_CHECKING:
     from shroom.datasets.rows import Row
 
     AnyEnum = TypeVar("AnyEnum", bound=Enum)
+    Oddity = tuple[str, str, str]  # key, expected, found
 
-ATTRIBUTABLE, NOT_ATTRIBUTABLE = "attributable", "not attributable"
 _WORTHY, _SUPPORTED = "statement_is_verification_worthy", "statement_supported"
-_JUDGED = "citation_annotations"
+_JUDGED, _VERDICT = "citation_annotations", "source_supports_statement"
 
 
-class RowReader(rows.RowReader[Union[Response, Pair]]):
-    """Reads the rows of one file, which are responses or pairs."""
+class RowReader(rows.RowReader[Record]):
+    """Reads the rows of one file, which may be of any of the three forms."""
 
-    def read(self, row: Row) -> Response | Pair:
-        """Return the response or the pair of a row."""
+    def read(self, row: Row) -> Record:
+        """Return the response, the pair or the judgement of a row."""
         if "annotation" in row.item:
-            record: Response | Pair = _response(row)
+            record: Record = self._response(row)
         elif "attribution_label" in row.item:
             record = _pair(row)
+        elif _VERDICT in row.item:
+            record = _page_judgement(row)
         else:
-            expected = 'the key "annotation" or "attribution_label"'
+            expected = f'the key "annotation", "attribution_label" or "{_VERDICT}"'
             raise Unusable(None, expected, f"keys {show(list(row.item))}")
         for key, expected, found in oddities(record):
             row.odd(key, expected, found)
-        self._check_first(row, record)
-        return record
-
-    def _check_first(self, row: Row, record: Response | Pair) -> None:
-        """Report what an earlier row has already: all of it, or its id."""
         first = self.earlier(row, record)
         if first:
             row.report("row-doubled", None, "another row", f"that of {first}")
-            return
-        first = self.earlier(row, record.id) if record.id else None
+            return record
+        first = self.earlier(row, row.id) if row.id else None
         if first:
             row.odd("id", "an id of its own", f"that of {first}")
+        return record
+
+    def _response(self, row: Row) -> Response:
+        annotation = row.item["annotation"]
+        judged = annotation.get("statement_to_annotation") if isinstance(annotation, dict) else None
+        if not isinstance(judged, dict):
+            raise Unusable("annotation", "statement_to_annotation, an object", show(annotation))
+        cited = row.take("statements_to_citation_texts", _is_object, "an object", {})
+        unjudged = [text for text in cited if text not in judged]
+        if unjudged:
+            row.odd("annotation", "annotations of all statements", f"none of {show(unjudged)}")
+        ratings = row.inner(annotation, "")
+        return Response(
+            id=row.text("id"),
+            query=row.text("query"),
+            response=row.text("response"),
+            split=self._known(row, "split", SPLITS),
+            system_name=self._known(row, "system_name", SYSTEMS),
+            citations=tuple(_citations(row)),
+            statements=tuple(_statements(row, judged, cited)),
+            fluency=_word(ratings, "fluency", Likert),
+            perceived_utility=_word(ratings, "perceived_utility", Likert),
+        )
+
+    def _known(self, row: Row, key: str, known: tuple[str, ...]) -> str:
+        """Return a text, which is kept and reported once a file if the source has no such value."""
+        value: str = row.text(key)
+        if key in row.read and value not in known:
+            self.share(row, key, f"one of {', '.join(known)}", show(value))
+        return value
 
 
-def _response(row: Row) -> Response:
-    annotation = row.item["annotation"]
-    judged = annotation.get("statement_to_annotation") if isinstance(annotation, dict) else None
-    if not isinstance(judged, dict):
-        raise Unusable("annotation", "statement_to_annotation, an object", show(annotation))
-    cited = row.take("statements_to_citation_texts", _is_object, "an object", {})
-    unjudged = [text for text in cited if text not in judged]
-    if unjudged:
-        found = f"none of {show(unjudged)}"
-        row.odd("annotation", "annotations of all statements", found)
-    ratings = row.inner(annotation, "")
-    return Response(
-        id=row.text("id"),
-        query=row.text("query"),
-        response=row.text("response"),
-        split=row.text("split"),
-        system_name=row.text("system_name"),
-        citations=tuple(_citations(row)),
-        statements=tuple(_statements(row, judged, cited)),
-        fluency=_word(ratings, "fluency", Likert),
-        perceived_utility=_word(ratings, "perceived_utility", Likert),
-    )
+def oddities(record: Record) -> Iterator[Oddity]:
+    """Yield what is odd in a record, each as (key, expected, found).
+
+    Examples
+    --------
+    >>> pair = Pair("How high?", "Low.", "Low.", "High.", ("8849 m.",), ("https://…",), (),
+    ...             "attributable", "Stanford-GenSearch", "1")
+    >>> list(oddities(pair))
+    [('claim_raw_string', 'a claim that is in the response', '"Low."')]
+    """
+    if isinstance(record, Pair):
+        if not any(text.strip() for text in record.references):
+            yield "references", "a reference with a text", show(list(record.references))
+        if record.claim_raw_string not in record.response:
+            expected = "a claim that is in the response"
+            yield "claim_raw_string", expected, show(record.claim_raw_string)
+    elif isinstance(record, PageJudgement):
+        if not record.source_text.strip():
+            yield "source_text", "the text of a page", show(record.source_text)
+    else:
+        yield from _of_citations(record)
+        for number, statement in enumerate(record.statements):
+            times = record.response.count(statement.text) if statement.text.strip() else 0
+            if times != 1:
+                found = f"{show(statement.text)}, {times} times"
+                yield f"statement {number}", "a statement that is once in the response", found
+            yield from _of_verdicts(statement, f"statement {number}: {_SUPPORTED}")
+            yield from _of_judgements(statement, f"statement {number}: {_JUDGED}")
+
+
+def _of_citations(record: Response) -> Iterator[Oddity]:
+    texts = Counter(citation.text for citation in record.citations)
+    twice = [f"{show(text)} {times} times" for text, times in texts.items() if times > 1]
+    if twice:
+        yield "citations", "each citation text once", ", ".join(twice)
+    links: dict[str, str] = {}
+    for number, citation in enumerate(record.citations):
+        key, start, end = f"citations[{number}]", citation.start_index, citation.end_index
+        if start is not None and end is not None and record.response[start:end] != citation.text:
+            yield key, "a citation text at its place", f"{show(citation.text)} at {start} to {end}"
+        if links.setdefault(citation.text, citation.link_target) != citation.link_target:
+            yield key, "the link of the same text before", show(citation.link_target)
+    judged = {j.citation_text for s in record.statements for j in s.citation_annotations or ()}
+    unknown = sorted(judged - set(texts))
+    if unknown:
+        yield "annotation", "verdicts on citations of the response", show(unknown)
+
+
+def _of_verdicts(statement: Statement, key: str) -> Iterator[Oddity]:
+    supported, judgements = statement.statement_supported, statement.citation_annotations or ()
+    if not statement.statement_is_verification_worthy:
+        if supported or judgements:
+            yield key, "no verdicts on what is not worth verifying", "some"
+    elif supported is None:
+        found = "null" if judgements else "null, without a verdict on a citation"
+        yield key, "a verdict on what is worth verifying (read as No)", found
+    else:
+        supports = [j.citation_supports for j in judgements]
+        if supported is Supported.NO and Support.COMPLETE in supports:
+            yield key, "Yes, since a citation completely supports it", '"No"'
+        elif supported is Supported.YES and not any(one and one.degree for one in supports):
+            yield key, "No, since no citation supports it", '"Yes"'
+
+
+def _of_judgements(statement: Statement, key: str) -> Iterator[Oddity]:
+    judgements = statement.citation_annotations or ()
+    for place, judgement in enumerate(judgements):
+        supports = judgement.citation_supports in (Support.COMPLETE, Support.PARTIAL)
+        if supports and not (judgement.evidence or "").strip():
+            yield f"{key}[{place}]", "evidence of what supports", show(judgement.evidence)
+    judged = [judgement.citation_text for judgement in judgements]
+    if len(set(judged)) < len(judged):
+        yield key, "one verdict on each citation", show(judged)
+    cited = list(statement.citation_texts or ())
+    # Without any verdict the statement is reported already, or not worth one.
+    if judged and set(judged) != set(cited):
+        yield key, "verdicts on the citations of the statement", f"{show(judged)} of {show(cited)}"
 
 
 def _objects(row: Row, key: str) -> Iterator[Row]:
-    """Yield the objects of a list, reporting what is none."""
+    """Yield the objects of a list, reporting the items that are not objects."""
     for number, item in enumerate(row.take(key, is_list, "a list (read as empty)", [])):
         if isinstance(item, dict):
             yield row.inner(item, f"{row.above}{key}[{number}].")
@@ -122,27 +212,39 @@ def _statements(row: Row, judged: dict[str, Any], cited: dict[str, Any]) -> Iter
 
 def _judgements(statement: Row) -> Iterator[Judgement]:
     for row in _objects(statement, _JUDGED):
-        evidence = None if row.item.get("evidence") is None else row.text("evidence")
         support = _word(row, "citation_supports", Support)
-        yield Judgement(row.text("citation_text"), support, evidence)
+        yield Judgement(row.text("citation_text"), support, _text_or_none(row, "evidence"))
 
 
 def _pair(row: Row) -> Pair:
     expected = f'"{ATTRIBUTABLE}" or "{NOT_ATTRIBUTABLE}"'
-    label = row.need("attribution_label", _is_label, expected)
-    claim = row.need("claim", is_filled, "a text")
-    return Pair(
-        id=row.text("id"),
-        question=row.text("question"),
-        response=row.text("response"),
-        claim=claim,
-        claim_raw_string=row.text("claim_raw_string"),
-        references=row.texts("references"),
-        citation_links=row.texts("citation_links"),
-        webpage_references=row.texts("webpage_references"),
-        attribution_label=label,
-        src_dataset=row.text("src_dataset"),
-    )
+    row.need("attribution_label", (ATTRIBUTABLE, NOT_ATTRIBUTABLE).__contains__, expected)
+    row.need("claim", is_filled, "a text")
+    lists = ("references", "citation_links", "webpage_references")
+    values: dict[str, Any] = {
+        field.name: row.texts(field.name) if field.name in lists else row.text(field.name)
+        for field in fields(Pair)
+    }
+    return Pair(**values)
+
+
+def _page_judgement(row: Row) -> PageJudgement:
+    expected = " or ".join(map(show, PAGE_SUPPORT))
+    row.need(_VERDICT, lambda value: is_text(value) and value in PAGE_SUPPORT, expected)
+    row.need("statement", is_filled, "a text")
+    optional = ("title", "content_title", "date", "author", "localized_evidence")
+    values: dict[str, Any] = {
+        field.name: _text_or_none(row, field.name)
+        if field.name.replace("source_", "") in optional
+        else row.text(field.name)
+        for field in fields(PageJudgement)
+    }
+    return PageJudgement(**values)
+
+
+def _text_or_none(row: Row, key: str) -> str | None:
+    text: str | None = None if row.item.get(key) is None else row.text(key)
+    return text
 
 
 def _word(row: Row, key: str, words: type[AnyEnum]) -> AnyEnum | None:
@@ -152,10 +254,6 @@ def _word(row: Row, key: str, words: type[AnyEnum]) -> AnyEnum | None:
         expected = " or ".join(show(word.value) for word in words)
         row.odd(key, f"{expected} (read as none)")
         return None
-
-
-def _is_label(value: Any) -> bool:
-    return value in (ATTRIBUTABLE, NOT_ATTRIBUTABLE)
 
 
 def _is_object(value: Any) -> bool:
