@@ -11,29 +11,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.options import format_option, refuse_two_pipes
-from shroom.cli.output import say
+from shroom.cli.output import amount, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting, write_atomically
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.problems import ShroomError
 from shroom.core.result_log import computed_anew
 from shroom.datasets.queries import reader as queries
-from shroom.datasets.queries.generate.call_log import Log
-from shroom.datasets.queries.generate.generation import Settings, generate
-from shroom.datasets.queries.generate.prompts import Prompts
-from shroom.datasets.queries.generate.repetition import describe
-from shroom.datasets.queries.generate.screening import Screen
+from shroom.datasets.queries.generation import MODES, PROMPTS, Log, Prompts, Settings, generate
+from shroom.datasets.queries.near_duplicates import Screen, describe
 from shroom.scoring.display.text import align
 
 if TYPE_CHECKING:
-    from shroom.datasets.queries.generate.generation import Generation
-    from shroom.datasets.queries.generate.repetition import Likeness
-    from shroom.inference.endpoint.client import Endpoint
+    from shroom.datasets.queries.generation import Generation
+    from shroom.datasets.queries.near_duplicates import Likeness
 
 EXAMPLES = """\b
 Examples:
   shroom queries generate --seeds seeds.jsonl -n 100 --endpoint URL -o new.jsonl
   shroom queries generate --seeds seeds.jsonl -n 200 --endpoint URL -o new.jsonl --resume
+  shroom queries generate --seeds seeds.jsonl -n 9 --endpoint URL -o new.jsonl \\
+    --prompt source --mode completion --model gpt-3.5-turbo-instruct
   shroom queries describe new.jsonl --seeds seeds.jsonl
 """
 
@@ -70,6 +68,20 @@ def command() -> None:
 )
 @click.option("--model", help="Name of the model at the endpoint.  [default: the server's own]")
 @click.option(
+    "--prompt",
+    type=click.Choice(list(PROMPTS)),
+    default=Settings.prompt,
+    show_default=True,
+    help="Send the kit's prompt, or the source's, which davinci-debate was made with.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default=Settings.mode,
+    show_default=True,
+    help="Send a chat, or a completion request as the source did.",
+)
+@click.option(
     "--examples",
     type=click.IntRange(1),
     default=Settings.examples,
@@ -89,6 +101,7 @@ def command() -> None:
     type=Number(0, 2),
     default=Settings.temperature,
     show_default=True,
+    help="Sampling temperature of the model.",
 )
 @click.option(
     "--max-tokens",
@@ -119,6 +132,11 @@ def command() -> None:
     help="Number of retries of a call after a temporary failure.",
 )
 @click.option(
+    "--per-minute",
+    type=Number(0, 1_000_000, min_open=True),
+    help="Send at most this many requests per minute.  [default: no limit]",
+)
+@click.option(
     "--api-key-env",
     default="OPENAI_API_KEY",
     show_default=True,
@@ -137,97 +155,90 @@ def _generate(
     patience: int,
     timeout: float,
     retries: int,
+    per_minute: float | None,
     api_key_env: str,
     resume: bool,
     dry_run: bool,
-    **given: Any,
+    **settings: Any,
 ) -> None:
     """Make new debate queries from examples, through an OpenAI-compatible endpoint.
 
     Each call shows the model some of the seeds. The first line of its answer is kept if it is a
-    debate question, and no near-duplicate of a seed or of one that was kept. Every call is logged
-    in OUTPUT.log, from which --resume goes on.
+    debate question, and not a near-duplicate of a seed or of one that was kept. Every call is
+    logged in OUTPUT.log, from which --resume goes on.
     """
     from shroom.inference.endpoint.client import Endpoint
 
-    settings = Settings(**given)
     path = f"{output}.log"
     if not output.endswith(".jsonl") or Path(output).is_dir():
         raise ShroomError(f"{output}: is no name for JSON Lines; name a file that ends in .jsonl")
     refuse_overwriting([output, path], [seeds])
     endpoint = Endpoint(
-        url, key_env=api_key_env, timeout=timeout, retries=retries, shorter="lower --examples"
+        url,
+        mode=settings["mode"],
+        key_env=api_key_env,
+        timeout=timeout,
+        retries=retries,
+        per_minute=per_minute,
+        shorter="lower --examples",
     )
-    prompts = Prompts(_texts([seeds], seeds=True), examples=settings.examples, seed=settings.seed)
-    log = Log(path, {**asdict(settings), "seeds": prompts.digest}, resume=resume)
+    prompts = Prompts(_texts([seeds], seeds=True), Settings(**settings))
+    log = Log(path, {**settings, "seeds": prompts.digest}, resume=resume)
     if dry_run:
-        _rehearse(count, prompts, settings.threshold, log.read() if resume else log)
+        _show_next_call(count, prompts, log.read() if resume else log)
         return
-    found = _run(count, prompts, settings, endpoint, log, patience)
-    _tell(found, count, output, path, patience)
+    with log.open(), shown_progress("queries") as report:
+        if log.damaged:
+            say([f"note: {computed_anew(log.path, log.damaged)}"])
+        try:
+            made = generate(
+                count,
+                prompts=prompts,
+                endpoint=endpoint,
+                log=log,
+                patience=patience,
+                report=lambda made, calls: report(made, count, amount(calls, "call")),
+            )
+        except (KeyboardInterrupt, ShroomError):
+            if log.known:
+                answers = amount(len(log.known), "answer")
+                say([f"{answers} kept in {log.path}; to go on, add --resume"])
+            raise
+    say([f"note: {note}" for note in endpoint.notes()])
+    _write(made, count, output, path, patience)
 
 
 def _texts(paths: list[str], *, seeds: bool = False) -> list[str]:
-    problems = Problems()
-    found = queries.read(*paths, problems=problems, seeds=seeds)
-    say(problems)
-    if not found.records:
+    collection = queries.read(*paths, seeds=seeds)
+    say(collection.problems)
+    if not collection.records:
         raise ShroomError(f"{', '.join(paths)}: has no query; each row needs query or prompt_text")
-    return [query.text for query in found.records]
+    return [query.text for query in collection.records]
 
 
-def _rehearse(count: int, prompts: Prompts, threshold: float, log: Log) -> None:
+def _show_next_call(count: int, prompts: Prompts, log: Log) -> None:
     """Print the next prompt, and how many calls there will be at least."""
-    screen = Screen(prompts.seeds, threshold=threshold)
+    screen = Screen(prompts.seeds, threshold=prompts.settings.threshold)
     kept = sum(screen.judge(answer).why is None for _, answer in sorted(log.known.items()))
     known = len(log.known)
     following = next(call for call in count_from(0) if call not in log.known)
     click.echo(f"{prompts.of(following)}\n")
     logged = f", beside {known} that the log has" if known else ""
-    least = max(0, count - kept)
-    click.echo(f"at least {least} calls{logged}: one for each query, and for each that is dropped")
+    least = amount(max(0, count - kept), "call")
+    click.echo(f"at least {least}{logged}: one for each query, and for each that is dropped")
 
 
-def _run(
-    count: int,
-    prompts: Prompts,
-    settings: Settings,
-    endpoint: Endpoint,
-    log: Log,
-    patience: int,
-) -> Generation:
-    with log.open(), shown_progress("queries") as report:
-        if log.damaged:
-            say([f"note: {computed_anew(log.path, log.damaged)}"])
-        try:
-            found = generate(
-                count,
-                prompts=prompts,
-                settings=settings,
-                endpoint=endpoint,
-                log=log,
-                patience=patience,
-                report=lambda made, calls: report(made, count, f"{calls} calls"),
-            )
-        except (KeyboardInterrupt, ShroomError):
-            if log.known:
-                say([f"{len(log.known)} answers are kept in {log.path}; to go on, add --resume"])
-            raise
-    say([f"note: {note}" for note in endpoint.notes()])
-    return found
-
-
-def _tell(found: Generation, count: int, output: str, log: str, patience: int) -> None:
-    """Write the queries, and tell what became of the calls."""
-    made = len(found.queries)
-    if made:
-        write_atomically(output, queries.write(map(queries.Query, found.queries)))
-        say([f"wrote {made} queries to {output}"])
-    dropped = ", ".join(f"{n} {why}" for why, n in found.dropped.items())
-    say([f"{found.calls} calls: {made} kept; dropped: {dropped}; each is in {log}"])
-    if not found.complete:
+def _write(made: Generation, count: int, output: str, log: str, patience: int) -> None:
+    """Write the queries, and report the result of the calls."""
+    n = len(made.queries)
+    if n:
+        write_atomically(output, queries.write(map(queries.Query, made.queries)))
+        say([f"wrote {amount(n, 'query')} to {output}"])
+    dropped = ", ".join(f"{n} {why}" for why, n in made.dropped.items())
+    say([f"{amount(made.calls, 'call')}: {n} kept; dropped: {dropped}; each is in {log}"])
+    if not made.complete:
         raise ShroomError(
-            f"the endpoint gave nothing new in {patience} calls in a row, so there are {made} of "
+            f"the endpoint gave nothing new in {patience} calls in a row, so there are {n} of "
             f"{count} queries; for more, add --resume with a greater --patience, or name another "
             "output and give more seeds, a higher --temperature or a higher --threshold"
         )
@@ -256,5 +267,5 @@ def _table(found: Likeness) -> str:
         "remaining without near-duplicates": found.left,
     }
     rows = [(name, str(n)) for name, n in counts.items() if n is not None]
-    told = f"near-duplicates: ROUGE-L F of at least {found.threshold:.12g}"
-    return "\n".join([*align(rows), "", told])
+    rule = f"near-duplicates: ROUGE-L F of at least {found.threshold:.12g}"
+    return "\n".join([*align(rows), "", rule])

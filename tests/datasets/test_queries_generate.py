@@ -19,10 +19,17 @@ from rouge_score import rouge_scorer, tokenizers
 from shroom.core.problems import Problems, ShroomError
 from shroom.core.result_log import line_of, record_of
 from shroom.datasets.queries import reader as queries
-from shroom.datasets.queries.generate.prompts import Prompts
-from shroom.datasets.queries.generate.repetition import describe
-from shroom.datasets.queries.generate.rouge_l import References, words
-from shroom.datasets.queries.generate.screening import EMPTY, NEAR, NO_QUESTION, Screen, first_line
+from shroom.datasets.queries.generation import Prompts, Settings
+from shroom.datasets.queries.near_duplicates import (
+    EMPTY,
+    NEAR,
+    NO_QUESTION,
+    Screen,
+    describe,
+    first_line,
+    rouge_l,
+    words,
+)
 from shroom.inference.endpoint.client import Endpoint
 
 SEEDS = [
@@ -118,14 +125,14 @@ TEXT = st.lists(st.sampled_from("abcd"), max_size=90)
 
 @given(st.lists(TEXT, max_size=6), TEXT)
 def test_rouge_l_is_that_of_the_naive_table(references, candidate):
-    found = References(references).rouge_l(candidate)
+    found = rouge_l(candidate, references)
     assert found.tolist() == [naive(reference, candidate) for reference in references]
 
 
 @given(st.lists(TEXT, min_size=1, max_size=4), TEXT)
 def test_rouge_l_is_that_of_google(references, candidate):
     scorer = rouge_scorer.RougeScorer(["rougeL"])
-    found = References(references).rouge_l(candidate)
+    found = rouge_l(candidate, references)
     for reference, f in zip(references, found):
         expected = scorer.score(" ".join(reference), " ".join(candidate))["rougeL"].fmeasure
         assert f == pytest.approx(expected, abs=1e-12)
@@ -134,21 +141,6 @@ def test_rouge_l_is_that_of_google(references, candidate):
 @given(st.text() | st.text("aB9_-'é. \n"))
 def test_words_are_those_of_google(text):
     assert words(text) == tokenizers.DefaultTokenizer(use_stemmer=False).tokenize(text)
-
-
-@given(TEXT, TEXT)
-def test_rouge_l_is_symmetric_and_one_for_a_text_itself(one, two):
-    assert References([one]).rouge_l(two) == References([two]).rouge_l(one)
-    assert References([one]).rouge_l(one).tolist() == [1.0 if one else 0.0]
-
-
-def test_references_may_come_later():
-    grown = References()
-    assert grown.rouge_l(["a"]).shape == (0,)
-    for reference in (["a", "b"], [], ["b"] * 70):
-        grown.add(reference)
-    assert len(grown) == 3
-    assert grown.rouge_l(["b"]).tolist() == [2 / 3, 0, 2 / 71]
 
 
 # Screening
@@ -207,18 +199,18 @@ def test_with_threshold_one_the_same_words_are_dropped_alone():
 
 
 def test_a_prompt_depends_on_the_seed_and_the_call_alone():
-    one, two = (Prompts(SEEDS, examples=3, seed=4) for _ in range(2))
+    one, two = (Prompts(SEEDS, Settings(examples=3, seed=4)) for _ in range(2))
     assert [one.of(i) for i in range(20)] == [two.of(i) for i in reversed(range(20))][::-1]
     assert len({one.of(i) for i in range(20)}) > 15
-    assert one.of(0) != Prompts(SEEDS, examples=3, seed=5).of(0)
+    assert one.of(0) != Prompts(SEEDS, Settings(examples=3, seed=5)).of(0)
 
 
 def test_a_prompt_has_distinct_examples_one_on_each_line():
     doubled = [*SEEDS, *SEEDS, "Should {braces}\nand breaks be kept?"]
-    lines = Prompts(doubled, examples=7, seed=0).of(0).splitlines()
+    lines = Prompts(doubled, Settings(examples=7)).of(0).splitlines()
     assert sorted(lines[2:9]) == sorted([*SEEDS, "Should {braces} and breaks be kept?"])
     with pytest.raises(ShroomError, match="are 7 distinct queries, and a prompt has 8 examples"):
-        Prompts(doubled, examples=8, seed=0)
+        Prompts(doubled, Settings(examples=8))
 
 
 # Runs
@@ -234,7 +226,7 @@ def test_a_run(serve, make, seeds, out):
     problems = Problems()
     assert len(queries.read(out, problems=problems).records) == 7
     assert not problems.codes
-    prompts = Prompts(SEEDS, examples=3, seed=0)
+    prompts = Prompts(SEEDS, Settings(examples=3))
     for number, body in enumerate(server.bodies):
         assert body == {
             "messages": [{"role": "user", "content": prompts.of(number)}],
@@ -242,6 +234,20 @@ def test_a_run(serve, make, seeds, out):
             "max_tokens": 100,
             "seed": number,
         }
+
+
+def test_a_run_with_the_prompt_and_the_request_of_the_source(serve, make, out):
+    texts = [f"\n {question(0)}\nQuestion: {question(1)}", "Why?", question(2)]
+    server = serve(lambda _, number: {"choices": [{"text": texts[number]}]})
+    source = ["--prompt", "source", "--mode", "completion", "--per-minute", 10_000]
+    assert make(server.url, *source, n=2)[0] == 0
+    assert (made(out), server.paths) == ([question(0), question(2)], ["/v1/completions"] * 3)
+    opening, blank, *examples, end = server.bodies[0].pop("prompt").split("\n")
+    assert opening.startswith("An intelligent computer system is constructed. It is friendly and ")
+    assert opening.endswith("The questions the system came up with are:")
+    assert (blank, len(examples), end) == ("", 3, "Question:")
+    assert {text.partition("Question: ")[2] for text in examples} < set(SEEDS)
+    assert server.bodies[0] == {"temperature": 1.0, "max_tokens": 100, "seed": 0}
 
 
 def test_every_call_is_logged(serve, make, out):
@@ -465,6 +471,7 @@ def test_a_run_with_other_settings_or_seeds_does_not_go_on(serve, make, out, see
         (["--temperature", 0], "temperature 1.0 (now 0.0);"),
         (["--examples", 2], "examples 3 (now 2);"),
         (["--max-tokens", 3], "max_tokens 100 (now 3);"),
+        (["--mode", "completion"], 'mode "chat" (now "completion");'),
     ]:
         code, _, stderr = make(server.url, "--resume", *other)
         assert (code, message in stderr) == (1, True), stderr
@@ -532,14 +539,14 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     server = serve(model)
     code, stdout, _ = make(server.url, "--dry-run")
     assert code == 0
-    assert stdout.startswith(Prompts(SEEDS, examples=3, seed=0).of(0))
+    assert stdout.startswith(Prompts(SEEDS, Settings(examples=3)).of(0))
     assert stdout.endswith("at least 5 calls: one for each query, and for each that is dropped\n")
     assert not server.bodies
     assert not out.with_name("new.jsonl.log").exists()
     make(server.url)
     code, stdout, _ = make(server.url, "--dry-run", "--resume", n=9)
     assert code == 0
-    assert Prompts(SEEDS, examples=3, seed=0).of(9) in stdout
+    assert Prompts(SEEDS, Settings(examples=3)).of(9) in stdout
     assert "at least 4 calls, beside 9 that the log has" in stdout
 
 
