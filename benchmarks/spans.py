@@ -22,8 +22,8 @@ import numpy as np
 import scipy.stats
 from common import Beside, progress, save, show
 
-from shroom.datasets.mushroom2025.predictions import Aligned, align
 from shroom.datasets.mushroom2025.reader import read
+from shroom.datasets.mushroom2025.scores import Aligned, align
 from shroom.metrics.span_metrics import scored
 from shroom.scoring.display.text import align as columns
 

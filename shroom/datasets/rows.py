@@ -16,13 +16,14 @@ from typing_extensions import Self
 
 from shroom.core.json_reading import BROKEN
 from shroom.core.problems import InvalidInput, show
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, items_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from typing_extensions import TypeGuard
 
+    from shroom.core.paths import Source
     from shroom.core.problems import Problems
 
 R = TypeVar("R")
@@ -195,6 +196,31 @@ class RowReader(ABC, Generic[R]):
         place = f"item {row.index} of {self.file}"
         first = self.first.setdefault(content, place)
         return None if first is place else first
+
+
+def read_files(
+    paths: Iterable[Source],
+    problems: Problems,
+    reader: Callable[..., RowReader[R]],
+    **options: Any,
+) -> list[tuple[str, Sequence[R | None]]]:
+    """Return the name of each readable file with the records of its rows, as :func:`collect` takes.
+
+    Parameters
+    ----------
+    paths : iterable of path or "-"
+        Files, folders or zips of JSON Lines or JSON lists, also gzipped.
+    problems : Problems
+        Receives what is odd, and what cannot be read.
+    reader : callable
+        The subclass of :class:`RowReader`; called with the file, the problems, the places of what
+        was seen first, and the ``options``.
+    """
+    first: dict[Hashable, str] = {}
+    return [
+        (document.file, reader(document.file, problems, first, **options).records(items))
+        for document, items in items_of(paths, problems)
+    ]
 
 
 def collect(

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import Label, Reference, Task, premises
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.mushroom2025 import reader as mushroom2025
-from shroom.datasets.mushroom2025.predictions import align
 from shroom.datasets.mushroom2025.reader import (
     HardSpan,
     Record,
@@ -20,6 +19,7 @@ from shroom.datasets.mushroom2025.reader import (
     share_marked,
 )
 from shroom.datasets.mushroom2025.records import hard_of, soft_of
+from shroom.datasets.mushroom2025.scores import align
 from shroom.metrics.span_metrics import scored
 
 TEXT = "The cat sat on the mat."  # 23 characters

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.datasets.description import Contents, Table, counted, lengths, named, shares
-from shroom.datasets.mushroom2025.predictions import marks
 from shroom.datasets.mushroom2025.reader import share_marked
+from shroom.datasets.mushroom2025.scores import marks
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import estimates
 from shroom.metrics.span_arrays import Cells, Spans

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import pair
 from shroom.core.problems import Problems, ShroomError, show
+from shroom.datasets import rows
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import items_of
 from shroom.datasets.mushroom2025.records import HardSpan, Record, SoftSpan, hard_of, soft_of
 from shroom.datasets.mushroom2025.rows import RowReader
 from shroom.datasets.rows import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterable
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
@@ -51,7 +51,8 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
         With every problem, where there are errors: a file that cannot be read, or a doubled id.
     """
     problems = Problems() if problems is None else problems
-    return collect(NAME, _records(paths, problems), problems)
+    files = rows.read_files(paths, problems, RowReader)
+    return collect(NAME, files, problems)
 
 
 def read_files(
@@ -62,19 +63,9 @@ def read_files(
     With ``strict``, labels that cannot be taken as they stand are errors, as they must be in gold.
     """
     problems = Problems() if problems is None else problems
-    files = _records(paths, problems, strict=strict)
+    files = rows.read_files(paths, problems, RowReader, strict=strict)
     collect(NAME, files, problems)  # which raises if there are errors in any file
     return [collect(NAME, [file], problems) for file in files]
-
-
-def _records(
-    paths: Iterable[Source], problems: Problems, *, strict: bool = False
-) -> list[tuple[str, list[Record | None]]]:
-    first: dict[Hashable, str] = {}
-    return [
-        (document.file, RowReader(document.file, problems, first, strict=strict).records(items))
-        for document, items in items_of(paths, problems)
-    ]
 
 
 def datapoints(records: Iterable[Record], p: str = "share") -> list[Datapoint]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet
-from shroom.datasets.collection import items_of
-from shroom.datasets.rows import Row, RowReader, Unusable, collect, is_filled, is_text
+from shroom.datasets.rows import Row, RowReader, Unusable, collect, is_filled, is_text, read_files
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -108,11 +107,7 @@ def read(
       to fix [file-unreadable]: check the path and its permissions
     """
     problems = Problems() if problems is None else problems
-    first: dict[Hashable, str] = {}
-    files = (
-        (document.file, _RowReader(document.file, problems, first, seeds=seeds).records(items))
-        for document, items in items_of(paths, problems)
-    )
+    files = read_files(paths, problems, _RowReader, seeds=seeds)
     return collect(NAME, files, problems)
 
 
