@@ -11,7 +11,7 @@ from shroom.cli.options import format_option, interval_options, refuse_two_pipes
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
-from shroom.datasets.local_files import place_of
+from shroom.datasets.registry import place_of
 
 if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals

@@ -16,12 +16,10 @@ from shroom.cli.progress import shown_progress
 from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.fetch import TIMEOUT, fetch
-from shroom.datasets.download.local_cache import held
-from shroom.datasets.download.sources import source
+from shroom.datasets.download.sources import held, source
 
 if TYPE_CHECKING:
-    from shroom.datasets.download.local_cache import Stored
-    from shroom.datasets.download.sources import File, Source
+    from shroom.datasets.download.sources import File, Source, Stored
 
 EXAMPLES = """\b
 Examples:

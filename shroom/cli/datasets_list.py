@@ -9,8 +9,7 @@ import click
 
 from shroom.cli.options import format_option
 from shroom.cli.output import deliver
-from shroom.datasets.local_files import place_of
-from shroom.datasets.registry import data_set
+from shroom.datasets.registry import data_set, place_of
 from shroom.scoring.data_set_forms import DATA_SETS
 
 EXAMPLES = """\b

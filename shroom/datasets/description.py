@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problems
-from shroom.datasets.local_files import read_here
-from shroom.datasets.registry import data_set, refuse_another
+from shroom.datasets.registry import data_set, read_here, refuse_another
 from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import MAX_ITEMS, USUAL, Intervals, estimates
 from shroom.scoring.scores import flat

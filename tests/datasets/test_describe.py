@@ -687,7 +687,7 @@ def test_without_a_path_it_is_the_folder_of_real_data(nowhere, shroom):
 def test_without_a_path_it_is_what_was_fetched(nowhere, tmp_path, monkeypatch, shroom):
     path = save(tmp_path / "cache" / "felm" / "all.jsonl", SEGMENTED)
     monkeypatch.setattr(
-        "shroom.datasets.download.local_cache.cached", lambda name: tmp_path / "cache" / name
+        "shroom.datasets.download.sources.cached", lambda name: tmp_path / "cache" / name
     )
     assert as_json(shroom, "felm")["files"][0]["file"] == str(path)
 

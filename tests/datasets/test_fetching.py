@@ -24,10 +24,8 @@ from shroom.cli import run
 from shroom.cli.datasets_fetch import command
 from shroom.core.atomic_writing import zipped
 from shroom.core.problems import ShroomError
-from shroom.datasets.download.archive_members import members
-from shroom.datasets.download.fetch import fetch
-from shroom.datasets.download.local_cache import cached
-from shroom.datasets.download.sources import SOURCES, File, Source
+from shroom.datasets.download.fetch import fetch, members
+from shroom.datasets.download.sources import SOURCES, File, Source, cached
 from shroom.datasets.registry import DATA_SETS, data_set
 
 CONTENT = b"".join(b'{"index": "%d"}\n' % i for i in range(20_000))

@@ -16,8 +16,13 @@ from tqdm import tqdm
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.conversion.huggingface import COLUMNS, from_hf, to_hf
-from shroom.datasets.download import hub_cache
+from shroom.datasets.conversion.huggingface import (
+    COLUMNS,
+    cached_files,
+    from_hf,
+    read_cached,
+    to_hf,
+)
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.table import P
 
@@ -183,19 +188,19 @@ def lines(*given_rows):
 
 
 def test_an_empty_cache_has_nothing(caches):
-    assert hub_cache.files("felm") == []
-    assert hub_cache.read("felm") is None
-    assert hub_cache.files("queries") == []
+    assert cached_files("felm") == []
+    assert read_cached("felm") is None
+    assert cached_files("queries") == []
     with pytest.raises(ShroomError, match="did you mean 'felm'"):
-        hub_cache.read("flem")
+        read_cached("flem")
 
 
 def test_files_of_the_hub_are_read_as_they_stand(caches, shroom, tmp_path, monkeypatch):
     files = {"all.jsonl": lines(felm(0), felm(1)), "README.md": "felm", "dataset_infos.json": "{}"}
     in_hub(caches[0], "hkust-nlp/felm", files)
-    found = hub_cache.read("felm")
+    found = read_cached("felm")
     assert [record.index for record in found.records] == ["0", "1"]
-    assert [path.name for path in hub_cache.files("hkust-nlp/felm")] == ["all.jsonl"]
+    assert [path.name for path in cached_files("hkust-nlp/felm")] == ["all.jsonl"]
     for variable in ("SHROOM_DATA", "SHROOM_CACHE"):
         monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
     out = tmp_path / "felm.json"
@@ -206,14 +211,14 @@ def test_files_of_the_hub_are_read_as_they_stand(caches, shroom, tmp_path, monke
 def test_the_main_revision_counts(caches):
     in_hub(caches[0], "me/mine", {"a.jsonl": lines(felm(0))})
     in_hub(caches[0], "me/mine", {"a.jsonl": lines(felm(7))}, revision="b" * 40, main=False)
-    (record,) = hub_cache.read("felm", "me/mine").records
+    (record,) = read_cached("felm", "me/mine").records
     assert record.index == "0"
 
 
 def test_another_kind_of_repository_is_none(caches):
     folder = in_hub(caches[0], "hkust-nlp/felm", {"a.jsonl": lines(felm(0))})
     folder.rename(folder.parent / "models--hkust-nlp--felm")
-    assert hub_cache.files("felm") == []
+    assert cached_files("felm") == []
 
 
 def test_tables_of_the_hub_are_read_as_rows(caches, tmp_path):
@@ -222,7 +227,7 @@ def test_tables_of_the_hub_are_read_as_rows(caches, tmp_path):
         data.to_parquet(tmp_path / f"{task}.parquet")
         content = (tmp_path / f"{task}.parquet").read_bytes()
         in_hub(caches[0], "pminervini/shroom", {f"data/{task}-00000-of-00001.parquet": content})
-    found = hub_cache.read("semeval2024")
+    found = read_cached("semeval2024")
     assert [(point.task, point.p) for point in found.records] == [(Task.DM, 0.2), (Task.PG, 0.2)]
 
 
@@ -236,7 +241,7 @@ def test_what_the_library_has_prepared_is_read(caches):
         data.save_to_disk(kept / hash_)
     (kept / "half.incomplete").mkdir()
     (kept / "half.incomplete" / "dataset_info.json").write_text("{}")
-    found = hub_cache.read("mushroom2025")
+    found = read_cached("mushroom2025")
     assert [record.id for record in found.records] == ["val-en-0", "val-en-1"]
     assert found.records[0].hard == ((0, 3),)
     assert found.records[0].annotations == {"ann": ((0, 3),)}
@@ -251,7 +256,7 @@ def test_tables_of_one_name_in_two_configurations_are_both_read(caches, tmp_path
         in_hub(caches[0], "me/parquet", {f"{lang}/val-00000-of-00001.parquet": content})
         data.save_to_disk(caches[1] / "me___arrow" / lang / "0.0.0" / "x")
     for name in ("me/parquet", "me/arrow"):
-        found = hub_cache.read("mushroom2025", name)
+        found = read_cached("mushroom2025", name)
         assert [record.id for record in found.records] == ["val-en-0", "val-en-1"]
 
 
@@ -259,15 +264,15 @@ def test_tables_of_one_name_in_two_configurations_are_both_read(caches, tmp_path
 def test_a_table_that_is_damaged_gets_a_sentence(caches, ending):
     in_hub(caches[0], "hkust-nlp/felm", {f"data/x-0.{ending}": b"PAR1 is not enough"})
     with pytest.raises(ShroomError, match=rf"x-0\.{ending}: cannot be read as a table"):
-        hub_cache.read("felm")
+        read_cached("felm")
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch, caches):
     table = {"data/x-0.parquet": b"PAR1"}
     in_hub(caches[0], "hkust-nlp/felm", table)
     monkeypatch.setitem(sys.modules, "datasets", None)
-    for call in (lambda: to_hf([ONE]), lambda: hub_cache.read("felm")):
+    for call in (lambda: to_hf([ONE]), lambda: read_cached("felm")):
         with pytest.raises(ShroomError, match=re.escape(install_hint("hf"))):
             call()
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    assert hub_cache.files("felm") == []
+    assert cached_files("felm") == []

@@ -6,24 +6,23 @@ mirror after the other and writes each file in one step.
 
 from __future__ import annotations
 
+import hashlib
+import tarfile
 import tempfile
+import zipfile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Callable
 from urllib.parse import quote, urlsplit
 
+from shroom.core.archives import damages
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError, printable, show
-from shroom.datasets.download.archive_members import DAMAGES, members
-from shroom.datasets.download.local_cache import held, stored_at
-from shroom.datasets.download.sources import source
+from shroom.datasets.download.sources import File, Stored, held, source, stored_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from shroom.datasets.download.local_cache import Stored
-    from shroom.datasets.download.sources import File
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     #: Called with the bytes received, the bytes expected (0 if unknown) and the URL.
     Report = Callable[[int, int, str], None]
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 #: How many files with the same refusals are named.
 _NAMED = 3
+#: What reading a damaged archive raises.
+_DAMAGES: tuple[type[Exception], ...] = (tarfile.TarError, *damages())
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -174,7 +175,7 @@ class _Run:
         reason = "has no member with the sha256 of this file"
         try:
             contents.update(members(archive, [file.size for file in files]))
-        except DAMAGES as error:
+        except _DAMAGES as error:
             reason = printable(f"cannot be read as an archive ({error})")
         for sha256 in missing.keys() & contents.keys():
             file = missing.pop(sha256)
@@ -210,6 +211,39 @@ def _listed(names: list[str]) -> str:
     """Return the first few names, and the number of the others."""
     rest = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def members(path: Path, sizes: Collection[int | None]) -> Iterator[tuple[str, bytes]]:
+    """Yield the SHA-256 hash and the content of each member with one of the sizes in bytes.
+
+    Nothing is extracted to disk, and members of other sizes are not read, so the names and the
+    uncompressed sizes in an archive do no harm.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from shroom.core.atomic_writing import zipped
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "archive.zip"
+    ...     _ = path.write_bytes(zipped({"deep/a.txt": "one", "b.txt": "three"}))
+    ...     [(sha256[:8], content) for sha256, content in members(path, {3})]
+    [('7692c3ad', b'one')]
+    """
+    for content in _contents(path, sizes):
+        yield hashlib.sha256(content).hexdigest(), content
+
+
+def _contents(path: Path, sizes: Collection[int | None]) -> Iterator[bytes]:
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            yield from (archive.read(i) for i in archive.infolist() if i.file_size in sizes)
+        return
+    with tarfile.open(path) as packed:
+        for about in packed:
+            content = packed.extractfile(about) if about.isreg() and about.size in sizes else None
+            if content is not None:
+                yield content.read()
 
 
 def _retrieve(url: str, sha256: str | None, folder: Path, timeout: float, report: Report) -> Path:

@@ -1,12 +1,15 @@
-"""Where the public files of each data set are: the table ``sources.toml``."""
+"""The public files of each data set, which ``sources.toml`` lists, and those in the cache."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shroom.core.paths import cache_folder
+from shroom.core.problems import ShroomError
 from shroom.core.toml import parsed_toml
 from shroom.datasets.registry import data_set
 
@@ -65,6 +68,41 @@ class Source:
     by_hand: str = ""
 
 
+@dataclass(frozen=True)
+class Stored:
+    """A file of a data set that is present.
+
+    Attributes
+    ----------
+    file : str
+        Its name.
+    path : str
+        Where it is.
+    size : int
+        In bytes.
+    sha256 : str
+        Its hash, whether or not that is known to be right.
+    verified : bool
+        Whether the hash is known to be right.
+    url : str or None
+        The URL it was downloaded from; ``None`` if it was present before.
+    refusals : tuple of str
+        The mirrors that were tried before, with their answers.
+    """
+
+    file: str
+    path: str
+    size: int
+    sha256: str
+    verified: bool
+    url: str | None = None
+    refusals: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for json."""
+        return {**asdict(self), "refusals": list(self.refusals)}
+
+
 def source(name: str) -> Source:
     """Return where the files of a data set are.
 
@@ -108,3 +146,52 @@ def _sources() -> dict[str, Source]:
 
 #: By the name of the data set.
 SOURCES = _sources()
+
+
+def cached(name: str) -> Path | None:
+    """Return the folder of a data set that was fetched, or ``None`` if a file of it is missing.
+
+    Files are identified by name and size, which is fast: fetching has verified their hashes.
+
+    Raises
+    ------
+    ShroomError
+        If there is no data set of that name.
+    """
+    folder = cache_folder(name)
+    for file in source(name).files:
+        path = folder / file.name
+        if not path.is_file() or file.size not in (None, path.stat().st_size):
+            return None
+    return folder
+
+
+def held(wanted: Source, folder: Path) -> dict[str, Stored]:
+    """Return the files of a data set that are in a folder, by name.
+
+    Raises
+    ------
+    ShroomError
+        If one has other content than the public file.
+    """
+    present = {}
+    for file in wanted.files:
+        path = folder / file.name
+        if not path.exists():
+            continue
+        stored = present[file.name] = stored_at(file, path)
+        if file.sha256 and not stored.verified:
+            raise ShroomError(
+                f"{path}: is there, with other content (sha256 {stored.sha256}) than the public "
+                f"file ({file.sha256}); to replace it, add --force"
+            )
+    return present
+
+
+def stored_at(
+    file: File, path: Path, url: str | None = None, refusals: tuple[str, ...] = ()
+) -> Stored:
+    """Return what there is at a path, with its hash taken."""
+    content = path.read_bytes()
+    sha256 = hashlib.sha256(content).hexdigest()
+    return Stored(file.name, str(path), len(content), sha256, sha256 == file.sha256, url, refusals)

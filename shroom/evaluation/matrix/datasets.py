@@ -109,7 +109,7 @@ def _found(name: str) -> Path:
     """Return where a data set lies that was named alone."""
     place = None
     with suppress(ImportError):  # what fetches is not installed, so nothing was fetched
-        from shroom.datasets.download.local_cache import cached
+        from shroom.datasets.download.sources import cached
 
         place = cached(name)
     if place := place or in_data_folder(name):
