@@ -6,6 +6,8 @@ Each row of the files is either a record or counted as dropped, and reported wit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shroom.core import json_reading
@@ -22,6 +24,35 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
+class FileRecords:
+    """The records of one file.
+
+    Attributes
+    ----------
+    file : str
+        As messages name it.
+    records : list
+        In the order of its rows.
+    dropped : int
+        How many further rows the file has, which could not be used.
+    """
+
+    file: str
+    records: list[Any]
+    dropped: int
+
+    @property
+    def base(self) -> str:
+        """Its own name, without folders."""
+        return PurePath(self.file).name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as plain values, for json."""
+        kept, lost = len(self.records), self.dropped
+        return {"file": self.file, "rows": kept + lost, "records": kept, "dropped": lost}
+
+
+@dataclass(frozen=True)
 class Collection(Generic[R]):
     """The records of one data set.
 
@@ -29,36 +60,35 @@ class Collection(Generic[R]):
     ----------
     name : str
         The data set's.
-    files : tuple of str
-        Where the records are from.
-    records : list
-        In the order of the files and of their rows.
-    dropped : int
-        How many rows could not be used.
+    by_file : list of FileRecords
+        The files with their records, in their order.
     problems : Problems
         Everything that was odd, with its place; a warning if the row is still a record.
-    sizes : tuple of int
-        How many of the records are from each of the files.
     """
 
     name: str
-    files: tuple[str, ...]
-    records: list[R]
-    dropped: int
+    by_file: list[FileRecords]
     problems: Problems
-    sizes: tuple[int, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Where the records are from."""
+        return tuple(part.file for part in self.by_file)
+
+    @cached_property
+    def records(self) -> list[R]:
+        """The records of all files."""
+        return [record for part in self.by_file for record in part.records]
+
+    @property
+    def dropped(self) -> int:
+        """How many rows could not be used."""
+        return sum(part.dropped for part in self.by_file)
 
     @property
     def rows(self) -> int:
         """How many rows the files have."""
         return len(self.records) + self.dropped
-
-    def by_file(self) -> Iterator[tuple[str, list[R]]]:
-        """Yield each file with its records."""
-        start = 0
-        for file, size in zip(self.files, self.sizes):
-            yield file, self.records[start : start + size]
-            start += size
 
 
 def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Document, list[Any]]]:

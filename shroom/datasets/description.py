@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,41 +21,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from shroom.core.paths import Source
+    from shroom.datasets.collection import FileRecords
 
     #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
     Row = dict[str, Any]
 
 #: What stands for every value of a key.
 ALL = "all"
-
-
-@dataclass(frozen=True)
-class FileRecords:
-    """The records of one file.
-
-    Attributes
-    ----------
-    file : str
-        As messages name it.
-    records : list
-        In their order.
-    dropped : int
-        How many further rows the file has, which could not be used.
-    """
-
-    file: str
-    records: list[Any]
-    dropped: int
-
-    @property
-    def base(self) -> str:
-        """Its own name, without folders."""
-        return PurePath(self.file).name
-
-    def to_dict(self) -> Row:
-        """Return the counts as plain values, for json."""
-        kept, lost = len(self.records), self.dropped
-        return {"file": self.file, "rows": kept + lost, "records": kept, "dropped": lost}
 
 
 @dataclass(frozen=True)
@@ -240,6 +211,7 @@ def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
 
     Examples
     --------
+    >>> from shroom.datasets.collection import FileRecords
     >>> [name for name, _ in named([FileRecords("a/x.json", [], 0), FileRecords("y.json", [], 0)])]
     ['x.json', 'y.json']
     """
@@ -281,11 +253,7 @@ def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Desc
         for file in collection.files:
             problems.add("empty", file, "a row that can be used", "none")
         raise InvalidInput(problems)
-    files = [
-        # Of a file that was named twice every row was dropped twice.
-        FileRecords(file, own, problems.count("row-dropped", file) // collection.files.count(file))
-        for file, own in collection.by_file()
-    ]
+    files = collection.by_file
     module = importlib.import_module(f"shroom.datasets.{name}.description")
     if hasattr(module, "check"):
         module.check(files, problems)

@@ -16,7 +16,7 @@ from typing_extensions import Self
 
 from shroom.core.json_reading import BROKEN
 from shroom.core.problems import InvalidInput, show
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import Collection, FileRecords, items_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -242,16 +242,13 @@ def collect(
     InvalidInput
         If there are errors, with every problem.
     """
-    names, sizes, records, dropped = [], [], [], 0
-    for file, found in files:
-        kept = [record for record in found if record is not None]
-        names.append(file)
-        sizes.append(len(kept))
-        records += kept
-        dropped += len(found) - len(kept)
+    by_file = []
+    for file, records in files:
+        kept = [record for record in records if record is not None]
+        by_file.append(FileRecords(file, kept, len(records) - len(kept)))
     if problems.errors:
         raise InvalidInput(problems)
-    return Collection(name, tuple(names), records, dropped, problems, tuple(sizes))
+    return Collection(name, by_file, problems)
 
 
 def report_unknown_keys(

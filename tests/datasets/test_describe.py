@@ -18,7 +18,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shroom.core.paths import shown_path
-from shroom.datasets.description import FileRecords, describe, named
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.description import describe, named
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.datasets.verifiability.citation_scores import citation_scores
 from shroom.metrics.agreement import AGREEMENT

@@ -64,33 +64,23 @@ def convert(source: DataSet, found: Collection[Any], view: str | None = None) ->
     ShroomError
         If there is no such view, or two files have the same name apart from their endings.
     """
-    _refuse_doubled([stem_of(file, source) for file in found.files])
-    chosen = source.view(view)
-    if source.name == semeval2024.NAME:
-        made = []
-        for file, points in found.by_file():
-            kept = points if view is None else chosen.datapoints(points)
-            left_out = len(points) - len(kept)
-            made.append(
-                Converted(stem_of(file, source), [*map(row_of, kept)], len(points), left_out)
-            )
-        return made
-    name = next(key for key, each in source.views.items() if each is chosen)
-    return [
-        Converted(
-            stem_of(file, source),
-            rows_of(source, name, base_of(file, source), records),
-            len(records),
-            chosen.left_out(records),
-        )
-        for file, records in found.by_file()
-    ]
-
-
-def _refuse_doubled(names: Sequence[str]) -> None:
-    for name, times in Counter(names).items():
+    stems = Counter(stem_of(file, source) for file in found.files)
+    for stem, times in stems.items():
         if times > 1:
-            raise ShroomError(f"{times} of the files are called {name}; convert them one by one")
+            raise ShroomError(f"{times} of the files are called {stem}; convert them one by one")
+    chosen = source.view(view)
+    name = next(key for key, each in source.views.items() if each is chosen)
+    converted = []
+    for part in found.by_file:
+        if source.name == semeval2024.NAME:
+            points = part.records if view is None else chosen.datapoints(part.records)
+            rows, left_out = [*map(row_of, points)], len(part.records) - len(points)
+        else:
+            rows = rows_of(source, name, base_of(part.file, source), part.records)
+            left_out = chosen.left_out(part.records)
+        stem = stem_of(part.file, source)
+        converted.append(Converted(stem, rows, len(part.records), left_out))
+    return converted
 
 
 def rows_of(source: DataSet, view: str, file: str, records: Sequence[Any]) -> list[dict[str, Any]]:

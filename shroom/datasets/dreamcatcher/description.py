@@ -11,7 +11,8 @@ from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN, Preference, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.datasets.description import FileRecords, Row
+    from shroom.datasets.collection import FileRecords
+    from shroom.datasets.description import Row
     from shroom.datasets.dreamcatcher.records import Record
     from shroom.metrics.intervals import Intervals
 

@@ -10,7 +10,7 @@ from shroom.datasets.factual_consistency.tables import GROUPINGS, agreement, cor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.datasets.description import FileRecords
+    from shroom.datasets.collection import FileRecords
     from shroom.datasets.factual_consistency.records import Response
     from shroom.metrics.intervals import Intervals
 

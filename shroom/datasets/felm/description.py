@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from shroom.datasets.description import FileRecords, Row
+    from shroom.datasets.collection import FileRecords
+    from shroom.datasets.description import Row
     from shroom.datasets.felm.reader import Response
     from shroom.metrics.intervals import Intervals
 

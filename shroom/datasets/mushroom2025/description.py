@@ -19,7 +19,8 @@ from shroom.scoring.scores import flat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.datasets.description import FileRecords, Row
+    from shroom.datasets.collection import FileRecords
+    from shroom.datasets.description import Row
     from shroom.datasets.mushroom2025.reader import Record
     from shroom.metrics.intervals import Intervals
 

@@ -10,7 +10,8 @@ from shroom.datasets.queries.reader import folded, is_debate_question
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.datasets.description import FileRecords, Row
+    from shroom.datasets.collection import FileRecords
+    from shroom.datasets.description import Row
     from shroom.datasets.queries.reader import Query
     from shroom.metrics.intervals import Intervals
 

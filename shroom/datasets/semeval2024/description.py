@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.problems import Problems
-    from shroom.datasets.description import FileRecords, Row
+    from shroom.datasets.collection import FileRecords
+    from shroom.datasets.description import Row
     from shroom.metrics.intervals import Intervals
 
 _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, FileRecords
 from shroom.scoring.datapoint_files import read_files
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def collection(*paths: Source, problems: Problems | None = None) -> Collection[D
     """Return the datapoints of files, folders or zips as a collection."""
     problems = Problems() if problems is None else problems
     files = [file for path in paths for file in read_files(path, problems)]
-    points = [point for file in files for point in file.datapoints]
-    sizes = tuple(len(file.datapoints) for file in files)
-    return Collection(NAME, tuple(file.file for file in files), points, 0, problems, sizes)
+    return Collection(
+        NAME, [FileRecords(file.file, file.datapoints, 0) for file in files], problems
+    )
 
 
 def _judged(points: Iterable[Datapoint]) -> list[Datapoint]:

@@ -20,7 +20,8 @@ from shroom.metrics.citation_metrics import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.datasets.description import FileRecords, Row
+    from shroom.datasets.collection import FileRecords
+    from shroom.datasets.description import Row
     from shroom.datasets.verifiability.records import Record
     from shroom.metrics.intervals import Intervals
 
