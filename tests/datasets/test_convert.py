@@ -129,29 +129,36 @@ def test_probabilities_that_were_rounded_are_taken(shroom, tmp_path, line):
     assert rows[0][P] == one / (one + other)
 
 
+BOTH, IDS = "p(Contr),p(Entl)", "id,p(Contr)"
 BAD = {
-    "number": (["x,0.1"], 'item 0: p(Contr): expected a finite number, got "x" at line 2'),
-    "empty field": ([",0.1"], 'item 0: p(Contr): expected a finite number, got "" at line 2'),
-    "nan": (["0.1,nan"], 'p(Entl): expected a finite number, got "nan" at line 2'),
-    "infinite": (["0.1,0", "inf,0"], 'item 1: p(Contr): expected a finite number, got "inf" at li'),
-    "range": (["0.1,1.5"], 'p(Entl): expected a number in [0, 1], got "1.5" at line 2'),
-    "negative": (["-0.1,0.5"], 'p(Contr): expected a number in [0, 1], got "-0.1" at line 2'),
-    "sum": (["0.7,0.6"], "expected p(Contr) + p(Entl) of at most 1, got 1.3 at line 2"),
-    "fields": (["0.7"], "expected 2 fields, as the header has, got 1 at line 2"),
-}  # fmt: skip
+    "number": (BOTH, ["x,0.1"], 'item 0: p(Contr): expected a finite number, got "x" at line 2'),
+    "empty": (BOTH, [",0.1"], 'item 0: p(Contr): expected a finite number, got "" at line 2'),
+    "nan": (BOTH, ["0.1,nan"], 'p(Entl): expected a finite number, got "nan" at line 2'),
+    "infinite": (BOTH, ["0.1,0", "inf,0"], 'item 1: p(Contr): expected a finite number, got "inf"'),
+    "range": (BOTH, ["0.1,1.5"], 'p(Entl): expected a number in [0, 1], got "1.5" at line 2'),
+    "negative": (BOTH, ["-0.1,0.5"], 'p(Contr): expected a number in [0, 1], got "-0.1" at line 2'),
+    "sum": (BOTH, ["0.7,0.6"], "expected p(Contr) + p(Entl) of at most 1, got 1.3 at line 2"),
+    "fields": (BOTH, ["0.7"], "expected 2 fields, as the header has, got 1 at line 2"),
+    "no id": ("p(Contr)", ["0.1", "0.2"], "[id-missing]"),
+    "doubled": (IDS, ["5,0.1", "5,0.2"], "[id-doubled]"),
+    "unknown": (IDS, ["5,0.1", "9,0.2"], "[id-unknown]"),
+    "missing": (IDS, ["5,0.1"], "[ids-missing]"),
+    "no integer": (IDS, ["5,0.1", "6.5,0.2"], "[id-integer]"),
+    "more": (IDS, ["5,0.1", "6,0.2", "7,0.1"], "[count]"),
+}
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_values(shroom, tmp_path, name):
-    lines, message = BAD[name]
-    code, rows, err = convert(shroom, tmp_path, lines)
-    assert code == 1
-    assert rows is None
+def test_bad_lines(shroom, tmp_path, name):
+    header, lines, message = BAD[name]
+    ids = {"n": 2, "first_id": 5} if message.startswith("[") else {}
+    code, rows, err = convert(shroom, tmp_path, lines, header=header, **ids)
+    assert (code, rows) == (1, None)
     assert message in err
 
 
 def test_all_problems_at_once(shroom, tmp_path):
-    lines = [line for lines, _ in BAD.values() for line in lines]
+    lines = [line for header, lines, _ in BAD.values() for line in lines if header == BOTH]
     code, _, err = convert(shroom, tmp_path, lines, n=3)
     assert code == 1
     for message in (
@@ -163,25 +170,6 @@ def test_all_problems_at_once(shroom, tmp_path):
         "at line 10",
     ):
         assert message in err
-
-
-BAD_IDS = {
-    "none": ("p(Contr)", ["0.1", "0.2"], "[id-missing]"),
-    "doubled": ("id,p(Contr)", ["5,0.1", "5,0.2"], "[id-doubled]"),
-    "others": ("id,p(Contr)", ["5,0.1", "9,0.2"], "[id-unknown]"),
-    "missing": ("id,p(Contr)", ["5,0.1"], "[ids-missing]"),
-    "no integer": ("id,p(Contr)", ["5,0.1", "6.5,0.2"], "[id-integer]"),
-    "more": ("id,p(Contr)", ["5,0.1", "6,0.2", "7,0.1"], "[count]"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_IDS)
-def test_bad_ids(shroom, tmp_path, name):
-    header, lines, code_of_problem = BAD_IDS[name]
-    code, rows, err = convert(shroom, tmp_path, lines, header=header, n=2, first_id=5)
-    assert code == 1
-    assert rows is None
-    assert code_of_problem in err
 
 
 @pytest.mark.parametrize(

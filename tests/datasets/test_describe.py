@@ -502,23 +502,10 @@ def test_mistakes_are_told_in_sentences(arguments, code, sentence, tmp_path, sma
     assert small["felm"].read_bytes() == before
 
 
-def test_a_mistyped_command_gets_a_suggestion(shroom):
-    code, _, err = shroom("datasets", "descibe")
-    assert code == 2
-    assert "Did you mean 'describe'?" in err
-
-
-def test_files_of_one_name_are_told_apart(tmp_path, shroom):
-    one, two = (
-        save(tmp_path / folder / "all.jsonl", {**QUESTION, "answer": folder}) for folder in "ab"
-    )
-    rows = as_json(shroom, "dreamcatcher", one, two)["tables"]["file"]
-    assert [(row["file"], row["questions"]) for row in rows] == [(str(one), 1), (str(two), 1)]
-
-
 def test_one_file_twice_is_counted_twice(tmp_path, shroom):
     path = save(tmp_path / "q.jsonl", {"query": "Should museums be free?"}, {"query": None})
     found = as_json(shroom, "queries", path, path)
+    assert [row["file"] for row in found["tables"]["file"]] == [str(path)] * 2
     assert [row["queries"] for row in found["tables"]["file"]] == [1, 1]
     assert [file["dropped"] for file in found["files"]] == [1, 1]
     assert (found["rows"], found["dropped"]) == (4, 2)
@@ -693,12 +680,6 @@ def test_without_a_path_it_is_what_was_fetched(nowhere, tmp_path, monkeypatch, s
     assert as_json(shroom, "felm")["files"][0]["file"] == str(path)
 
 
-def test_what_is_nowhere_can_be_fetched(nowhere, shroom):
-    code, _, err = shroom("datasets", "describe", "felm")
-    assert code == 1
-    assert "'shroom datasets fetch felm'" in err
-
-
 def test_the_list_has_everything(nowhere, shroom):
     save(nowhere / "felm" / "all.jsonl", SEGMENTED)
     code, out, _ = shroom("datasets", "list", "--format", "json")
@@ -712,14 +693,6 @@ def test_the_list_has_everything(nowhere, shroom):
     for name, each in listed.items():
         assert all(each[key] in text for key in ("name", "about", "licence", "source"))
         assert (f"shroom datasets fetch {name}" in text) is (name != "felm")
-
-
-@pytest.mark.parametrize("command", ["list", "describe"])
-def test_help_has_examples(command, shroom):
-    code, out, _ = shroom("datasets", command, "--help")
-    assert code == 0
-    assert f"shroom datasets {command}" in out
-    assert "Examples:" in out
 
 
 def test_the_overview_imports_no_command():

@@ -1,23 +1,18 @@
 """New debate queries: the calls, the screening of answers, and resuming."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 from chat_server import chat
-from conftest import DATA, ROOT
-from filelock import FileLock
+from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer, tokenizers
 
 from shroom.core.problems import Problems, ShroomError
-from shroom.core.result_log import line_of, record_of
+from shroom.core.result_log import record_of
 from shroom.datasets.queries import reader as queries
 from shroom.datasets.queries.generation import Prompts, Settings
 from shroom.datasets.queries.near_duplicates import (
@@ -282,28 +277,6 @@ def test_settings_are_sent_and_keys_are_not_kept(serve, make, out, monkeypatch):
     assert "secret" not in out.with_name("new.jsonl.log").read_text()
 
 
-def test_a_call_is_retried(serve, make, out):
-    trouble = 429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}}
-    server = serve(lambda body, number: model(body) if number % 2 else trouble)
-    assert make(server.url, n=4)[0] == 0
-    assert made(out) == usable(7)
-    assert len(server.bodies) == 14
-
-
-def test_fields_that_a_server_refuses_are_left_out(serve, make, out):
-    def strict(body, _):
-        if "seed" in body:
-            return 400, {}, {"error": {"message": "Unsupported parameter: seed"}}
-        strict.calls += 1
-        return chat(question(strict.calls))
-
-    strict.calls = 0
-    code, _, stderr = make(serve(strict).url, n=3)
-    assert code == 0
-    assert "does not accept seed; requests are sent without" in stderr
-    assert made(out) == [question(number) for number in (1, 2, 3)]
-
-
 @pytest.mark.parametrize(
     ("trouble", "message"),
     [
@@ -329,13 +302,6 @@ def test_a_failure_keeps_what_was_answered(serve, make, out, trouble, message):
     assert [body["seed"] for body in sound.bodies] == list(range(3, 9))
     assert make(sound.url, "--resume")[0] == 0  # also with the failure in the log
     assert len(sound.bodies) == 6
-
-
-def test_a_server_that_is_not_there(make, out):
-    code, _, stderr = make("http://127.0.0.1:9/v1")
-    assert code == 1
-    assert "cannot be reached" in stderr
-    assert not out.exists()
 
 
 def test_refusals_are_empty_answers(serve, make, out):
@@ -399,29 +365,6 @@ def test_a_log_that_was_cut_anywhere_gives_the_same(serve, make, out):
         assert len(server.bodies) == 9 - max(0, whole[:cut].count(b"\n") - 1)
 
 
-@pytest.mark.parametrize("last", [0, 6])
-def test_a_killed_run_goes_on(serve, make, seeds, out, last):
-    """The server kills its client instead of giving an answer."""
-
-    def kill(body, number):
-        if number < last:
-            return model(body)
-        os.kill(run.pid, signal.SIGKILL)
-        raise ConnectionAbortedError
-
-    server = serve(kill)
-    options = ["--seeds", seeds, "-n", "5", "--endpoint", server.url, "-o", out, "--examples", "3"]
-    command = [sys.executable, "-m", "shroom", "queries", "generate", *options]
-    run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
-    assert run.wait() == -signal.SIGKILL
-    assert not out.exists()
-    assert len(logged(out)) == (1 + last if last else 0)
-    sound = serve(model)
-    assert make(sound.url, "--resume")[0] == 0
-    assert made(out) == usable(9)
-    assert [body["seed"] for body in sound.bodies] == list(range(last, 9))
-
-
 def test_an_interrupted_run_goes_on(serve, make, out, monkeypatch):
     server = serve(model)
     ask = Endpoint.ask
@@ -482,56 +425,6 @@ def test_a_run_with_other_settings_or_seeds_does_not_go_on(serve, make, out, see
     assert (logged(out), len(server.bodies)) == (log, 9)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [b"not json\n", line_of(7), line_of({"call": 1, "answer": None})],
-)
-def test_a_call_whose_line_is_damaged_is_asked_again(serve, make, out, line):
-    server = serve(model)
-    make(server.url)
-    log = out.with_name("new.jsonl.log")
-    lines = log.read_bytes().splitlines(keepends=True)
-    lines[2] = line
-    log.write_bytes(b"".join(lines))
-    code, _, stderr = make(server.url, "--resume")
-    assert code == 0
-    assert "new.jsonl.log: 1 line is damaged; what it held is computed anew" in stderr
-    assert [body["seed"] for body in server.bodies] == [*range(9), 1]
-    assert made(out) == usable(9)
-
-
-def test_without_its_settings_a_log_is_refused(serve, make, out):
-    server = serve(model)
-    make(server.url)
-    log = out.with_name("new.jsonl.log")
-    damaged = log.read_bytes().replace(b"0.7", b"0.8", 1)
-    log.write_bytes(damaged)
-    code, _, stderr = make(server.url, "--resume")
-    assert code == 1
-    assert "new.jsonl.log: its first line, which has the settings of the run, is damaged" in stderr
-    assert (log.read_bytes(), len(server.bodies)) == (damaged, 9)
-
-
-@pytest.mark.parametrize("content", [b"my notes", b'["a1b2'])
-def test_the_file_of_someone_else_is_not_touched(serve, make, out, content):
-    log = out.with_name("new.jsonl.log")
-    log.write_bytes(content)
-    server = serve(model)
-    ours = content == b'["a1b2'
-    assert make(server.url, "--resume")[0] == (0 if ours else 1)
-    if not ours:
-        assert (log.read_bytes(), server.bodies) == (content, [])
-
-
-def test_two_runs_do_not_share_a_log(serve, make, out):
-    server = serve(model)
-    with FileLock(out.with_name("new.jsonl.log.lock")):
-        code, _, stderr = make(server.url, "--resume")
-    assert code == 1
-    assert "another run is writing to it" in stderr
-    assert not server.bodies
-
-
 # The command line
 
 
@@ -585,15 +478,6 @@ def test_places_that_cannot_be_written_are_reported_before_anything_is_asked(ser
         code, _, stderr = make(server.url, "-o", tmp_path / place)
         assert (code, "Traceback" in stderr) == (1, False)
     assert not server.bodies
-
-
-def test_help_imports_no_network():
-    code = (
-        "import sys; from shroom.cli import run, shroom; run(shroom, ['queries', '--help'], 's');"
-        "print({'openai', 'torch', 'scipy.stats'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.endswith("set()\n"), done.stderr
 
 
 # The description of a set
