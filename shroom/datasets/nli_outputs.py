@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
+from shroom.core.problems import Problems, ShroomError, printable, show
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import CSV, Document
 from shroom.scoring.item_values import id_in, number_in
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from shroom.core.paths import Source
 
-    Place = tuple[int, int]  # the item's, from 0, and the line's, from 1
+    _Line = tuple[int, list[str]]  # its number, from 1, and its fields
 
 CONTRADICTION, ENTAILMENT = "p(Contr)", "p(Entl)"
 #: How far C + E may exceed 1 by rounding each to two digits, and by adding floats.
@@ -103,21 +103,6 @@ def model_of(file: Path) -> str:
     return file.name.split(f"{name.split}.{name.track}")[0].strip(".")
 
 
-def read(path: Source) -> Recorded:
-    """Return the recorded outputs in a CSV file; see :func:`recorded`.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors.
-    """
-    problems = Problems()
-    found = recorded(path, problems)
-    if found is None or problems.errors:
-        raise InvalidInput(problems)
-    return found
-
-
 def recorded(path: Source, problems: Problems) -> Recorded | None:
     """Return the recorded outputs in a CSV file, reporting every problem with its line.
 
@@ -134,10 +119,69 @@ def recorded(path: Source, problems: Problems) -> Recorded | None:
         ``None`` where there are no rows to speak of.
     """
     lines = _lines(path, problems)
-    return None if lines is None else _Columns(str(path), problems).recorded(lines)
+    header = [name.strip() for name in lines[0][1]] if lines else []
+    if not lines or not _are_complete(header, lines[1:], str(path), problems):
+        return None
+    columns = {
+        name: _column(name, header, lines[1:], str(path), problems)
+        for name in ("id", CONTRADICTION, ENTAILMENT)
+        if name in header
+    }
+    if ENTAILMENT in columns:
+        total = np.array(columns[CONTRADICTION]) + np.array(columns[ENTAILMENT])
+        for index in np.flatnonzero(total > 1 + _ROUNDING).tolist():
+            expected = f"{CONTRADICTION} + {ENTAILMENT} of at most 1"
+            found = f"{float(total[index]):g} at line {lines[1 + index][0]}"
+            problems.add("p-range", str(path), expected, found, index=index)
+    return Recorded(
+        str(path),
+        np.array(columns[CONTRADICTION], np.float64),
+        np.array(columns[ENTAILMENT], np.float64) if ENTAILMENT in columns else None,
+        np.array(columns["id"], np.int64) if "id" in columns else None,
+    )
 
 
-def _lines(path: Source, problems: Problems) -> list[tuple[int, list[str]]] | None:
+def _are_complete(header: list[str], rows: list[_Line], file: str, problems: Problems) -> bool:
+    """Report missing and doubled columns and rows; return whether there are values to read."""
+    for name in ("id", CONTRADICTION, ENTAILMENT):
+        if header.count(name) > 1:
+            problems.add("key-missing", file, f'one column "{name}"', f"{header.count(name)}")
+    if CONTRADICTION not in header:
+        found = f"columns {show(header)}"
+        problems.add("key-missing", file, f'a column "{CONTRADICTION}"', found)
+    if not rows:
+        problems.add("empty", file, "a line for each datapoint", "only a header")
+    for index, (number, fields) in enumerate(rows if CONTRADICTION in header else []):
+        if len(fields) != len(header):
+            expected, found = f"{len(header)} fields, as the header has", f"{len(fields)}"
+            problems.add("key-missing", file, expected, f"{found} at line {number}", index=index)
+    return CONTRADICTION in header and bool(rows)
+
+
+def _column(
+    name: str, header: list[str], rows: list[_Line], file: str, problems: Problems
+) -> list[float]:
+    """Return the values of a column; 0 for those that are reported."""
+    values: list[float] = []
+    for index, (number, fields) in enumerate(rows):
+        text = fields[header.index(name)] if len(fields) == len(header) else "0"
+        value = id_in(text) if name == "id" else number_in(text.strip())
+        if name == "id" and value is None:
+            code, expected = "id-integer", "an integer"
+        elif value is None or not math.isfinite(value):
+            code, expected = "p-finite", "a finite number"
+        elif name != "id" and not 0 <= value <= 1:
+            code, expected = "p-range", "a number in [0, 1]"
+        else:
+            values.append(value)
+            continue
+        found = f"{show(text)} at line {number}"
+        problems.add(code, file, expected, found, index=index, key=name)
+        values.append(0)
+    return values
+
+
+def _lines(path: Source, problems: Problems) -> list[_Line] | None:
     """Return each line that is not blank as its number and fields."""
     file = str(path)
     data = Document(file, Path(path).name, Path(path)).read(problems)
@@ -161,81 +205,3 @@ def _lines(path: Source, problems: Problems) -> list[tuple[int, list[str]]] | No
         problems.add("empty", file, f"a header with {CONTRADICTION}, and lines", "an empty file")
         return None
     return lines
-
-
-class _Columns:
-    """One file's columns while they are read, reporting what is wrong."""
-
-    def __init__(self, file: str, problems: Problems) -> None:
-        self.file, self.problems = file, problems
-
-    def recorded(self, lines: list[tuple[int, list[str]]]) -> Recorded | None:
-        header = [name.strip() for name in lines[0][1]]
-        known = [name for name in ("id", CONTRADICTION, ENTAILMENT) if name in header]
-        for name in known:
-            if header.count(name) > 1:
-                expected = f'one column "{name}"'
-                self.problems.add("key-missing", self.file, expected, f"{header.count(name)}")
-        if CONTRADICTION not in header:
-            found = f"columns {show(header)}"
-            self.problems.add("key-missing", self.file, f'a column "{CONTRADICTION}"', found)
-        if len(lines) == 1:
-            self.problems.add("empty", self.file, "a line for each datapoint", "only a header")
-        if CONTRADICTION not in header or len(lines) == 1:
-            return None
-        rows = [self._whole(index, *line, len(header)) for index, line in enumerate(lines[1:])]
-        places = [(index, number) for index, (number, _) in enumerate(lines[1:])]
-        fields = {
-            name: [row[header.index(name)] if row else None for row in rows] for name in known
-        }
-        contradiction = self._probabilities(CONTRADICTION, places, fields)
-        entailment = ids = None
-        if ENTAILMENT in known:
-            entailment = self._probabilities(ENTAILMENT, places, fields)
-            self._check_sums(contradiction + entailment, places)
-        if "id" in known:
-            ids = np.array([self._id(*one) for one in zip(places, fields["id"])], np.int64)
-        return Recorded(self.file, contradiction, entailment, ids)
-
-    def _whole(self, index: int, number: int, row: list[str], width: int) -> list[str] | None:
-        if len(row) == width:
-            return row
-        expected, found = f"{width} fields, as the header has", f"{len(row)} at line {number}"
-        self.problems.add("key-missing", self.file, expected, found, index=index)
-        return None
-
-    def _id(self, place: Place, text: str | None) -> int:
-        if text is None:  # has been reported
-            return 0
-        value = id_in(text)
-        if value is None:
-            found = f"{show(text)} at line {place[1]}"
-            index = place[0]
-            self.problems.add("id-integer", self.file, "an integer", found, index=index, key="id")
-        return 0 if value is None else value
-
-    def _probabilities(
-        self, name: str, places: list[Place], fields: dict[str, list[str | None]]
-    ) -> NDArray[np.float64]:
-        found = [self._probability(name, *one) for one in zip(places, fields[name])]
-        return np.array(found, np.float64)
-
-    def _probability(self, name: str, place: Place, text: str | None) -> float:
-        if text is None:  # has been reported
-            return 0.0
-        value = number_in(text.strip())
-        found, where = f"{show(text)} at line {place[1]}", {"index": place[0], "key": name}
-        if value is None or not math.isfinite(value):
-            self.problems.add("p-finite", self.file, "a finite number", found, **where)
-            return 0.0
-        if not 0 <= value <= 1:
-            self.problems.add("p-range", self.file, "a number in [0, 1]", found, **where)
-            return 0.0
-        return value
-
-    def _check_sums(self, total: NDArray[np.float64], places: list[Place]) -> None:
-        for row in np.flatnonzero(total > 1 + _ROUNDING).tolist():
-            index, number = places[row]
-            expected = f"{CONTRADICTION} + {ENTAILMENT} of at most 1"
-            found = f"{float(total[row]):g} at line {number}"
-            self.problems.add("p-range", self.file, expected, found, index=index)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets import nli_outputs
-from shroom.datasets.nli_outputs import read, recorded
+from shroom.datasets.nli_outputs import recorded
 from shroom.prediction.submission_rows import check_made, name_for, text_of
 from shroom.scoring.file_names import Name
 
@@ -203,9 +203,10 @@ def test_any_bytes_are_read_or_explained(tmp_path_factory, content):
     assert found is None or ((found.contradiction >= 0) & (found.contradiction <= 1)).all()
 
 
-def test_a_file_that_is_gone():
-    with pytest.raises(InvalidInput, match="file-unreadable"):
-        read("no/such.csv")
+def test_a_missing_file():
+    problems = Problems()
+    assert recorded("no/such.csv", problems) is None
+    assert problems.codes == {"file-unreadable"}
 
 
 def folder(tmp_path, *names):
