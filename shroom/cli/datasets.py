@@ -11,9 +11,11 @@ from shroom.core.registry import Registry
 COMMANDS = Registry(
     "command",
     {
-        "list": Verb("shroom.cli.datasets_list:command", "List the data sets and their folders."),
+        "list": Verb(
+            "shroom.cli.datasets_describe:list_datasets", "List the data sets and their folders."
+        ),
         "describe": Verb(
-            "shroom.cli.datasets_describe:command", "Describe the files of a data set."
+            "shroom.cli.datasets_describe:describe_files", "Describe the files of a data set."
         ),
         "convert": Verb(
             "shroom.cli.datasets_convert:convert", "Convert a data set into SHROOM's form."

@@ -42,11 +42,13 @@ CODES: dict[str, Code] = {
     "encoding": Code(WARNING, "save the file as UTF-8; other encodings are guessed"),
     "column-name": Code(WARNING, "name the columns as expected, or name yours with --columns"),
     "not-a-list": Code(ERROR, "write one JSON list with an object for each datapoint"),
-    "empty": Code(ERROR, "write one object for each datapoint"),
+    "empty": Code(ERROR, "name a file that has rows: JSON objects, or lines below a CSV header"),
     "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
     # the items
     "item-object": Code(ERROR, "write one JSON object for each item"),
-    "key-missing": Code(ERROR, "give every item the key, in CSV the column (--columns names it)"),
+    "key-missing": Code(
+        ERROR, "give every item the key, in CSV the column (in SHROOM's form, --columns names it)"
+    ),
     "key-unknown": Code(
         WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"
     ),
