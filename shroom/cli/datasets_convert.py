@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from shroom.cli.options import refuse_two_pipes
-from shroom.cli.output import say
+from shroom.cli.output import amount, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import (
     check_ending,
@@ -96,60 +96,62 @@ def convert(
     for path in paths:
         refuse_another(source.name, path)
     problems = Problems()
-    found = source.read(*paths, problems=problems) if paths else read_here(source.name, problems)
-    made = converted(source, found, view)
+    collection = (
+        source.read(*paths, problems=problems) if paths else read_here(source.name, problems)
+    )
+    files = converted(source, collection, view)
     say(problems)
-    if not any(each.rows for each in made):
+    if not any(file.rows for file in files):
         raise ShroomError(
-            f"{source.name}: none of the {len(found.records)} records was judged in this view, "
+            f"{source.name}: no record of {len(collection.records)} was judged in this view, "
             "so there is nothing to convert"
         )
     if predictions is None:
-        _write_datapoints(source, found, made, output, paths)
+        _write_datapoints(source, collection, files, output, paths)
     else:
-        _write_predictions(source, found, made, output, [*paths, predictions])
+        _write_predictions(source, collection, files, output, [*paths, predictions])
 
 
 def _write_datapoints(
     source: DataSet,
-    found: Collection[Any],
-    made: Sequence[Converted],
+    collection: Collection[Any],
+    files: Sequence[Converted],
     output: str,
     inputs: Sequence[str],
 ) -> None:
-    rows = [row for each in made for row in each.rows]
-    texts = {f"{each.stem}.json": as_json(each.rows) for each in made if each.rows}
+    rows = [row for file in files for row in file.rows]
+    texts = {f"{file.stem}.json": as_json(file.rows) for file in files if file.rows}
     if _is_one(output):
         texts = {source.name: as_json(rows, lines=ending(output) == ".jsonl")}
     _write(output, texts, inputs, CSV if source.ending == ".csv" else JSON)
-    if found.dropped:
-        say([f"{found.dropped} rows could not be used"])
-    for each in made:
-        if not each.rows:
-            say([f"{each.stem}: left out, since none of its {each.records} records was judged"])
-        elif each.left_out:
+    if collection.dropped:
+        say([f"{amount(collection.dropped, 'row')} could not be used"])
+    for file in files:
+        if not file.rows:
+            say([f"{file.stem}: left out, since no record of {file.records} was judged"])
+        elif file.left_out:
             why = "nobody judged them, or there is no text to compare them with"
-            say([f"{each.stem}: left out {each.left_out} datapoints: {why}"])
-    count = sum(each.records for each in made if each.rows)
-    say([f"wrote {len(rows)} datapoints of {count} records to {output}"])
+            say([f"{file.stem}: left out {amount(file.left_out, 'datapoint')}: {why}"])
+    records = amount(sum(file.records for file in files if file.rows), "record")
+    say([f"wrote {amount(len(rows), 'datapoint')} of {records} to {output}"])
 
 
 def _write_predictions(
     source: DataSet,
-    found: Collection[Any],
-    made: Sequence[Converted],
+    collection: Collection[Any],
+    files: Sequence[Converted],
     output: str,
     inputs: Sequence[str],
 ) -> None:
     *_, submission = inputs
-    rows = [row for each in made for row in each.rows]
-    label, p = _predictions_for(rows, ", ".join(found.files), submission)
+    rows = [row for file in files for row in file.rows]
+    label, p = _predictions_for(rows, ", ".join(collection.files), submission)
     assert source.predictions is not None  # noqa: S101 - for mypy; refused before
-    text = source.predictions(found.records, label == 1, np.clip(p, 0, 1))
+    text = source.predictions(collection.records, label == 1, np.clip(p, 0, 1))
     if ending(output) == ".json":
         text = as_json([json.loads(line) for line in text.split("\n") if line])
     _write(output, {f"{source.name}.pred.jsonl": text}, inputs, JSON)
-    say([f"wrote predictions for {len(found.records)} records to {output}"])
+    say([f"wrote predictions for {amount(len(collection.records), 'record')} to {output}"])
 
 
 def _predictions_for(

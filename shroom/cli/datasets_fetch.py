@@ -16,7 +16,7 @@ from shroom.cli.progress import shown_progress
 from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.fetch import TIMEOUT, fetch
-from shroom.datasets.download.sources import held, source
+from shroom.datasets.download.sources import present_files, source
 
 if TYPE_CHECKING:
     from shroom.datasets.download.sources import File, Source, Stored
@@ -69,18 +69,18 @@ def command(
     Each file is checked by its sha256 and stored complete or not at all. Files that are present
     are not downloaded again.
     """
-    wanted = source(name)
-    folder = folder or cache_folder(wanted.name)
-    present = {} if force else held(wanted, folder)
-    missing = [file for file in wanted.files if file.name not in present]
+    listing = source(name)
+    folder = folder or cache_folder(listing.name)
+    present = {} if force else present_files(listing, folder)
+    missing = [file for file in listing.files if file.name not in present]
     if missing:
-        _show_licences(missing, wanted, folder)
+        _show_licences(missing, listing, folder)
         watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         if watched and not yes and not click.confirm("store?", default=True, err=True):
-            raise ShroomError(f"{wanted.name}: nothing was stored")
-    with shown_progress(wanted.name) as report:
+            raise ShroomError(f"{listing.name}: nothing was stored")
+    with shown_progress(listing.name) as report:
         files = fetch(
-            wanted.name,
+            listing.name,
             folder,
             mirrors=mirrors,
             force=force,
@@ -88,18 +88,18 @@ def command(
             report=lambda done, total, url: report(done, total, url.rsplit("/", 1)[-1]),
         )
     say(map(_line, files))
-    if wanted.by_hand:
-        say([f"note: {wanted.by_hand}"])
+    if listing.by_hand:
+        say([f"note: {listing.by_hand}"])
     if form == "json":
         listed = [file.to_dict() for file in files]
-        click.echo(json.dumps({"name": wanted.name, "folder": str(folder), "files": listed}))
+        click.echo(json.dumps({"name": listing.name, "folder": str(folder), "files": listed}))
     else:
         click.echo(str(folder))
 
 
-def _show_licences(missing: list[File], wanted: Source, folder: Path) -> None:
+def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
     """Show the files to be stored, the folder, and the licence of each file."""
-    say([f"{wanted.name}: to be stored in {folder}:"])
+    say([f"{listing.name}: to be stored in {folder}:"])
     for file in missing:
         size = f"{file.size} bytes" if file.size is not None else "size not known"
         origin = (*file.urls, *file.archives)[0]

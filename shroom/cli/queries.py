@@ -171,7 +171,7 @@ def _generate(
 
     path = f"{output}.log"
     if not output.endswith(".jsonl") or Path(output).is_dir():
-        raise ShroomError(f"{output}: is no name for JSON Lines; name a file that ends in .jsonl")
+        raise ShroomError(f"{output}: expected JSON Lines; name a file that ends in .jsonl")
     refuse_overwriting([output, path], [seeds])
     endpoint = Endpoint(
         url,
@@ -220,10 +220,9 @@ def _show_next_call(count: int, prompts: Prompts, log: Log) -> None:
     """Print the next prompt, and how many calls there will be at least."""
     screen = Screen(prompts.seeds, threshold=prompts.settings.threshold)
     kept = sum(screen.judge(answer).why is None for _, answer in sorted(log.known.items()))
-    known = len(log.known)
     following = next(call for call in count_from(0) if call not in log.known)
     click.echo(f"{prompts.of(following)}\n")
-    logged = f", beside {known} that the log has" if known else ""
+    logged = f", beside {len(log.known)} that the log has" if log.known else ""
     least = amount(max(0, count - kept), "call")
     click.echo(f"at least {least}{logged}: one for each query, and for each that is dropped")
 
@@ -252,20 +251,21 @@ def _write(made: Generation, count: int, output: str, log: str, patience: int) -
 def _describe(*, paths: tuple[str, ...], seeds: str | None, threshold: float, form: str) -> None:
     """Count queries, debate questions, and near-duplicates among them and of the seeds."""
     refuse_two_pipes(*paths, seeds)
-    found = describe(_texts(list(paths)), _texts([seeds], seeds=True) if seeds else None, threshold)
-    click.echo(json.dumps(asdict(found), indent=2) if form == "json" else _table(found))
+    models = _texts([seeds], seeds=True) if seeds else None
+    likeness = describe(_texts(list(paths)), models, threshold)
+    click.echo(json.dumps(asdict(likeness), indent=2) if form == "json" else _table(likeness))
 
 
-def _table(found: Likeness) -> str:
+def _table(likeness: Likeness) -> str:
     counts = {
-        "queries": found.queries,
-        "debate questions": found.debate,
-        "doubled": found.doubled,
-        "near-duplicates of any other": found.near_other,
-        "near-duplicates of an earlier one": found.near_earlier,
-        "near-duplicates of a seed": found.near_seed,
-        "remaining without near-duplicates": found.left,
+        "queries": likeness.queries,
+        "debate questions": likeness.debate,
+        "doubled": likeness.doubled,
+        "near-duplicates of any other": likeness.near_other,
+        "near-duplicates of an earlier one": likeness.near_earlier,
+        "near-duplicates of a seed": likeness.near_seed,
+        "remaining without near-duplicates": likeness.left,
     }
     rows = [(name, str(n)) for name, n in counts.items() if n is not None]
-    rule = f"near-duplicates: ROUGE-L F of at least {found.threshold:.12g}"
+    rule = f"near-duplicates: ROUGE-L F of at least {likeness.threshold:.12g}"
     return "\n".join([*align(rows), "", rule])

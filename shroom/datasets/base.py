@@ -65,7 +65,7 @@ class DataSet:
     read : callable
         ``(*paths, problems=None) -> Collection``.
     views : dict of View
-        By name, the usual one first. Queries have none: nobody judged them.
+        By name, the default one first. Queries have none: nobody judged them.
     ending : str
         What the names of its files end in.
     predictions : callable or None
@@ -88,7 +88,7 @@ class DataSet:
     no_predictions: str = "predictions for it have no form of their own"
 
     def view(self, name: str | None = None) -> View:
-        """Return a view, the usual one by default.
+        """Return a view, the default one if no name is given.
 
         Raises
         ------
@@ -106,10 +106,9 @@ class DataSet:
         if name is None:
             return next(iter(self.views.values()))
         if name not in self.views:
-            known = list(self.views)
-            listed = ", ".join(known)
-            near = nearest(name, known)
+            views = list(self.views)
             raise UnknownName(
-                f"no view '{printable(name)}' of {self.name};{near} its views are {listed}"
+                f"no view '{printable(name)}' of {self.name};{nearest(name, views)} its views are "
+                f"{', '.join(views)}"
             )
         return self.views[name]

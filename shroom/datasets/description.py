@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Contents:
-    """What one data set has to say of its records.
+    """The figures of the records of one data set.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Description:
-    """What is in the files of a data set.
+    """The contents of the files of a data set.
 
     Attributes
     ----------
@@ -101,8 +101,8 @@ class Description:
     @property
     def counts(self) -> dict[str, int]:
         """The ``rows`` of all files: how many are ``records``, and how many were ``dropped``."""
-        each = [file.to_dict() for file in self.files]
-        return {key: sum(file[key] for file in each) for key in ("rows", "records", "dropped")}
+        counts = [file.to_dict() for file in self.files]
+        return {key: sum(file[key] for file in counts) for key in ("rows", "records", "dropped")}
 
     @property
     def normal_above(self) -> int | None:
@@ -114,19 +114,19 @@ class Description:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""
-        found, made = self.contents, self.how.to_dict()
+        contents, settings = self.contents, self.how.to_dict()
         if self.normal_above:
-            made = {"intervals": {**made["intervals"], "normal_above": self.normal_above}}
+            settings["intervals"] = {**settings["intervals"], "normal_above": self.normal_above}
         return {
             "dataset": self.dataset,
             "files": [file.to_dict() for file in self.files],
             **self.counts,
-            "labels": found.labels,
-            "lengths": found.lengths.rows,
-            "agreement": None if found.agreement is None else found.agreement.rows,
-            "tables": {name: table.rows for name, table in found.tables.items()},
-            **made,
-            "notes": list(found.notes),
+            "labels": contents.labels,
+            "lengths": contents.lengths.rows,
+            "agreement": None if contents.agreement is None else contents.agreement.rows,
+            "tables": {name: table.rows for name, table in contents.tables.items()},
+            **settings,
+            "notes": list(contents.notes),
             "warning_counts": self.problems.to_dict()["counts"],
             "warnings": [problem.sentence for problem in self.problems],
         }
@@ -154,8 +154,8 @@ def histogram(values: Iterable[float | None]) -> dict[str, int]:
     """
     numbers = Counter(values)
     missing = numbers.pop(None, 0)
-    found = {repr(number): n for number, n in sorted(numbers.items())}
-    return {**found, "none": missing} if missing else found
+    counts = {repr(number): n for number, n in sorted(numbers.items())}
+    return {**counts, "none": missing} if missing else counts
 
 
 def lengths(texts: Mapping[str, Iterable[str]]) -> Table:

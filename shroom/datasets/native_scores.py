@@ -114,16 +114,16 @@ def read_gold(read: Callable[[Problems], R], problems: Problems, *keys: str) -> 
         With ``problems``, where there are errors.
     """
     of_gold = Problems(limit=None)
-    found = None
+    gold = None
     with suppress(InvalidInput):
-        found = read(of_gold)
-    for each in of_gold:
-        unusable = each.severity == ERROR or each.code == "row-dropped"
-        if unusable or (each.key or "").startswith(keys):
-            problems.add(**vars(each))
-    if found is None:
+        gold = read(of_gold)
+    for problem in of_gold:
+        unusable = problem.severity == ERROR or problem.code == "row-dropped"
+        if unusable or (problem.key or "").startswith(keys):
+            problems.add(**vars(problem))
+    if gold is None:
         raise InvalidInput(problems)
-    return found
+    return gold
 
 
 def part_of(counts: Mapping[str, int], scored: Scored, how: Intervals) -> dict[str, Any]:

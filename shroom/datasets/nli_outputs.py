@@ -74,19 +74,19 @@ def files(source: Source, model: str | None = None) -> list[Path]:
         return [path]
     there = sorted(file for file in path.iterdir() if file.name.lower().endswith(CSV))
     # What was packed beside itself is read once.
-    found = [
+    paths = [
         file for file in there if file.suffix.lower() == ".csv" or file.with_suffix("") not in there
     ]
-    models = sorted({model_of(file) for file in found})
+    models = sorted({model_of(file) for file in paths})
     if model is not None:
-        found = [file for file in found if model_of(file) == model]
+        paths = [file for file in paths if model_of(file) == model]
     elif len(models) > 1:
         listed = printable(", ".join(models))
         raise ShroomError(f"{path}: has outputs of several models; choose one by --model: {listed}")
-    if not found:
+    if not paths:
         of = f" of {model}; there are: {', '.join(models)}" if model and models else ""
         raise ShroomError(printable(f"{path}: has no .csv file{of}"))
-    return found
+    return paths
 
 
 def model_of(file: Path) -> str:
@@ -109,7 +109,7 @@ def recorded(path: Source, problems: Problems) -> Recorded | None:
     Parameters
     ----------
     path : path
-        UTF-8, gzipped or not, with a byte order mark or without; lines end in any usual way.
+        UTF-8, gzipped or not, with a byte order mark or without; lines end in any common way.
     problems : Problems
         Gets what is wrong; a value that cannot be read is 0.
 

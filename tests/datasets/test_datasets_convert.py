@@ -143,8 +143,8 @@ def test_what_is_left_out_is_told(native, shroom, tmp_path):
     why = "nobody judged them, or there is no text to compare them with"
     assert f"rows: left out 3 datapoints: {why}" in told["mushroom2025"]
     assert f"rows: left out 2 datapoints: {why}" in told["verifiability"]
-    assert f"rows: left out 1 datapoints: {why}" in told["factual_consistency"]
-    assert f"rows: left out 1 datapoints: {why}" in told["dreamcatcher"]
+    assert f"rows: left out 1 datapoint: {why}" in told["factual_consistency"]
+    assert f"rows: left out 1 datapoint: {why}" in told["dreamcatcher"]
     assert "left out" not in told["felm"]
     assert "wrote 13 datapoints of 5 records" in told["felm"]
 
@@ -153,14 +153,14 @@ def test_rows_that_cannot_be_used_are_counted(native, shroom, tmp_path):
     path = native("felm", [felm(0), felm(1, labels=[1])])
     code, _, told = shroom("datasets", "convert", "felm", path, "-o", tmp_path / "out.json")
     assert code == 0
-    assert "1 rows could not be used\n" in told
+    assert "1 row could not be used\n" in told
 
 
 def test_where_nobody_judged_anything_there_is_nothing_to_convert(native, shroom, tmp_path):
     path = native("dreamcatcher", [GENERATED, RANKED])
     code, _, told = shroom("datasets", "convert", "dreamcatcher", path, "-o", tmp_path / "o.json")
     assert code == 1
-    assert "none of the 2 records was judged" in told
+    assert "no record of 2 was judged" in told
     assert not (tmp_path / "o.json").exists()
 
 
@@ -169,7 +169,7 @@ def test_an_unjudged_file_beside_judged_ones_is_left_out_and_told(native, shroom
     folder = native("dreamcatcher", [LABELLED], "labelled").parent
     code, _, told = shroom("datasets", "convert", "dreamcatcher", folder, "-o", tmp_path / "out")
     assert code == 0
-    assert "generated: left out, since none of its 1 records was judged" in told
+    assert "generated: left out, since no record of 1 was judged" in told
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["labelled.json"]
 
 

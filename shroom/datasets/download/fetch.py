@@ -19,7 +19,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError, printable, show
-from shroom.datasets.download.sources import File, Stored, held, source, stored_at
+from shroom.datasets.download.sources import File, Stored, present_files, source, stored_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -68,22 +68,22 @@ def fetch(
         If a file cannot be had from any mirror or cannot be written, or if one is present with
         other content. Files downloaded before stay.
     """
-    wanted = source(name)
+    listing = source(name)
     folder = folder or cache_folder(name)
     bases = [base_url(mirror) for mirror in mirrors]
-    files = {} if force else held(wanted, folder)
-    missing = [file for file in wanted.files if file.name not in files]
+    files = {} if force else present_files(listing, folder)
+    missing = [file for file in listing.files if file.name not in files]
     if missing:
         require("data", "pooch")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:
-                run = _Run(wanted.name, folder, Path(scratch), timeout, report)
+                run = _Run(listing.name, folder, Path(scratch), timeout, report)
                 files |= run.files(missing, bases)
         except OSError as error:
             reason = error.strerror or error
             raise ShroomError(f"{folder}: cannot be written: {reason}") from error
-    return [files[file.name] for file in wanted.files]
+    return [files[file.name] for file in listing.files]
 
 
 def base_url(url: str) -> str:

@@ -166,7 +166,7 @@ def cached(name: str) -> Path | None:
     return folder
 
 
-def held(wanted: Source, folder: Path) -> dict[str, Stored]:
+def present_files(listing: Source, folder: Path) -> dict[str, Stored]:
     """Return the files of a data set that are in a folder, by name.
 
     Raises
@@ -175,7 +175,7 @@ def held(wanted: Source, folder: Path) -> dict[str, Stored]:
         If one has other content than the public file.
     """
     present = {}
-    for file in wanted.files:
+    for file in listing.files:
         path = folder / file.name
         if not path.exists():
             continue

@@ -29,16 +29,16 @@ _FIGURES = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
 _ROUNDED = 1e-6
 _NOT_THE_SAME = (
     "agreement is of the spans in annotations, every character an item; the labels are not always "
-    "these annotators' shares, and labels_as_annotated tells for how many characters they are"
+    "these annotators' shares: labels_as_annotated is the share of the characters where they are"
 )
 
 
-def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
+def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
     """Return what the answers hold; intervals resample answers."""
     records: list[Record] = [record for file in files for record in file.records]
-    rows = [{"file": name, **_row(own, how)} for name, own in named(files)]
+    rows = [{"file": name, **_row(own, intervals)} for name, own in named(files)]
     voted = [(name, _voted(own)) for name, own in named(files)]
-    agreement = [{"file": name, **_agreement(own, how)} for name, own in voted if own]
+    agreement = [{"file": name, **_agreement(own, intervals)} for name, own in voted if own]
     return Contents(
         labels={
             "answers": counted(map(_kind, records)),
@@ -77,7 +77,7 @@ def _languages(records: Sequence[Record]) -> str:
     return "+".join(sorted({record.lang for record in records}))
 
 
-def _row(records: Sequence[Record], how: Intervals) -> Row:
+def _row(records: Sequence[Record], intervals: Intervals) -> Row:
     labelled = [record for record in records if record.is_labelled]
     sizes = [len(record.model_output_text) for record in labelled]
     gold = marks(labelled, sizes)
@@ -90,17 +90,17 @@ def _row(records: Sequence[Record], how: Intervals) -> Row:
         "nothing_marked": sum(not share_marked(record) for record in labelled),
         "characters": sum(sizes),
         "marked": int(marked.sum()),
-        **shares({"marked_share": (marked, sizes)}, how),
-        **_floors(gold, how),
+        **shares({"marked_share": (marked, sizes)}, intervals),
+        **_floors(gold, intervals),
     }
 
 
-def _floors(gold: Marks, how: Intervals) -> Row:
+def _floors(gold: Marks, intervals: Intervals) -> Row:
     """Return what systems that know nothing score, as ``flag_everything_iou`` and so on."""
     found: Row = {}
     lengths = gold.hard.lengths.tolist()
     for name, floor in FLOORS.items():
-        scores = flat(*estimates(scored(Marks.alike(floor(lengths)), gold), how))
+        scores = flat(*estimates(scored(Marks.alike(floor(lengths)), gold), intervals))
         found |= {f"{name.replace(' ', '_')}_{key}": value for key, value in scores.items()}
     return found
 
@@ -109,7 +109,7 @@ def _voted(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if len(record.annotations) > 1]
 
 
-def _agreement(records: Sequence[Record], how: Intervals) -> Row:
+def _agreement(records: Sequence[Record], intervals: Intervals) -> Row:
     sizes = [len(record.model_output_text) for record in records]
     annotators = [len(record.annotations) for record in records]
     sides = [
@@ -118,7 +118,7 @@ def _agreement(records: Sequence[Record], how: Intervals) -> Row:
     ]
     votes = CharacterVotes.of(sides, annotators)
     figures = {name: AGREEMENT[name] for name in _FIGURES}
-    settings = how.resamples, how.seed, how.confidence
+    settings = intervals.resamples, intervals.seed, intervals.confidence
     return {
         "lang": _languages(records),
         "items": len(records),

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
 
 
-def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
+def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
     """Return what the queries are."""
-    del how
+    del intervals
     queries = [query for file in files for query in file.records]
     exams = counted(query.exam_name for query in queries if query.is_exam)
     return Contents(

@@ -58,7 +58,7 @@ class Query:
 
 
 def folded(text: str) -> str:
-    """Return a query in the form that tells whether it is the same as another.
+    """Return a query in the form in which repetitions are equal.
 
     Examples
     --------

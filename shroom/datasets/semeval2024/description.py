@@ -1,4 +1,4 @@
-"""SHROOM by file and task: what the rows have, and what the annotators said."""
+"""SHROOM by file and task: what the rows have, and what the annotators judged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}
 
 
-def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
+def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
     """Return what the datapoints hold; intervals resample datapoints."""
     points: list[Datapoint] = [point for file in files for point in file.records]
     parts = [(name, *part) for name, own in named(files) for part in _parts(own)]
@@ -53,13 +53,13 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
             "file": Table(
                 "what the rows have, and how many are labelled Hallucination",
                 ("file",),
-                [{"file": name, **_row(own, how)} for name, own in named(files)],
+                [{"file": name, **_row(own, intervals)} for name, own in named(files)],
             ),
             "task": Table(
                 "the same by task",
                 ("file", "task"),
                 [
-                    {"file": name, "task": task, **_row(part, how)}
+                    {"file": name, "task": task, **_row(part, intervals)}
                     for name, task, part in parts
                     if task != ALL
                 ],
@@ -68,7 +68,10 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
         agreement=Table(
             "agreement of the annotators' votes",
             ("file", "task"),
-            [{"file": name, "task": task, **_agreement(part, how)} for name, task, part in voted],
+            [
+                {"file": name, "task": task, **_agreement(part, intervals)}
+                for name, task, part in voted
+            ],
         )
         if voted
         else None,
@@ -94,7 +97,7 @@ def _parts(points: Sequence[Datapoint]) -> Iterator[tuple[str, Sequence[Datapoin
         yield task, [point for point in points if point.task.value == task]
 
 
-def _row(points: Sequence[Datapoint], how: Intervals) -> Row:
+def _row(points: Sequence[Datapoint], intervals: Intervals) -> Row:
     labelled = np.array([point.label is not None for point in points])
     hallucinated = np.array([point.label is Label.HALLUCINATION for point in points])
     with_p = np.array([point.p is not None for point in points])
@@ -104,7 +107,9 @@ def _row(points: Sequence[Datapoint], how: Intervals) -> Row:
         "labelled": int(labelled.sum()),
         "annotators": max((len(point.labels) for point in points), default=0),
         "hallucinated": int(hallucinated.sum()),
-        **shares({"hallucinated_share": (hallucinated, labelled), "mean_p": (p, with_p)}, how),
+        **shares(
+            {"hallucinated_share": (hallucinated, labelled), "mean_p": (p, with_p)}, intervals
+        ),
         "with_id": sum(point.id is not None for point in points),
         "with_ref": sum(point.ref is not None for point in points),
         "with_model": sum(bool(point.model) for point in points),
@@ -113,15 +118,15 @@ def _row(points: Sequence[Datapoint], how: Intervals) -> Row:
     }
 
 
-def _agreement(points: Sequence[Datapoint], how: Intervals) -> Row:
+def _agreement(points: Sequence[Datapoint], intervals: Intervals) -> Row:
     judged = [[_VOTE[label] for label in point.labels] for point in points if point.labels]
     votes = np.full((len(judged), max(map(len, judged))), MISSING, np.int8)
-    for row, said in zip(votes, judged):
-        row[: len(said)] = said
-    found = estimated(AGREEMENT, votes, how)
-    scores = {name: estimate.value for name, estimate in found.items()}
+    for row, labels in zip(votes, judged):
+        row[: len(labels)] = labels
+    estimates = estimated(AGREEMENT, votes, intervals)
+    scores = {name: estimate.value for name, estimate in estimates.items()}
     return {
         "items": len(votes),
         "annotators": votes.shape[1],
-        **flat(scores, {name: estimate.ci for name, estimate in found.items()}),
+        **flat(scores, {name: estimate.ci for name, estimate in estimates.items()}),
     }

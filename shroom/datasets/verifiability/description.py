@@ -38,7 +38,7 @@ _MAIN = (RECALL, PRECISION, F1, FLUENCY, UTILITY)
 _COUNTED = "statements worth verifying and supported, citations judged and precise"
 
 
-def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
+def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
     """Return what the responses, pairs and judgements hold; intervals resample responses."""
     records = [record for file in files for record in file.records]
     responses = [record for record in records if isinstance(record, Response)]
@@ -51,7 +51,7 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
         for key in ("fluency", "perceived_utility")
     }
     tables = {
-        "_".join(keys): Table(about, keys, citation_scores(responses, keys, how, metrics))
+        "_".join(keys): Table(about, keys, citation_scores(responses, keys, intervals, metrics))
         for keys, about, metrics in (
             (("system_name",), _COUNTED, CITATION_METRICS),
             (("split",), "the same by query distribution", _MAIN),
