@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from shroom.datasets.collection import Collection
 
 
-def _none(records: Sequence[Any]) -> int:
-    del records
-    return 0
-
-
 @dataclass(frozen=True)
 class View:
     """One way to see the records of a data set as datapoints.
@@ -39,13 +34,23 @@ class View:
         Datapoints of one unit are not independent, so they are drawn together.
     left_out : callable
         ``records -> int``: the number of further datapoints that nobody judged, or that have no
-        text to compare with.
+        text to compare with; none by default.
     """
 
     about: str
     datapoints: Callable[[Sequence[Any]], list[Datapoint]]
     units: Callable[[Sequence[Any]], list[Hashable]]
-    left_out: Callable[[Sequence[Any]], int] = _none
+    left_out: Callable[[Sequence[Any]], int] = lambda _: 0
+
+    @classmethod
+    def of_records(cls, about: str, datapoints: Callable[[Sequence[Any]], list[Datapoint]]) -> View:
+        """Return a view in which each judged record is a datapoint, and a unit of its own."""
+        return cls(
+            about,
+            datapoints,
+            lambda records: [*range(len(datapoints(records)))],
+            lambda records: len(records) - len(datapoints(records)),
+        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, SAMPLE
+from conftest import SAMPLE
 from test_dreamcatcher import GENERATED, LABELLED, RANKED
 from test_factual_consistency import row as response
 from test_felm import row as felm
@@ -18,7 +18,7 @@ from test_verifiability import pair_row, response_row
 
 from shroom.core.problems import Problems
 from shroom.datasets.felm.predictions import read_predictions
-from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.datasets.registry import data_set
 from shroom.scoring.table import P
 
 #: Native rows of each data set, judged and unjudged.
@@ -360,9 +360,3 @@ def test_a_submission_of_another_length_or_two_are_refused(answers, shroom, tmp_
 
 
 # the page
-
-
-def test_the_page_names_every_data_set_and_key():
-    page = (ROOT / "docs" / "convert-datasets.md").read_text(encoding="utf-8")
-    for word in (*DATA_SETS, "of", "data_set", "view", "file", "record", "part"):
-        assert f"`{word}`" in page or f'"{word}"' in page, word

@@ -61,27 +61,6 @@ def test_a_file_keeps_its_rows(tmp_path):
     data = to_hf(file)
     data.save_to_disk(tmp_path / "saved")
     assert from_hf(datasets.load_from_disk(tmp_path / "saved")) == file.datapoints
-    data.to_parquet(tmp_path / "saved.parquet")
-    assert from_hf(datasets.Dataset.from_parquet(str(tmp_path / "saved.parquet"))) == (
-        file.datapoints
-    )
-
-
-def test_p_and_ids_are_numbers_of_their_own():
-    features = to_hf([ONE]).features
-    assert (features[P].dtype, features["id"].dtype) == ("float64", "int64")
-    assert to_hf([ONE])[0] == {
-        "id": None,
-        "hyp": "A cat.",
-        "ref": None,
-        "src": "Eine Katze.",
-        "tgt": "One cat.",
-        "task": "MT",
-        "model": "",
-        "labels": [],
-        "label": "Not Hallucination",
-        P: 0.2,
-    }
 
 
 def test_half_a_surrogate_pair_gets_a_sentence():
@@ -206,19 +185,6 @@ def test_files_of_the_hub_are_read_as_they_stand(caches, shroom, tmp_path, monke
     out = tmp_path / "felm.json"
     assert shroom("datasets", "convert", "felm", "-o", out)[0] == 0
     assert len(json.loads(out.read_text())) == 4
-
-
-def test_the_main_revision_counts(caches):
-    in_hub(caches[0], "me/mine", {"a.jsonl": lines(felm(0))})
-    in_hub(caches[0], "me/mine", {"a.jsonl": lines(felm(7))}, revision="b" * 40, main=False)
-    (record,) = read_cached("felm", "me/mine").records
-    assert record.index == "0"
-
-
-def test_another_kind_of_repository_is_none(caches):
-    folder = in_hub(caches[0], "hkust-nlp/felm", {"a.jsonl": lines(felm(0))})
-    folder.rename(folder.parent / "models--hkust-nlp--felm")
-    assert cached_files("felm") == []
 
 
 def test_tables_of_the_hub_are_read_as_rows(caches, tmp_path):

@@ -187,20 +187,6 @@ def test_labels_that_are_malformed_in_part_are_not_told_at_all(tmp_path, spans):
 # labels made of each other
 
 
-@pytest.mark.parametrize(
-    ("soft", "hard"),
-    [
-        ([(0, 4, 0.51)], [(0, 4)]),
-        ([(4, 6, 0.6), (0, 4, 1.0)], [(0, 6)]),
-        ([(0, 4, 1.0), (5, 6, 0.9)], [(0, 4), (5, 6)]),
-        ([(0, 9, 0.9), (3, 5, 0.1)], [(0, 9)]),  # a span counts whatever lies over it
-        ([(3, 3, 0.9)], []),
-    ],
-)
-def test_hard_labels_of_soft_ones(soft, hard):
-    assert hard_of([SoftSpan(*span) for span in soft]) == tuple(HardSpan(*span) for span in hard)
-
-
 def test_missing_labels_are_made_of_the_others():
     soft, hard = (SoftSpan(0, 2, 0.9),), (HardSpan(3, 5),)
     assert Record("a", "EN", "", TEXT, soft_labels=soft).hard == (HardSpan(0, 2),)

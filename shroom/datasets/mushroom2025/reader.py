@@ -114,12 +114,8 @@ def share_marked(record: Record) -> float:
     return inside / length if length else 0.0
 
 
-def _labelled(records: Iterable[Record]) -> list[Record]:
-    return [record for record in records if record.is_labelled]
-
-
 def _judged(records: Iterable[Record], p: str) -> list[Datapoint]:
-    return datapoints(_labelled(records), p)
+    return datapoints([record for record in records if record.is_labelled], p)
 
 
 #: As the kit's commands use it.
@@ -134,11 +130,8 @@ DATA_SET = DataSet(
     read=read,
     no_predictions="predictions for it are spans, which the p of a whole answer does not contain",
     views={
-        choice: View(
-            f"answers against questions; p is {meaning}",
-            partial(_judged, p=choice),
-            lambda records: [*range(len(_labelled(records)))],
-            lambda records: len(records) - len(_labelled(records)),
+        choice: View.of_records(
+            f"answers against questions; p is {meaning}", partial(_judged, p=choice)
         )
         for choice, meaning in CHOICES.items()
     },

@@ -10,7 +10,7 @@ from shroom.datasets.collection import Collection, FileRecords
 from shroom.scoring.datapoint_files import read_files
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterable
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
@@ -31,10 +31,6 @@ def _judged(points: Iterable[Datapoint]) -> list[Datapoint]:
     return [point for point in points if point.p is not None]
 
 
-def _each(points: Iterable[Datapoint]) -> list[Hashable]:
-    return [*range(len(_judged(points)))]
-
-
 #: As the kit's commands use it.
 DATA_SET = DataSet(
     NAME,
@@ -47,11 +43,8 @@ DATA_SET = DataSet(
     read=collection,
     ending=".json",
     views={
-        "labelled": View(
-            "outputs against what they should say; p is the votes' share",
-            _judged,
-            _each,
-            lambda points: len(points) - len(_judged(points)),
+        "labelled": View.of_records(
+            "outputs against what they should say; p is the votes' share", _judged
         )
     },
 )
