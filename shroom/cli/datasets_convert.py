@@ -25,7 +25,8 @@ from shroom.core.atomic_writing import (
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.conversion.to_shroom import as_json
 from shroom.datasets.conversion.to_shroom import convert as converted
-from shroom.datasets.registry import data_set, read_here, refuse_another
+from shroom.datasets.download.sources import read_here
+from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_columns

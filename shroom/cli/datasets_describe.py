@@ -11,7 +11,8 @@ from shroom.cli.options import format_option, interval_options, refuse_two_pipes
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
-from shroom.datasets.registry import data_set, place_of
+from shroom.datasets.download.sources import place_of
+from shroom.datasets.registry import data_set
 from shroom.scoring.data_set_forms import DATA_SETS
 
 if TYPE_CHECKING:

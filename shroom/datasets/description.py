@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problems
-from shroom.datasets.registry import data_set, read_here, refuse_another
+from shroom.datasets.download.sources import read_here
+from shroom.datasets.registry import data_set, refuse_another
 from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import MAX_ITEMS, USUAL, Intervals, estimates
 from shroom.scoring.scores import flat

@@ -1,12 +1,10 @@
-"""The data sets by name, each imported when it is asked for, and where their files are."""
+"""The data sets by name, each imported when it is asked for."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shroom.core.paths import data_folder_problem, in_data_folder, shown_path
 from shroom.core.problems import Problems, ShroomError, printable
 from shroom.core.registry import Entry, Registry
 from shroom.scoring import data_set_forms
@@ -16,7 +14,6 @@ from shroom.scoring.input_files import CSV, JSON, documents_among_others, is_pip
 if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.datasets.base import DataSet
-    from shroom.datasets.collection import Collection
     from shroom.scoring.input_files import Document
 
 #: The data sets, in the order in which their forms are looked for.
@@ -24,8 +21,6 @@ DATA_SETS = Registry(
     "data set",
     {name: Entry(f"shroom.datasets.{name}.reader:DATA_SET") for name in data_set_forms.DATA_SETS},
 )
-#: The folders in ``SHROOM_DATA`` that do not have the data set's name.
-_FOLDERS = {"queries": "verifiability/queries"}
 
 
 def data_set(name: str) -> DataSet:
@@ -88,44 +83,3 @@ def refuse_another(name: str, source: Source) -> None:
 def _form_of(document: Document) -> str | None:
     data = document.read(Problems())
     return None if data is None else form_of(row_at(document, data, 0))
-
-
-def place_of(name: str) -> Path | None:
-    """Return the folder that has a data set here, or ``None``.
-
-    It is the data set's folder in the folder of real data, which the environment variable
-    ``SHROOM_DATA`` names; else what was fetched before.
-    """
-    from shroom.datasets.download.sources import cached
-
-    for folder in (name, _FOLDERS.get(name, name)):
-        place = in_data_folder(folder)
-        if place is not None and place.is_dir():
-            return Path(shown_path(place))
-    return cached(name)
-
-
-def read_here(name: str, problems: Problems) -> Collection[Any]:
-    """Return a data set on this machine: from :func:`place_of`, or from the hub's cache.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors.
-    ShroomError
-        If there is no data set of that name, or it is not on this machine.
-    """
-    from shroom.datasets.conversion.huggingface import read_cached
-
-    described = data_set(name)
-    place = place_of(name)
-    if place is not None:
-        return described.read(place, problems=problems)
-    collection = read_cached(name, problems=problems)
-    if collection is None:
-        problem = data_folder_problem()
-        raise ShroomError(
-            f"{name} is not here{problem and f' ({problem})'}: name its files, or run "
-            f"'shroom datasets fetch {name}'"
-        )
-    return collection

@@ -1,4 +1,4 @@
-"""The public files of each data set, which ``sources.toml`` lists, and those in the cache."""
+"""The public files of each data set, which ``sources.toml`` lists, and where they are here."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.paths import cache_folder
-from shroom.core.problems import ShroomError
+from shroom.core.paths import cache_folder, data_folder_problem, in_data_folder, shown_path
+from shroom.core.problems import Problems, ShroomError
 from shroom.core.toml import parsed_toml
 from shroom.datasets.registry import data_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from shroom.datasets.collection import Collection
+
+#: The folders in ``SHROOM_DATA`` that do not have the data set's name.
+_FOLDERS = {"queries": "verifiability/queries"}
 #: A file of a repository on GitHub.
 _GITHUB = re.compile(r"github:(?P<repository>[^@]+)@(?P<commit>[0-9a-f]{40}):(?P<path>.+)")
 
@@ -195,3 +199,42 @@ def stored_at(
     content = path.read_bytes()
     sha256 = hashlib.sha256(content).hexdigest()
     return Stored(file.name, str(path), len(content), sha256, sha256 == file.sha256, url, refusals)
+
+
+def place_of(name: str) -> Path | None:
+    """Return the folder that has a data set here, or ``None``.
+
+    It is the data set's folder in the folder of real data, which the environment variable
+    ``SHROOM_DATA`` names; else what was fetched before.
+    """
+    for folder in (name, _FOLDERS.get(name, name)):
+        place = in_data_folder(folder)
+        if place is not None and place.is_dir():
+            return Path(shown_path(place))
+    return cached(name)
+
+
+def read_here(name: str, problems: Problems) -> Collection[Any]:
+    """Return a data set on this machine: from :func:`place_of`, or from the hub's cache.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors.
+    ShroomError
+        If there is no data set of that name, or it is not on this machine.
+    """
+    from shroom.datasets.conversion.huggingface import read_cached
+
+    described = data_set(name)
+    place = place_of(name)
+    if place is not None:
+        return described.read(place, problems=problems)
+    collection = read_cached(name, problems=problems)
+    if collection is None:
+        problem = data_folder_problem()
+        raise ShroomError(
+            f"{name} is not here{problem and f' ({problem})'}: name its files, or run "
+            f"'shroom datasets fetch {name}'"
+        )
+    return collection
