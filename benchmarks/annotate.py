@@ -28,12 +28,12 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 from common import Beside, progress, save, show
 
+from shroom.annotate import chinese_words as chinese
 from shroom.annotate.base import normal
 from shroom.annotate.run_scorers import score
-from shroom.annotate.scorers.similarity import Similarity
+from shroom.annotate.scorers.similarity import Similarity, embed
 from shroom.annotate.scorers.unigram import Unigram, least_average, overlap, surprises
-from shroom.annotate.words import character_ngrams, chinese
-from shroom.annotate.words.languages import CHINESE, LANGUAGES, language, language_of
+from shroom.annotate.words import CHINESE, LANGUAGES, language, language_of
 from shroom.datasets.dreamcatcher import reader as dreamcatcher
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.inference.run_settings import RUN
@@ -61,9 +61,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the figures there as well")
     options = parser.parse_args()
     questions = _questions()
-    figures = [
-        _measured("no model", questions, Similarity(), character_ngrams.embed, options.rounds)
-    ]
+    figures = [_measured("no model", questions, Similarity(), embed, options.rounds)]
     if options.encoder:
         from shroom.detectors.sentence_encoder import SentenceEncoder
 
@@ -133,7 +131,7 @@ def _measured(
         "cpu": {way: median(one for _, one in found) for way, found in times.items()},
         "ratios": ratios,
         "difference": apart,
-        "same": apart <= (TOLERANCE if embed is character_ngrams.embed else ENCODERS_TOLERANCE),
+        "same": apart <= (TOLERANCE if embed is embed else ENCODERS_TOLERANCE),
     }
 
 

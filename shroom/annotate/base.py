@@ -1,19 +1,23 @@
-"""The interfaces of scorers and rankers, and their lazy registries."""
+"""The scorers by name, what they have in common, and how a run hands its work to them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from shroom.core.registry import Entry, Registry
 from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from shroom.inference.run_settings import Run
 
 _TORCH = ("torch", "transformers")
+#: How many items are computed before they are handed on: a run that is killed loses one slice.
+SLICE = 128
+Item = TypeVar("Item", bound="Hashable")
+Value = TypeVar("Value")
 
 #: The scorers by name.
 SCORERS = Registry(
@@ -62,21 +66,6 @@ SCORERS = Registry(
     },
 )
 
-#: The rankers by name.
-RANKERS = Registry(
-    "ranker",
-    {
-        "percentile": Entry(
-            "shroom.annotate.rankers.percentile:Percentile",
-            "by sums of scaled scores against the sums of their percentiles",
-        ),
-        "length": Entry(
-            "shroom.annotate.rankers.length:Length",
-            "by how much longer than the answer a generation is",
-        ),
-    },
-)
-
 
 @dataclass(frozen=True)
 class Failure:
@@ -105,30 +94,31 @@ class Work:
     wanted: tuple[int, ...]
 
 
-class Scorer(Protocol):
-    """Scores generations.
+class Scorer:
+    """Scores generations; base of all scorers.
 
     Attributes
     ----------
     name : str
         The name in the registry.
+    fields : tuple of str
+        The fields that it adds to a generation.
+    uses_precision : bool
+        Whether scores depend on the precision of the run, as those of classifiers do.
     """
 
-    name: str
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The fields that it adds to a generation."""
-        ...
+    name = ""
+    fields: tuple[str, ...] = ()
+    uses_precision = False
 
     @property
     def identity(self) -> str:
         """All that the scores depend on besides the question: settings, and models' weights."""
-        ...
+        raise NotImplementedError
 
     def places(self, question: Question) -> tuple[int, ...]:
-        """Return which of a question's generations it scores."""
-        ...
+        """Return the places of the generations that it scores: those that claim something."""
+        return normal(question)
 
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield ``(place of the work, place of the generation, scores)`` as they are made.
@@ -136,42 +126,12 @@ class Scorer(Protocol):
         Each wanted generation is yielded once, in any order, as soon as its scores are computed:
         what has been yielded is kept when a run is killed.
         """
-        ...
+        raise NotImplementedError
 
-
-class Ranker(Protocol):
-    """Sorts questions into categories, and makes rankings of their generations.
-
-    Attributes
-    ----------
-    name : str
-        The name in the registry.
-    """
-
-    name: str
-
-    def rank(self, questions: Sequence[Question]) -> Ranked:
-        """Return the questions with their categories and rankings."""
-        ...
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """The result of a ranker.
-
-    Attributes
-    ----------
-    questions : list of Question
-        With ``category`` and ``rank``, in their order; without where they could not be ranked.
-    limits : dict of float
-        The limits that decided, by name.
-    notes : list of str
-        Notes for the user, each a sentence.
-    """
-
-    questions: list[Question]
-    limits: dict[str, float]
-    notes: list[str] = field(default_factory=list)
+    def cost(self, work: Sequence[Work]) -> str:
+        """Return a sentence on what a service would charge for work; empty where there is none."""
+        del work
+        return ""
 
 
 def normal(question: Question) -> tuple[int, ...]:
@@ -231,3 +191,72 @@ def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation
 
 
 _KNOWN = {each.name for each in fields(Generation)} - {"extra", "text", "type"}
+
+
+def in_slices(
+    items: Sequence[tuple[Item, int, int]],
+    compute: Callable[[list[Item], Run], Sequence[Value]],
+    run: Run,
+    *,
+    length: Callable[[Item], int],
+) -> Iterator[tuple[int, int, Value]]:
+    """Yield ``(place of the work, place of the generation, value)``, the longest items first.
+
+    Equal items are computed once.
+
+    Parameters
+    ----------
+    items : sequence
+        Each with the place of its work and of its generation.
+    compute : callable
+        Takes items and a run, gives a value for each.
+    run : Run
+        How it is run; its report counts the items of all slices.
+    length : callable
+        About how long an item is, so that items of like length go together.
+
+    Examples
+    --------
+    >>> from shroom.inference.run_settings import RUN
+    >>> items = [("a", 0, 0), ("bcd", 0, 1), ("a", 1, 0)]
+    >>> list(in_slices(items, lambda texts, run: [len(t) for t in texts], RUN, length=len))
+    [(0, 1, 3), (0, 0, 1), (1, 0, 1)]
+    """
+    owners = gathered(items)
+    distinct = sorted(owners, key=length, reverse=True)
+    for start in range(0, len(distinct), SLICE):
+        part = distinct[start : start + SLICE]
+        values = compute(part, within(run, start, len(part), len(distinct)))
+        for item, value in zip(part, values):
+            for place, generation in owners[item]:
+                yield place, generation, value
+
+
+def within(run: Run, start: int, size: int, total: int) -> Run:
+    """Return a run for some of all items, whose report shows the progress among all.
+
+    Examples
+    --------
+    >>> from shroom.inference.run_settings import Run
+    >>> within(Run(report=print), start=10, size=5, total=20).report(50, 100)
+    12 20
+    """
+
+    def report(done: int, of: int) -> None:
+        run.report(start + size * done // max(1, of), total)
+
+    return replace(run, report=report)
+
+
+def gathered(items: Sequence[tuple[Item, int, int]]) -> dict[Item, list[tuple[int, int]]]:
+    """Return the places of each distinct item, from ``(item, place of the work, generation)``.
+
+    Examples
+    --------
+    >>> gathered([("a", 0, 0), ("b", 0, 1), ("a", 1, 0)])
+    {'a': [(0, 0), (1, 0)], 'b': [(0, 1)]}
+    """
+    owners: dict[Item, list[tuple[int, int]]] = {}
+    for item, place, generation in items:
+        owners.setdefault(item, []).append((place, generation))
+    return owners

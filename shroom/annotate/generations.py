@@ -24,7 +24,8 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
     *paths : path or "-"
         JSON Lines or JSON lists of ``{"question", "answer", "generation"}``. A generation is an
         object with ``text``, ``type`` (``normal`` or ``uncertainty``) and whatever scores it has,
-        or a text alone, which is normal. Without an answer, scorers that need one say so.
+        or a text alone, which is normal. Without an answer, scorers that need one say so. A
+        question with a ``category``, for a probe to learn from, needs no answer and no generation.
     problems : Problems, optional
         Gets everything that is odd, each with its place.
 
@@ -39,38 +40,39 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
         With every problem, where there are errors, or no question at all.
     """
     problems = Problems() if problems is None else problems
-    found: list[Question] = []
+    questions: list[Question] = []
     for document, rows in items_of(paths, problems):
         reader = RowReader(document.file, problems)
         for index, row in enumerate(rows):
             record = reader.record(index, _in_full(row))
             if isinstance(record, Question):
-                found.append(_finite(record))
+                questions.append(_finite(record))
             elif record is not None:
                 expected = "a question with generations"
                 problems.add("row-dropped", document.file, expected, "a ranking", index=index)
-    if not found and not problems.errors:
+    if not questions and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), "questions with generations", "none")
     if problems.errors:
         raise InvalidInput(problems)
-    return found
+    return questions
 
 
 def _finite(question: Question) -> Question:
     def repaired(generation: Generation) -> Generation:
         return replace(generation, extra=without_nan(generation.extra))
 
-    said = tuple(map(repaired, question.generation))
+    generations = tuple(map(repaired, question.generation))
     rank = None if question.rank is None else tuple(map(repaired, question.rank))
     extra = without_nan(question.extra)
-    return replace(question, generation=said, rank=rank, extra=extra)
+    return replace(question, generation=generations, rank=rank, extra=extra)
 
 
 def _in_full(row: Any) -> Any:
     """Return a row with all that the source's form has."""
     if not isinstance(row, dict) or "question" not in row:
         return row
-    filled = {"type": "", "answer": "", **row}
+    missing = {"type": "", "answer": "", **({"generation": []} if "category" in row else {})}
+    filled = {**missing, **row}
     if isinstance(filled.get("generation"), list):
         filled["generation"] = [_generation(each) for each in filled["generation"]]
     return filled

@@ -1,4 +1,4 @@
-"""How far automatic scores and rankings agree with people's judgements."""
+"""People's judgements of generations, and how far scores and rankings agree with them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,29 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.annotate.base import value_of
-from shroom.core.problems import ShroomError
+from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.reader import datapoints
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import USUAL, Intervals, estimates
+from shroom.scoring.item_values import number_in
 from shroom.scoring.scores import flat
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.annotate.human_judgements import Judgements
+    from shroom.core.paths import Source
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.metrics.intervals import Interval
+
+    #: p(Hallucination) by question and text.
+    Judgements = Mapping[tuple[str, str], float]
 
 #: Thresholds are chosen on the questions of other folds.
 FOLDS = 5
@@ -90,6 +96,64 @@ class Agreements:
         return {"scores": rows, **counts, **self.how.to_dict()}
 
 
+def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
+    """Return people's judgements of generations.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        JSON Lines or JSON lists of ``{"question", "text"}`` with ``p(Hallucination)`` in [0, 1] or
+        ``label``, as SHROOM has them.
+    problems : Problems, optional
+        Gets everything that is wrong, each with its place.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors.
+    """
+    problems = Problems() if problems is None else problems
+    judgements: dict[tuple[str, str], float] = {}
+    for document, rows in items_of(paths, problems):
+        for index, row in enumerate(rows):
+            place: dict[str, Any] = {"index": index}
+            if not isinstance(row, dict):
+                problems.add("item-object", document.file, "an object", show(row), **place)
+                continue
+            texts = [row.get("question"), row.get("text")]
+            if not all(isinstance(text, str) for text in texts):
+                expected, given = 'the keys "question" and "text"', f"keys {show(list(row))}"
+                problems.add("key-missing", document.file, expected, given, **place)
+                continue
+            p = _judged(row, document.file, place, problems)
+            key = str(texts[0]), str(texts[1])
+            if key in judgements:
+                expected = "each generation once"
+                problems.add("row-doubled", document.file, expected, "it again", **place)
+            elif p is not None:
+                judgements[key] = p
+    if problems.errors:
+        raise InvalidInput(problems)
+    return judgements
+
+
+def _judged(
+    row: dict[str, Any], file: str, place: dict[str, Any], problems: Problems
+) -> float | None:
+    if P in row:
+        p = None if isinstance(row[P], str) else number_in(row[P])
+        if p is None or not 0 <= p <= 1:
+            problems.add("p-range", file, "a number in [0, 1]", show(row[P]), key=P, **place)
+        return p
+    words = {"Hallucination": 1.0, "Not Hallucination": 0.0}
+    label = row.get("label")
+    if label not in words:
+        expected = " or ".join(f'"{word}"' for word in words)
+        problems.add("label-value", file, expected, show(label), key="label", **place)
+        return None
+    return words[label]
+
+
 def agreement(
     questions: Sequence[Question], judgements: Judgements, how: Intervals = USUAL
 ) -> Agreements:
@@ -100,7 +164,7 @@ def agreement(
     questions : sequence of Question
         Scored; with categories and rankings, the ranker is compared with people as well.
     judgements : mapping
-        As :func:`shroom.annotate.human_judgements.read` gives them.
+        As :func:`read_judgements` gives them.
     how : Intervals
         How to make intervals; questions are resampled.
 

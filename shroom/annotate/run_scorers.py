@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable, ClassVar
 
-from shroom.annotate.base import Failure, Work, with_scores, without
-from shroom.annotate.score_log import key_of
+from shroom.annotate.base import Failure, Work, value_of, with_scores, without
+from shroom.core.json_writing import json_digest
+from shroom.core.result_log import ResultLog
 from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from shroom.annotate.base import Scorer
-    from shroom.annotate.score_log import Log
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run_settings import Run
 
@@ -57,9 +59,47 @@ class ScoringResult:
     failed: list[Failed] = field(default_factory=list)
 
 
-def uses_precision(scorer: Scorer) -> bool:
-    """Return whether scores depend on the precision of the run, as those of classifiers do."""
-    return bool(getattr(scorer, "uses_precision", False))
+class Log(ResultLog[str, "Mapping[str, Any]"]):
+    """The fields that a scorer adds to a generation, by key, so that a run can be resumed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "log"
+    >>> with Log(path).open() as log:
+    ...     log.add("a key", {"rm_score": 0.5})
+    >>> Log(path, resume=True).read().known
+    {'a key': {'rm_score': 0.5}}
+    """
+
+    kind: ClassVar[str] = "scores"
+
+    def add(self, key: str, fields: Mapping[str, Any]) -> None:
+        """Store the fields of a generation."""
+        self.write([key, fields])
+        self.known[key] = fields
+
+    @staticmethod
+    def parse(record: Any) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return the key and the fields of a generation."""
+        key, fields = record
+        if not isinstance(fields, Mapping):
+            raise TypeError("expected fields")
+        return [(str(key), fields)]
+
+
+def key_of(identity: str, question: Question, place: int) -> str:
+    """Return the key of a generation for a scorer: what its scores depend on, and no more.
+
+    Examples
+    --------
+    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> one, two = (Question("Q?", a, None, (Generation("A", "normal"),)) for a in "AB")
+    >>> key_of("x", one, 0) == key_of("x", one, 0), key_of("x", one, 0) == key_of("x", two, 0)
+    (True, False)
+    """
+    return json_digest([identity, *_texts(question), place])[:32]
 
 
 def waiting(
@@ -71,23 +111,22 @@ def waiting(
     """Return for each question the generations that a scorer has yet to score."""
     identity = _identity(scorer, run)
     return [
-        Work(
-            question,
-            tuple(
-                place
-                for place in scorer.places(question)
-                if key_of(identity, question, place) not in known
-            ),
-        )
-        for question in questions
+        Work(each, tuple(g for g in scorer.places(each) if key_of(identity, each, g) not in known))
+        for each in questions
     ]
+
+
+@contextmanager
+def _silent(_name: str) -> Iterator[Callable[[int, int], None]]:
+    yield lambda *_: None
 
 
 def score(
     questions: Sequence[Question],
     scorers: Sequence[Scorer],
     log: Log | None = None,
-    run_of: Callable[[Scorer], Run] = lambda _: RUN,
+    run: Run = RUN,
+    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]] = _silent,
 ) -> ScoringResult:
     """Return the questions with the fields of all scorers, which run in the order given.
 
@@ -101,49 +140,69 @@ def score(
         Each sees what those before have added.
     log : Log, optional
         Open; what it knows is not done again, and what is made is added at once.
-    run_of : callable
-        How each scorer is run.
+    run : Run
+        How the scorers are run.
+    progress : callable
+        Takes a scorer's name; a context that gives what shows the number done, and of all.
     """
     result = ScoringResult(list(questions))
     known = dict(log.known) if log else {}
     for scorer in scorers:
-        run = run_of(scorer)
         identity = _identity(scorer, run)
         work = waiting(scorer, result.questions, known, run)
         result.known[scorer.name] = sum(
             len(scorer.places(each.question)) - len(each.wanted) for each in work
         )
-        todo = list({_texts(each.question): each for each in work if each.wanted}.values())
-        reasons: dict[str, str] = {}
-        done = 0
-        for place, generation, scores in scorer.score(todo, run):
-            key = key_of(identity, todo[place].question, generation)
-            if isinstance(scores, Failure):
-                reasons[key] = scores.reason
-                continue
-            known[key] = scores
-            done += 1
-            if log:
-                log.add(key, scores)
-        result.made[scorer.name] = done
+        distinct = {key_of(identity, each.question, 0): each for each in work if each.wanted}
+        todo = list(distinct.values())
+        total = sum(len(each.wanted) for each in todo)
+        made, reasons = 0, dict[str, str]()
+        if total:
+            with progress(scorer.name) as report:
+                for done, (place, g, scores) in enumerate(scorer.score(todo, run), start=1):
+                    report(done, total)
+                    key = key_of(identity, todo[place].question, g)
+                    if isinstance(scores, Failure):
+                        reasons[key] = scores.reason
+                        continue
+                    known[key] = scores
+                    made += 1
+                    if log:
+                        log.add(key, scores)
+        result.made[scorer.name] = made
         for row, question in enumerate(result.questions):
             result.questions[row] = _with_known(
-                question, row, scorer, identity, known, reasons, result
+                question, row, scorer, identity, known, reasons, result.failed
             )
     return result
 
 
+def is_finished(
+    questions: Sequence[Question], scorers: Sequence[Scorer], made: Sequence[Question]
+) -> bool:
+    """Return whether the questions of an output are those given, with all that scorers add."""
+    return len(questions) == len(made) and all(
+        _texts(one) == _texts(other)
+        and all(
+            any(value_of(other.generation[place], name) is not None for name in scorer.fields)
+            for scorer in scorers
+            for place in scorer.places(one)
+        )
+        for one, other in zip(questions, made)
+    )
+
+
 def _identity(scorer: Scorer, run: Run) -> str:
     """Return all that the scores depend on besides the question."""
-    if not uses_precision(scorer):
+    if not scorer.uses_precision:
         return scorer.identity
     # Named always: without a precision, logs of older kits have scores of whatever was fastest.
     return f"{scorer.identity} {run.precision or 'float32'}"
 
 
-def _texts(question: Question) -> tuple[Any, ...]:
-    said = tuple((each.text, each.type) for each in question.generation)
-    return question.question, question.answer, said
+def _texts(question: Question) -> list[Any]:
+    generations = [[each.text, each.type] for each in question.generation]
+    return [question.question, question.answer, generations]
 
 
 def _with_known(
@@ -153,9 +212,9 @@ def _with_known(
     identity: str,
     known: Mapping[str, Mapping[str, Any]],
     reasons: Mapping[str, str],
-    result: ScoringResult,
+    failed: list[Failed],
 ) -> Question:
-    """Return a question with what a scorer has made; what it could not is noted as failed."""
+    """Return a question with the scores of a scorer; what it could not score is added to failed."""
     generations = list(question.generation)
     for place in scorer.places(question):
         key = key_of(identity, question, place)
@@ -165,5 +224,5 @@ def _with_known(
             generations[place] = with_scores(generations[place], known[key])
         else:
             reason = reasons.get(key, "the scorer gave nothing")
-            result.failed.append(Failed(row, place, scorer.name, reason))
+            failed.append(Failed(row, place, scorer.name, reason))
     return replace(question, generation=tuple(generations))

@@ -12,22 +12,24 @@ import click
 
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
-from shroom.annotate.rankers.ranking import output_texts
-from shroom.annotate.run_scorers import score, uses_precision, waiting
-from shroom.annotate.score_log import Log
+from shroom.annotate.rankers import OUTPUTS
+from shroom.annotate.run_scorers import Log, is_finished, score, waiting
 from shroom.cli.options import format_option
 from shroom.cli.output import say
 from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
-from shroom.core.problems import Problems
+from shroom.core.problems import Problems, ShroomError
 from shroom.core.result_log import computed_anew
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from shroom.annotate.base import Ranked, Scorer, Scores, Work
+    from shroom.annotate.base import Scorer
+    from shroom.annotate.human_agreement import Judgements
+    from shroom.annotate.rankers import Ranked
     from shroom.annotate.run_scorers import ScoringResult
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run_settings import Run
@@ -72,82 +74,99 @@ def command(
 
     Scorers run in their order and add their fields to each generation; a ranker sorts questions
     into all-right, partial-right and all-wrong, and ranks generations. A run that was interrupted
-    continues with --resume from the scores that it has stored.
+    continues with --resume from the scores that it has stored. CONFIG may be one of the program
+    Dreamcatcher.
     """
     plan = Config.read(config)
-    inputs = [config, *plan.data, against]
-    refuse_overwriting([*plan.outputs, plan.log], inputs)
-    refuse_unwritable([*plan.outputs, plan.log])  # before hours of scoring
-    problems = Problems()
-    questions = read(*plan.data, problems=problems)
-    say(problems)
+    targets = [*plan.outputs.values(), plan.log]
+    refuse_overwriting(targets, [config, *plan.data, against])
+    refuse_unwritable(targets)  # before hours of scoring
+    questions = read_questions(*plan.data)
     if dry_run:
         log = Log(plan.log, resume=True).read()
         click.echo(_rehearsal(plan.scorers, questions, log, run, form), nl=False)
         return 0
     judgements = None
     if against is not None:
-        from shroom.annotate import human_judgements as people
-        from shroom.annotate.human_agreement import judged
+        from shroom.annotate.human_agreement import judged, read_judgements
 
-        judgements = people.read(against)
+        judgements = read_judgements(against)
         judged(questions, judgements)  # before hours of scoring
+    elif resume and has_ended(plan.log, plan.outputs.values(), questions, plan.scorers):
+        return 0
     log = Log(plan.log, resume=resume).read()
-    if log.damaged:
-        say([f"note: {computed_anew(plan.log, log.damaged)}"])
-    scored = _scored(plan.scorers, questions, log, run)
-    ranked = plan.ranker.rank(scored.questions) if plan.ranker else None
-    made = output_texts(ranked.questions if ranked else scored.questions)
-    for key, path in (("output", plan.output), ("ranked", plan.ranked), ("pairs", plan.pairs)):
-        if path is not None:
-            write_atomically(path, made[key]())
-    click.echo(_summary(scored, ranked, form, judgements), nl=False)
+    result = run_scorers(plan.scorers, questions, log, run)
+    ranked = plan.ranker.rank(result.questions) if plan.ranker else None
+    write_outputs(ranked.questions if ranked else result.questions, plan.outputs)
+    click.echo(_summary(result, ranked, form, judgements), nl=False)
     say(f"note: {sentence}" for sentence in (ranked.notes if ranked else []))
-    if not scored.failed:
+    if not result.failed:
         log.remove()
         return 0
-    say(_failures(scored))
+    say(_failures(result))
     return 1
 
 
-def _scored(
+def read_questions(*paths: str) -> list[Question]:
+    """Return the questions of files, having reported what is odd in them."""
+    problems = Problems()
+    questions = read(*paths, problems=problems)
+    say(problems)
+    return questions
+
+
+def has_ended(
+    log: Path,
+    outputs: Sequence[Path] | Any,
+    questions: Sequence[Question],
+    scorers: Sequence[Scorer],
+) -> bool:
+    """Return whether an earlier run has made all outputs, and say so: nothing is to be resumed."""
+    first, *others = outputs
+    if log.exists() or not all(path.is_file() for path in (first, *others)):
+        return False
+    try:
+        made = read(first)
+    except ShroomError:
+        return False
+    if not is_finished(questions, scorers, made):
+        return False
+    say([f"{first} is finished, so there is nothing to resume; without --resume it is made anew"])
+    return True
+
+
+def run_scorers(
     scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run
 ) -> ScoringResult:
-    said: set[str] = set()
+    """Return the result of scorers, whose scores go to a log, with progress and notes shown."""
+    notes: set[str] = set()
 
     def note(text: str) -> None:
-        if text not in said:
+        if text not in notes:
             say([f"note: {text}"])
-        said.add(text)
+        notes.add(text)
 
+    if log.damaged:
+        note(computed_anew(log.path, log.damaged))
     try:
         with log.open() if scorers else nullcontext():
-            how = replace(run, note=note)
-            return score(questions, [_Shown(each) for each in scorers], log, lambda _: how)
+            return score(questions, scorers, log, replace(run, note=note), shown_progress)
     except KeyboardInterrupt:
         say([f"{len(log.known)} scores are kept in {log.path}; to go on from them, add --resume"])
         raise
 
 
-class _Shown:
-    """A scorer that shows its progress."""
+def write_outputs(questions: Sequence[Question], outputs: Mapping[str, Path]) -> None:
+    """Write the questions, their rankings and their pairs, as far as there are files for them."""
+    for key, path in outputs.items():
+        write_atomically(path, OUTPUTS[key](questions))
 
-    def __init__(self, scorer: Scorer) -> None:
-        self.scorer, self.name = scorer, scorer.name
-        self.fields, self.identity = scorer.fields, scorer.identity
-        self.uses_precision = uses_precision(scorer)
 
-    def places(self, question: Question) -> tuple[int, ...]:
-        return self.scorer.places(question)
-
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        total = sum(len(each.wanted) for each in work)
-        if not total:
-            return
-        with shown_progress(self.name) as report:
-            for done, found in enumerate(self.scorer.score(work, replace(run)), start=1):
-                report(done, total)
-                yield found
+def summary_of(ranked: Ranked) -> tuple[dict[str, int], list[str]]:
+    """Return how many questions have each category, and the lines that show it with the limits."""
+    counts = Counter(each.category or "not ranked" for each in ranked.questions).most_common()
+    limits = [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
+    return dict(counts), [", ".join(f"{n} {word}" for word, n in counts), *limits]
 
 
 def _rehearsal(
@@ -158,15 +177,13 @@ def _rehearsal(
     for scorer in scorers:
         work = [each for each in waiting(scorer, questions, log.known, run) if each.wanted]
         n = sum(len(each.wanted) for each in work)
-        known = sum(len(scorer.places(question)) for question in questions) - n
-        cost = getattr(scorer, "cost", None)
         rows.append(
             {
                 "scorer": scorer.name,
                 "to_score": n,
-                "known": known,
+                "known": sum(len(scorer.places(question)) for question in questions) - n,
                 "fields": list(scorer.fields),
-                "cost": cost(work) if cost and work else None,
+                "cost": (scorer.cost(work) if work else "") or None,
             }
         )
     generations = sum(len(question.generation) for question in questions)
@@ -175,56 +192,52 @@ def _rehearsal(
         return json.dumps(whole, ensure_ascii=False) + "\n"
     lines = [f"{len(questions)} questions, {generations} generations"]
     for row in rows:
-        fields = ", ".join(row["fields"])
-        before = f", {row['known']} known" if row["known"] else ""
+        known = f", {row['known']} known" if row["known"] else ""
         price = f"; {row['cost']}" if row["cost"] else ""
-        lines.append(f"{row['scorer']}: {row['to_score']} to score{before} -> {fields}{price}")
+        fields = ", ".join(row["fields"])
+        lines.append(f"{row['scorer']}: {row['to_score']} to score{known} -> {fields}{price}")
     return "\n".join(lines) + "\n"
 
 
-def _summary(scored: ScoringResult, ranked: Ranked | None, form: str, judgements: Any) -> str:
+def _summary(
+    result: ScoringResult, ranked: Ranked | None, form: str, judgements: Judgements | None
+) -> str:
     whole: dict[str, Any] = {
-        "questions": len(scored.questions),
-        "scored": scored.made,
-        "known": scored.known,
-        "failed": [vars(each) for each in scored.failed],
+        "questions": len(result.questions),
+        "scored": result.made,
+        "known": result.known,
+        "failed": [vars(each) for each in result.failed],
     }
-    if ranked is not None:
-        categories = Counter(each.category or "not ranked" for each in ranked.questions)
-        whole |= {"categories": dict(categories.most_common()), "limits": ranked.limits}
-        whole["ranked"] = sum(len(each.rank or ()) > 1 for each in ranked.questions)
-    found = None
-    if judgements is not None:
-        from shroom.annotate.human_agreement import agreement
-
-        found = agreement(ranked.questions if ranked else scored.questions, judgements)
-        whole["against"] = found.to_dict()
-    if form == "json":
-        return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
     lines = []
-    for name, n in scored.made.items():
-        known = f", {scored.known[name]} known before" if scored.known[name] else ""
+    for name, n in result.made.items():
+        known = f", {result.known[name]} known before" if result.known[name] else ""
         lines.append(f"{name}: {n} scored{known}")
     if ranked is not None:
-        line = ", ".join(f"{n} {word}" for word, n in whole["categories"].items())
-        lines += [line, f"{whole['ranked']} rankings of two or more"]
-        lines += [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
-    if found is not None:
+        categories, (first, *limits) = summary_of(ranked)
+        n = sum(len(each.rank or ()) > 1 for each in ranked.questions)
+        whole |= {"categories": categories, "limits": ranked.limits, "ranked": n}
+        lines += [first, f"{n} rankings of two or more", *limits]
+    if judgements is not None:
+        from shroom.annotate.human_agreement import agreement
         from shroom.report.agreement import with_people
 
-        lines += ["", with_people(found).rstrip("\n")]
+        agreements = agreement(ranked.questions if ranked else result.questions, judgements)
+        whole["against"] = agreements.to_dict()
+        lines += ["", with_people(agreements).rstrip("\n")]
+    if form == "json":
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
     return "\n".join(lines) + "\n"
 
 
-def _failures(scored: ScoringResult, most: int = 20) -> list[str]:
+def _failures(result: ScoringResult, most: int = 20) -> list[str]:
     lines = [
         f"item {each.question}: generation[{each.generation}]: {each.scorer}: {each.reason}"
-        for each in scored.failed[:most]
+        for each in result.failed[:most]
     ]
-    if len(scored.failed) > most:
-        lines.append(f"… and {len(scored.failed) - most} more; --format json lists them all")
+    if len(result.failed) > most:
+        lines.append(f"… and {len(result.failed) - most} more; --format json lists them all")
     lines.append(
-        f"{len(scored.failed)} scores have failed, and the output is without them; to try these "
+        f"{len(result.failed)} scores have failed, and the output is without them; to try these "
         "again, add --resume"
     )
     return lines

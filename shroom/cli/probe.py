@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.annotate.probe.prompt_frame import MODES, POSITIONS
+from shroom.annotate.probe.hidden_states import MODES, POSITIONS, QUESTION
 from shroom.annotate.probe.sites import KINDS
+from shroom.cli.annotate import has_ended, read_questions, run_scorers
 from shroom.cli.options import format_option, interval_options
 from shroom.cli.output import deliver, say, say_alike
 from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
-from shroom.core.problems import Problems, ShroomError, nearest, printable
-from shroom.core.result_log import computed_anew
+from shroom.core.problems import ShroomError, nearest, printable
 from shroom.inference.resume_log import PARTIAL
 from shroom.report.figure_files import FORMATS
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shroom.annotate.probe.saved_probe import SavedProbe
-    from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run_settings import Run
     from shroom.metrics.intervals import Intervals
 
@@ -51,6 +50,13 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
     if not given:
         raise click.BadParameter(f"name some of {', '.join(KINDS)}", param=param)
     return [name for name in KINDS if name in given]
+
+
+def _prompt(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    del ctx
+    if value is not None and value.count(QUESTION) != 1:
+        raise click.BadParameter(f"expected {QUESTION} in it, once, got {value!r}", param=param)
+    return value
 
 
 @click.group(epilog=EXAMPLES)
@@ -92,7 +98,9 @@ def command() -> None:
     type=click.Choice(MODES),
     help="Use the chat template, or the plain prompt.  [default: chat if there is a template]",
 )
-@click.option("--prompt", help="Prompt of the model, with {question} in it.")
+@click.option(
+    "--prompt", callback=_prompt, help="Prompt of the model, with {question} in it, once."
+)
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float16"]),
@@ -140,7 +148,7 @@ def _train(
     plan = Plan(
         model, revision, tuple(kinds), by_head=by_head, folds=folds, how=intervals, **reading
     )
-    given = _read(questions)
+    given = read_questions(*questions)
     with shown_progress("probe") as report:
         reading_, fitting = (
             functools.partial(_reported, report, word) for word in ("states", "places")
@@ -157,7 +165,12 @@ def _train(
 
 @command.command("score", epilog=EXAMPLES)
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
-@click.option("--probe", required=True, type=FOLDER)
+@click.option(
+    "--probe",
+    required=True,
+    type=INPUT,
+    help="Folder that 'probe train' wrote, or a probe.pt of the program Dreamcatcher.",
+)
 @click.option(
     "-o",
     "--output",
@@ -165,7 +178,8 @@ def _train(
     required=True,
     help="Write the questions with probe_score to this file.",
 )
-@click.option("--model", help="Language model, if it has moved since the training.")
+@click.option("--model", help="Language model, if it has moved since the training; of a probe.pt.")
+@click.option("--layer", type=int, help="Layer that a probe.pt reads; by default as its name says.")
 @run_options(precision=False)
 @click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 def _score(
@@ -174,36 +188,30 @@ def _score(
     probe: str,
     output: str,
     model: str | None,
+    layer: int | None,
     run: Run,
     resume: bool,
 ) -> int:
     """Add probe_score, p(the model knows the answer), to each generation of QUESTIONS."""
-    from shroom.annotate.run_scorers import score
-    from shroom.annotate.score_log import Log
+    from shroom.annotate.run_scorers import Log
     from shroom.annotate.scorers.probe import Probe
     from shroom.datasets.dreamcatcher.reader import write
 
     if output == "-":
         raise click.BadParameter("the questions go to a file", param_hint="--output")
     log = Log(f"{output}{PARTIAL}", resume=resume).read()
-    if log.damaged:
-        say([f"note: {computed_anew(log.path, log.damaged)}"])
     refuse_overwriting([output, log.path], [*questions, probe])
-    scorer = Probe(probe, model)
-    given = _read(questions)
-    with log.open(), shown_progress("questions") as report:
-        how = replace(run, report=report, note=lambda text: say([f"note: {text}"]))
-        try:
-            found = score(given, [scorer], log, lambda _: how)
-        except KeyboardInterrupt:
-            say([f"{len(log.known)} scores are kept in {log.path}; to go on, add --resume"])
-            raise
-    write_atomically(output, write(found.questions))
+    scorer = Probe(probe, model, layer)
+    given = read_questions(*questions)
+    if resume and has_ended(log.path, [Path(output)], given, [scorer]):
+        return 0
+    result = run_scorers([scorer], given, log, run)
+    write_atomically(output, write(result.questions))
     log.remove()
-    failed = {each.question: each.reason for each in found.failed}
-    say_alike(f"item {row}: has no probe_score: {reason}" for row, reason in failed.items())
-    say([f"wrote {len(given)} questions to {output}, {len(given) - len(failed)} of them scored"])
-    return 1 if failed else 0
+    reasons = {each.question: each.reason for each in result.failed}
+    say_alike(f"item {row}: has no probe_score: {reason}" for row, reason in reasons.items())
+    say([f"wrote {len(given)} questions to {output}, {len(given) - len(reasons)} of them scored"])
+    return 1 if reasons else 0
 
 
 @command.command("report", epilog=EXAMPLES)
@@ -238,15 +246,6 @@ def _report(*, folder: str, form: str, html: str | None, output: str | None) -> 
 
 def _reported(report: Callable[..., None], word: str, done: int, total: int) -> None:
     report(done, total, word)
-
-
-def _read(paths: tuple[str, ...]) -> list[Question]:
-    from shroom.annotate.generations import read
-
-    problems = Problems()
-    found = read(*paths, problems=problems)
-    say(problems)
-    return found
 
 
 def _rendered(saved: SavedProbe, form: str) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shroom.annotate.base import RANKERS, Ranker
-from shroom.annotate.generations import read
-from shroom.annotate.rankers.ranking import output_texts
+from shroom.annotate.rankers import RANKERS
+from shroom.cli.annotate import read_questions, summary_of, write_outputs
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.problems import ShroomError
 
 EXAMPLES = """\b
 Examples:
@@ -63,42 +61,36 @@ Examples:
     help="Number of characters over the answer that makes a generation long.  [default: 80]",
 )
 def command(
-    *, scored: str, output: str, ranked: str | None, pairs: str | None, **given: Any
+    *,
+    scored: str,
+    output: str,
+    ranked: str | None,
+    pairs: str | None,
+    ranker: str,
+    scores: str | None,
+    **numbers: Any,
 ) -> None:
     """Rank the generations of SCORED, as 'shroom annotate' would.
 
     Each question gets a category, all-right, partial-right or all-wrong, and a ranking: the best
     right generation, the best refusal, the worst wrong one.
     """
-    ranker = _ranker(**given)
-    targets = {"output": output, "ranked": ranked, "pairs": pairs}
-    named = {key: path for key, path in targets.items() if path is not None}
-    if "-" in named.values():
-        raise click.UsageError("the questions, their rankings and pairs go to files; name them")
-    refuse_overwriting(named.values(), [scored])
-    refuse_unwritable(map(Path, named.values()))
-    if len({Path(path).resolve() for path in named.values()}) < len(named):
-        raise click.UsageError("two of --output, --ranked and --pairs are one file")
-    problems = Problems()
-    questions = read(scored, problems=problems)
-    say(problems)
-    found = ranker.rank(questions)
-    made = output_texts(found.questions)
-    for key, path in named.items():
-        write_atomically(path, made[key]())
-    counts = Counter(each.category or "not ranked" for each in found.questions).most_common()
-    click.echo(", ".join(f"{n} {word}" for word, n in counts))
-    for word, value in found.limits.items():
-        click.echo(f"{word} {value:.4f}")
-    say(f"note: {sentence}" for sentence in found.notes)
-
-
-def _ranker(ranker: str, scores: str | None, **given: Any) -> Ranker:
+    settings = {name: value for name, value in numbers.items() if value is not None}
     if scores is not None:
-        given["scores"] = [name.strip() for name in scores.split(",") if name.strip()]
-    settings = {name: value for name, value in given.items() if value is not None}
+        settings["scores"] = [name.strip() for name in scores.split(",") if name.strip()]
     try:
-        found: Ranker = RANKERS.make(ranker, **settings)
+        chosen = RANKERS.make(ranker, **settings)
     except ShroomError as error:
         raise click.UsageError(str(error)) from error
-    return found
+    named = {"output": output, "ranked": ranked, "pairs": pairs}
+    if "-" in named.values():
+        raise click.UsageError("the questions, their rankings and pairs go to files; name them")
+    targets = {key: Path(path) for key, path in named.items() if path is not None}
+    refuse_overwriting(targets.values(), [scored])
+    refuse_unwritable(targets.values())
+    if len({path.resolve() for path in targets.values()}) < len(targets):
+        raise click.UsageError("two of --output, --ranked and --pairs are one file")
+    result = chosen.rank(read_questions(scored))
+    write_outputs(result.questions, targets)
+    click.echo("\n".join(summary_of(result)[1]))
+    say(f"note: {sentence}" for sentence in result.notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from shroom.annotate.probe.labels import describe_left_out
+from shroom.annotate.probe.train import describe_left_out
 from shroom.core.extras import require
 from shroom.core.problems import printable
 from shroom.report.figure_files import Panel, in_page

@@ -5,6 +5,7 @@ import math
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +16,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
 
-from shroom.annotate import human_judgements
-from shroom.annotate.base import SCORERS, Failure, Work, normal, value_of, with_scores
+from shroom.annotate.base import SCORERS, Failure, Scorer, Work, value_of, with_scores
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
-from shroom.annotate.human_agreement import agreement
-from shroom.annotate.rankers.length import Length
-from shroom.annotate.rankers.percentile import SCORES, Percentile
-from shroom.annotate.rankers.ranking import pairs, preferences
-from shroom.annotate.run_scorers import score, waiting
-from shroom.annotate.score_log import Log
+from shroom.annotate.human_agreement import agreement, read_judgements
+from shroom.annotate.rankers import SCORES, Length, Percentile, pairs, preferences
+from shroom.annotate.run_scorers import Log, score, waiting
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry
 from shroom.core.result_log import line_of
@@ -54,7 +51,7 @@ def lines(path, rows):
     return path
 
 
-class Counting:
+class Counting(Scorer):
     """A scorer that gives the length of a text, and notes what it is asked for."""
 
     name = "counting"
@@ -63,9 +60,6 @@ class Counting:
 
     def __init__(self, fail: str = "", log: str = "") -> None:
         self.fail, self.log, self.seen = fail, log, []
-
-    def places(self, question):
-        return normal(question)
 
     def score(self, work, run):
         del run
@@ -236,6 +230,36 @@ def test_of_length_the_wrong_one_is_that_which_reward_likes_and_the_answer_does_
     assert [g.text for g in question.rank] == ["c", "b"]
 
 
+def test_ranked_questions_have_scaled_scores_and_their_raw_rewards():
+    questions = [asked(i, sim2answer_score=[i, i + 2.0]) for i in range(3)]
+    ranked = Percentile().rank(questions).questions
+    scores = [[g.sim2answer_score for g in q.generation] for q in ranked]
+    assert scores == [[0.0, 0.5, None], [0.25, 0.75, None], [0.5, 1.0, None]]
+    assert [q.generation[2].rm_score for q in ranked] == [0.0] * 3
+    assert Percentile().rank(ranked).questions == ranked
+
+
+@pytest.mark.parametrize(
+    ("verdict", "score", "label"),
+    [("正确", 1, 1), ("right", 1, 1), ("错误", 0, 0), ("error", 0, 0), ("不正确", 0, 0)],
+)
+def test_length_takes_a_verdict_alone_for_a_score(verdict, score, label):
+    texts = [Generation("x" * 99, "normal", extra={"gpt_judgement": v}) for v in ("正确", "错误")]
+    texts += [Generation("x" * 99, "normal", extra={"gpt_judgement": verdict})]
+    (question,) = Length().rank([Question("Q", "A", None, tuple(texts))]).questions
+    verdict_of = {"gpt_judgement": verdict, "gpt_judgement_score": score}
+    assert question.generation[2].extra == {**verdict_of, "lendiff": "long", "label": label}
+
+
+def test_length_keeps_the_score_of_a_verdict():
+    texts = [
+        Generation("x", "normal", extra={"gpt_judgement": "wrong", "gpt_judgement_score": s})
+        for s in (0.75, 0.25)
+    ]
+    (question,) = Length(0).rank([Question("Q", "A", None, tuple(texts))]).questions
+    assert [g.extra["gpt_judgement_score"] for g in question.generation] == [1.0, 0.0]
+
+
 def test_rankings_of_one_are_no_preferences_and_pairs_are_all_two():
     questions = [asked(i, sim2answer_score=[i, i + 0.5]) for i in range(9)]
     ranked = Percentile(50, 50).rank(questions).questions
@@ -355,7 +379,7 @@ def test_scores_and_a_ranker(shroom, tmp_path, config):
     code, out, _ = shroom("annotate", path, "--format", "json")
     assert code == 0
     found = json.loads(out)
-    assert found["categories"] == {"all-right": 2} or sum(found["categories"].values()) == 2
+    assert found["categories"] == {"all-right": 2}
     assert found["scored"] == {"counting": 4}
     ranked = dreamcatcher.read(tmp_path / "ranked.jsonl").records
     assert len(ranked) == found["ranked"]
@@ -387,14 +411,31 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
     assert "item 0: generation[1]: counting: it was told to fail" in err
     assert "2 scores have failed" in err
     assert len(read(tmp_path / "out.jsonl")) == 2
-    code, _, err = shroom("annotate", path)
-    assert code == 1
-    assert "--resume" in err
+    before = (tmp_path / "out.jsonl").read_bytes()
+    code, out, err = shroom("annotate", path)
+    assert (code, out) == (1, "")
+    assert "out.jsonl.partial: has 2 results of an earlier run; add --resume" in err
+    assert (tmp_path / "out.jsonl").read_bytes() == before
     config(scorers=["counting"])
     assert shroom("annotate", path, "--resume")[:2] == (
         0,
         "counting: 2 scored, 2 known before\n",
     )
+
+
+def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, config, monkeypatch):
+    path = config(scorers=["counting"], ranker={"percentile": {"scores": ["rm_score"]}})
+    assert shroom("annotate", path)[0] == 0
+    with monkeypatch.context() as broken:
+        broken.setattr(Counting, "score", lambda *_: pytest.fail("it scores again"))
+        code, out, err = shroom("annotate", path, "--resume")
+    assert (code, out) == (0, "")
+    assert "out.jsonl is finished, so there is nothing to resume" in err
+    # What a run with another config, or on other data, would add is not there.
+    config(scorers=["counting", "selfcheck"])
+    assert shroom("annotate", path, "--resume")[1] == "counting: 4 scored\nselfcheck: 4 scored\n"
+    config(scorers=["counting"], rows=rows_of([asked(7)]))
+    assert shroom("annotate", path, "--resume")[1] == "counting: 2 scored\n"
 
 
 def test_what_fails_at_once_leaves_nothing_in_the_way(shroom, tmp_path, config, monkeypatch):
@@ -451,7 +492,6 @@ WRONG = {
     + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)): (
         "remove aliases"
     ),
-    "data: " + "[" * 50 + "]" * 50 + "\n": "nested at most 20 deep",
     "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
     "data: in.jsonl\noutput: a\0b\n": "line 2: is not YAML: the character U+0000 is not allowed",
     "data: in.jsonl\noutput: o\nscorers: [counting]\nranker: length\npairs: o.partial\n": (
@@ -698,9 +738,7 @@ def judged(n=30, seed=0):
 def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
     questions, rows = judged()
     ranked = Percentile().rank(questions).questions
-    found = agreement(
-        ranked, human_judgements.read(lines(tmp_path / "j.jsonl", rows)), NO_INTERVALS
-    )
+    found = agreement(ranked, read_judgements(lines(tmp_path / "j.jsonl", rows)), NO_INTERVALS)
     p = np.array([row["p(Hallucination)"] for row in rows])
     x = np.array([g.sim2answer_score for q in questions for g in q.generation[:3]])
     by_name = {row.name: row for row in found.rows}
@@ -735,7 +773,7 @@ def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
 
 def test_intervals_draw_questions(tmp_path):
     questions, rows = judged()
-    people = human_judgements.read(lines(tmp_path / "j.jsonl", rows))
+    people = read_judgements(lines(tmp_path / "j.jsonl", rows))
     found = agreement(questions, people, Intervals(200)).rows[0]
     for name, value in found.scores.items():
         low, high = found.intervals[name]
@@ -778,12 +816,12 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
 def test_wrong_judgements_are_told(tmp_path, row, code):
     problems = Problems()
     with pytest.raises(InvalidInput):
-        human_judgements.read(lines(tmp_path / "j.jsonl", [row]), problems=problems)
+        read_judgements(lines(tmp_path / "j.jsonl", [row]), problems=problems)
     assert code in problems.codes
 
 
 def test_judgements_of_others_are_refused(tmp_path):
-    people = human_judgements.read(
+    people = read_judgements(
         lines(tmp_path / "j.jsonl", [{"question": "Q", "text": "x", "label": "Hallucination"}])
     )
     with pytest.raises(ShroomError, match="matched by question and text"):
@@ -803,6 +841,47 @@ def test_the_shipped_scores_give_the_shipped_files_byte_for_byte(shroom, tmp_pat
     for made, shipped in (("labelled", "autolabeled"), ("ranked", "autoranked")):
         content = (folder / f"test_{shipped}.jsonl").read_bytes()
         assert (tmp_path / f"{made}.jsonl").read_bytes() == content
+
+
+@pytest.mark.real
+def test_length_is_that_of_plain_loops_on_the_real_data():
+    """With made-up verdicts, as the shipped files have none."""
+    questions = []
+    for row, question in enumerate(read(DATA / "dreamcatcher" / "test_autolabeled.jsonl")):
+        generations = [
+            with_scores(g, {"gpt_judgement": "正确" if (row + place) % 3 else "错误"})
+            if g.type == "normal"
+            else g
+            for place, g in enumerate(question.generation)
+        ]
+        questions.append(replace(question, generation=tuple(generations)))
+    verdict = {"正确": 1.0, "错误": 0.0}
+    columns = {
+        "gpt": lambda g: verdict[g.extra["gpt_judgement"]],
+        "sim": lambda g: g.sim2answer_score,
+        "uni": lambda g: g.unigram_overlap_with_answer_score,
+        "top": lambda g: g.top_k_avg_probs_score,
+    }
+    every = [g for q in questions for g in q.generation if g.type == "normal"]
+    median = {name: np.median([of(g) for g in every]) for name, of in columns.items()}
+    median["gpt"] = 0.5
+    expected = []
+    for question in questions:
+        right, wrong = [], []
+        for g in question.generation:
+            if g.type == "normal":
+                names = ["uni"] if len(g.text) - len(question.answer) < 80 else list(columns)
+                total = sum(columns[name](g) for name in names)
+                (right if total > sum(median[name] for name in names) else wrong).append(g)
+        best = [max(right, key=lambda g: g.rm_score + g.sim2answer_score)] if right else []
+        refusals = [g for g in question.generation if g.type == "uncertainty"]
+        best += [max(refusals, key=lambda g: g.rm_score)]
+        best += [max(wrong, key=lambda g: g.rm_score - g.sim2answer_score)] if wrong else []
+        word = "all-right" if not wrong else "partial-right" if right else "all-wrong"
+        expected.append((word, [g.text for g in best]))
+    ranked = Length().rank(questions).questions
+    assert len(ranked) == 200
+    assert [(q.category, [g.text for g in q.rank]) for q in ranked] == expected
 
 
 def test_the_config_of_the_help_is_valid(tmp_path, counting):

@@ -18,10 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.annotate.base import SCORERS, Failure, Work
-from shroom.annotate.run_scorers import score
-from shroom.annotate.score_log import Log
-from shroom.annotate.scorers.judge import _HOPELESS, Judge
-from shroom.annotate.scorers.prompting import Prompts
+from shroom.annotate.run_scorers import Log, score
+from shroom.annotate.scorers.judge import _HOPELESS, Judge, Prompts
 from shroom.annotate.scorers.verdicts import RIGHT, WRONG, reply_of, side_of, verdict_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
@@ -328,7 +326,7 @@ def test_the_identity_and_the_cache_distinguish_all_that_a_verdict_depends_on(
 
 CHILD = """
 import sys
-from shroom.annotate.score_log import Log
+from shroom.annotate.run_scorers import Log
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.judge import Judge
 from shroom.datasets.dreamcatcher.records import Generation, Question
@@ -355,29 +353,27 @@ def child(*arguments):
 
 @pytest.mark.parametrize("cached", [False, True])
 def test_a_killed_run_loses_and_repeats_nothing(serve, tmp_path, cached):
-    answered, released = set(), threading.Event()
+    answered, released, processes = set(), threading.Event(), []
     seen = Counter()
     lock = threading.Lock()
 
     def answer(body, number):
         with lock:
             seen[number_of(body)] += 1
+        if number == 13 and not released.is_set():
+            # It is sent once eleven replies are in the log, and two requests are under way.
+            os.kill(processes[0].pid, signal.SIGKILL)
         if number >= 11 and not released.is_set():
-            released.wait(30)  # the run is killed meanwhile
+            released.wait(30)
             raise ConnectionAbortedError
         answered.add(number_of(body))
         return chat(verdict(right=number_of(body) % 2 == 0))
 
     server, log = serve(answer), tmp_path / "log"
     cache = tmp_path / "cache" if cached else "no"
-    process = child(server.url, log, "no", cache)
-    lines = 0
-    while lines < 11 or len(server.bodies) < 14:  # three are under way
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
-        lines = log.read_bytes().count(b"\n") if log.exists() else 0
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    processes.append(child(server.url, log, "no", cache))
+    processes[0].communicate()
+    assert processes[0].returncode == -signal.SIGKILL
     before = set(answered)
     assert (len(before), len(server.bodies)) == (11, 14)
     released.set()
@@ -552,7 +548,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
-    monkeypatch.setattr("shroom.annotate.scorers.slices.SIZE", 2)
+    monkeypatch.setattr("shroom.annotate.base.SLICE", 2)
     asked = [question("the cat", "a dog of the old town", "the cat"), question("x", asked="谁？")]
     made, steps = judging(model=str(folder)), []
     found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))

@@ -13,11 +13,9 @@ import tiny_models
 from conftest import SAMPLE, write_json
 from generated import random_questions, scores_of
 
-from shroom.annotate import as_detectors
-from shroom.annotate.base import SCORERS, Failure
-from shroom.annotate.run_scorers import score
-from shroom.annotate.score_log import Log, key_of
-from shroom.annotate.scorers import slices
+from shroom.annotate import as_detectors, base
+from shroom.annotate.base import SCORERS, Failure, Scorer
+from shroom.annotate.run_scorers import Log, key_of, score
 from shroom.annotate.scorers.nli import NLI
 from shroom.annotate.scorers.reward import Reward
 from shroom.annotate.scorers.selfcheck import SelfCheck
@@ -42,8 +40,8 @@ def claims(question):
 
 @pytest.fixture(autouse=True)
 def small_slices(monkeypatch):
-    monkeypatch.setattr(slices, "SIZE", 7)
-    monkeypatch.setattr("shroom.annotate.scorers.selfcheck.SIZE", 7)
+    monkeypatch.setattr(base, "SLICE", 7)
+    monkeypatch.setattr("shroom.annotate.scorers.selfcheck.SLICE", 7)
 
 
 @pytest.fixture(scope="module")
@@ -327,7 +325,7 @@ def test_bertscore_reads_each_text_once_and_forgets_in_time(encoder_folder, monk
 
     monkeypatch.setattr(bertscore, "_vectors", counting)
     monkeypatch.setattr(bertscore, "_KEPT", kept)
-    monkeypatch.setattr("shroom.annotate.scorers.selfcheck.SIZE", 1000)
+    monkeypatch.setattr("shroom.annotate.scorers.selfcheck.SLICE", 1000)
     scorer = SelfCheck("bertscore", encoder=str(encoder_folder))
     found = scores_of(scorer, *random_questions(6, WORDS), run=Run(batch_tokens=50))
     assert all(0 <= scores["selfcheck_bertscore_score"] <= 1 for scores in found.values())
@@ -397,7 +395,7 @@ def test_what_is_done_is_kept_slice_by_slice(name, nli_folder, rewards, tmp_path
 
     whole = score(asked, [SCORERS.make(name, **settings)])
     with pytest.raises(StoppedError), Log(tmp_path / "log").open() as log:
-        score(asked, [SCORERS.make(name, **settings)], log, lambda _: Run(report=stop))
+        score(asked, [SCORERS.make(name, **settings)], log, Run(report=stop))
     with Log(tmp_path / "log", resume=True).open() as log:
         resumed = score(asked, [SCORERS.make(name, **settings)], log)
     assert resumed.known[name] > 0
@@ -424,7 +422,7 @@ def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
     def counts(precision):
         with Log(tmp_path / "log", resume=True).open() as log:
             run = Run(precision=precision)
-            found = score(asked, [SCORERS.make(name, **settings)], log, lambda _: run)
+            found = score(asked, [SCORERS.make(name, **settings)], log, run)
             return found.made[name], found.known[name]
 
     n, known = counts("float32")
@@ -441,7 +439,7 @@ def test_float32_is_the_default_and_scores_without_a_precision_are_not_taken_for
             for place in scorer.places(asked):
                 log.add(key_of(scorer.identity, asked, place), dict.fromkeys(scorer.fields))
         made = score([asked], [unigram, check], log).made
-        again = score([asked], [unigram, check], log, lambda _: Run(precision="float32")).made
+        again = score([asked], [unigram, check], log, Run(precision="float32")).made
     assert made == {"unigram": 0, "selfcheck": len(check.places(asked))}
     assert again == {"unigram": 0, "selfcheck": 0}
 
@@ -501,7 +499,7 @@ def test_a_detector_that_lacks_its_model_is_told(name, message):
         detector(name)
 
 
-class Fixed:
+class Fixed(Scorer):
     """For tests: a scorer whose scores are given by the generation's text."""
 
     name = identity = "fixed"

@@ -16,7 +16,6 @@ from shroom.annotate.base import SCORERS, Work
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers import similarity
 from shroom.annotate.scorers.similarity import Similarity
-from shroom.annotate.words import character_ngrams
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import read
@@ -86,7 +85,7 @@ def test_the_prefix_of_chinese_is_chinese():
 
 def test_embeddings_stay_what_they_are():
     """A change would make scores of before and after differ under one identity."""
-    (vector,) = character_ngrams.embed(["Abba 猫"])
+    (vector,) = similarity.embed(["Abba 猫"])
     expected = weights("Abba 猫")
     assert sorted(expected)[:4] == [509, 1664, 2519, 6977]
     assert np.flatnonzero(vector).tolist() == sorted(expected)
@@ -97,7 +96,7 @@ def test_embeddings_stay_what_they_are():
 
 @pytest.mark.parametrize(("one", "same"), [("A cat.", " a \n CAT."), ("ﬁ１", "fi1"), ("", " \t")])
 def test_case_width_and_white_space_do_not_matter(one, same):
-    np.testing.assert_array_equal(*character_ngrams.embed([one, same]))
+    np.testing.assert_array_equal(*similarity.embed([one, same]))
 
 
 # --- with models
@@ -229,9 +228,9 @@ def test_a_generation_without_others_has_no_similarity_to_them(folder, detecting
 
 def test_scores_come_chunk_by_chunk(monkeypatch):
     chunks = []
-    embed = character_ngrams.embed
+    embed = similarity.embed
     monkeypatch.setattr(
-        character_ngrams, "embed", lambda texts: chunks.append(len(texts)) or embed(texts)
+        similarity, "embed", lambda texts: chunks.append(len(texts)) or embed(texts)
     )
     made = [asked(f"{n}", "a", "b") for n in range(2 * similarity.CHUNK + 1)]
     found = Similarity().score([Work(one, (0, 1)) for one in made], RUN)

@@ -16,16 +16,14 @@ from conftest import DATA, ROOT
 from html_outline import assert_good
 
 from shroom.annotate.base import SCORERS, Work
-from shroom.annotate.probe import collect_states, logistic_probe
-from shroom.annotate.probe.hidden_states import Reader
-from shroom.annotate.probe.labels import labelled
+from shroom.annotate.probe import logistic_probe, state_store
+from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
 from shroom.annotate.probe.logistic_probe import GRID, Fitter, fitted, splits
-from shroom.annotate.probe.prompt_frame import PROMPTS, frame
 from shroom.annotate.probe.saved_probe import SavedProbe
 from shroom.annotate.probe.site_search import Figures, train
 from shroom.annotate.probe.sites import Blocks, Site
 from shroom.annotate.probe.state_store import Store
-from shroom.annotate.probe.train import Plan, make
+from shroom.annotate.probe.train import Plan, labelled, make
 from shroom.core import extras
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
@@ -376,7 +374,7 @@ def test_what_is_too_long_keeps_its_end(reader, tmp_path):
     assert reader.ids(around, text) == tuple(range(36, 100))
     store = Store(tmp_path, about_of(reader, around), resume=False)
     sites = [Site("layers", 1)]
-    collect_states.collect(reader, around, sites, [text, "w1"], store, Run(note=said.append))
+    state_store.collect(reader, around, sites, [text, "w1"], store, Run(note=said.append))
     assert said == [
         "1 questions fill the 64 tokens that the model reads; the start of what is longer is cut"
     ]
@@ -473,8 +471,8 @@ def test_a_killed_run_goes_on_and_reads_nothing_twice(telling, tmp_path, monkeyp
     script = f"""
 import os, signal, sys
 from shroom.cli import main
-from shroom.annotate.probe import collect_states, state_store
-collect_states._ROWS = 8
+from shroom.annotate.probe import state_store
+state_store._ROWS = 8
 add, done = state_store.Store.add, []
 def dying(self, keys, states):
     done.append(add(self, keys, states))
@@ -506,7 +504,7 @@ main()
         return states_of(self, items, sites, run)
 
     monkeypatch.setattr(Reader, "states", counted)
-    monkeypatch.setattr(collect_states, "_ROWS", 8)
+    monkeypatch.setattr(state_store, "_ROWS", 8)
     code, out, err = shroom(*args, "--resume")
     assert (code, err) == (0, f"wrote the probe of layers 2 to {tmp_path / 'probe'}\n")
     assert len(read) == len(set(read)) == 40 - 24
@@ -523,7 +521,7 @@ main()
 
 
 def test_states_come_back_as_they_were(reader, tmp_path, monkeypatch):
-    monkeypatch.setattr(collect_states, "_ROWS", 4)
+    monkeypatch.setattr(state_store, "_ROWS", 4)
     around = frame(reader.tokenizer, "m", "last", prompt="{question}")
     sites = reader.blocks.sites(["layers", "heads"])
     given = [each.question for each in questions(11)] * 2
@@ -532,7 +530,7 @@ def test_states_come_back_as_they_were(reader, tmp_path, monkeypatch):
         store = Store(tmp_path / dtype, about_of(reader, around, dtype=dtype), resume=False)
         reported = []
         run = Run(report=lambda done, total, to=reported: to.append((done, total)))
-        keys = collect_states.collect(reader, around, sites, given, store, run)
+        keys = state_store.collect(reader, around, sites, given, store, run)
         assert len(store) == 11
         assert reported[-1] == (11, 11)
         assert reported == sorted(reported)
@@ -741,7 +739,7 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
         ((data,), 1, "is not a folder; name one"),
         ((made,), 1, "has a probe already"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
-        ((tmp_path / "p", "--prompt", "x"), 1, "expected {question} in it, once"),
+        ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} in it, once"),
     ):
         found, out, err = shroom(*train, *more)
         assert (found, out) == (code, ""), more

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shroom.annotate.score_log import Log
+from shroom.annotate.run_scorers import Log
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of

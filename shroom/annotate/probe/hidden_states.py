@@ -1,34 +1,136 @@
-"""Reading the hidden states of a causal model, for many questions in few passes."""
+"""Reading the hidden states of a causal model, for many questions in few passes; their prompt."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.annotate.probe.sites import Blocks, Site
+from shroom.annotate.probe.sites import FINAL, Blocks, Site
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
+from shroom.inference.tokenization import in_chat
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.annotate.probe.prompt_frame import Frame
     from shroom.inference.run_settings import Run
 
     Ids = tuple[int, ...]
     Floats = NDArray[np.float64]
 
+#: Where states can be read: at the question's last token, or at the last one before the answer.
+POSITIONS = ("last", "before-answer")
+MODES = ("chat", "completion")
+QUESTION = "{question}"
+#: What a model is given if nothing else is wanted: in completion mode a line end follows, so that
+#: there is a token between question and answer.
+PROMPTS = {"chat": QUESTION, "completion": f"{QUESTION}\n"}
+#: A character of no script, which no template changes.
+_MARK = "\ue137"
 #: The most tokens of a text, whatever the model reads.
 _LONGEST = 8192
 #: By what part of its size a causal model's state may change with what follows: by rounding alone.
 _ROUNDING = 1e-3
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What stands around each question.
+
+    Attributes
+    ----------
+    mode : str
+        ``chat`` or ``completion``.
+    prompt : str
+        What the user gives, with ``{question}`` in it.
+    position : str
+        One of ``POSITIONS``.
+    before, after : str
+        What the model is given before and after a question: the prompt and, in chat mode, what the
+        chat template makes of it. Templates may contain the date, so this is made once and kept.
+    """
+
+    mode: str
+    prompt: str
+    position: str
+    before: str
+    after: str
+
+    def text(self, question: str) -> str:
+        """Return what the model is given, whose last token is where states are read.
+
+        A causal model's states do not depend on what follows, so nothing does.
+
+        Examples
+        --------
+        >>> Frame("completion", "Q: {question} A:", "last", "Q: ", " A:").text(" Why? ")
+        'Q: Why?'
+        """
+        return self.before + question.strip() + (self.after if self.position != "last" else "")
+
+    def to_dict(self) -> dict[str, str]:
+        """Return its attributes, for json."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Frame:
+        """Return what :meth:`to_dict` gave; raises KeyError and ValueError for others."""
+        found = {name: content[name] for name in cls.__dataclass_fields__}
+        if not all(isinstance(value, str) for value in found.values()):
+            raise ValueError("a text is none")
+        if found["position"] not in POSITIONS or found["mode"] not in MODES:
+            raise ValueError("there is no such position or mode")
+        return cls(**found)
+
+
+def frame(
+    tokenizer: Any, name: str, position: str, mode: str | None = None, prompt: str | None = None
+) -> Frame:
+    r"""Return what stands around each question.
+
+    Parameters
+    ----------
+    tokenizer : tokenizer of transformers
+        Whose chat template is used in chat mode.
+    name : str
+        What messages call the model.
+    position : str
+        One of ``POSITIONS``.
+    mode : str, optional
+        By default ``chat`` where there is a chat template, else ``completion``.
+    prompt : str, optional
+        With ``{question}`` once; by default the question, in completion mode with a line end.
+
+    Raises
+    ------
+    ShroomError
+        Where the prompt or the template has no place for the question.
+    """
+    template = getattr(tokenizer, "chat_template", None)
+    if mode == "chat" and not template:
+        raise ShroomError(f"{name}: its tokenizer has no chat template; give --mode completion")
+    mode = mode or ("chat" if template else "completion")
+    prompt = PROMPTS[mode] if prompt is None else prompt
+    if prompt.count(QUESTION) != 1:
+        raise ShroomError(f"--prompt: expected {QUESTION} in it, once, got {show(prompt)}")
+    text = prompt.replace(QUESTION, _MARK)
+    if mode == "chat":
+        way_out = "give --mode completion"
+        text = in_chat(tokenizer, name, [("user", text)], asks=True, way_out=way_out)
+        if text.count(_MARK) != 1:
+            raise ShroomError(
+                f"{name}: its chat template shows the question {text.count(_MARK)} times rather "
+                "than once; give --mode completion"
+            )
+    before, _, after = text.partition(_MARK)
+    return Frame(mode, prompt, position, before, after)
 
 
 class Reader:
@@ -158,10 +260,14 @@ class Reader:
             here = states.reshape(len(batch), size, -1)[rows, places]
             found[site] = here.float().cpu().numpy()
 
-        with torch.inference_mode(), self.blocks.watched(sites, take):
-            self._model(
+        inside = [site for site in sites if site.kind != FINAL]
+        with torch.inference_mode(), self.blocks.watched(inside, take):
+            output = self._model(
                 input_ids=ids.to(self._device), attention_mask=mask.to(self._device), **self._more
             )
+            for site in sites:
+                if site.kind == FINAL:
+                    take(site, output.last_hidden_state)
         return found
 
     @property

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.annotate.probe.hidden_states import Frame
 from shroom.annotate.probe.logistic_probe import Probe
-from shroom.annotate.probe.prompt_frame import Frame
 from shroom.annotate.probe.site_search import Figures
 from shroom.annotate.probe.sites import KINDS, Site
 from shroom.annotate.probe.state_store import of_head
@@ -80,6 +80,11 @@ class SavedProbe:
         place = Path(self.model)
         return place.name if place.is_absolute() else self.model
 
+    def site_in(self, depth: int) -> Site:
+        """Return where the probe reads: of one head all of its layer; the depth does not matter."""
+        del depth
+        return replace(self.site, head=None)
+
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
         """Return the calibrated p(knows) of each row of states at the place: shape [n].
 
@@ -123,7 +128,7 @@ class SavedProbe:
             "kit": __version__,
             **self.about(),
             "intercept": self.probe.intercept,
-            "numbers": _digest(numbers),
+            "numbers": digest(numbers),
             "figures": self.figures.to_dict(),
         }
         write_atomically(folder / NUMBERS, numbers)
@@ -150,7 +155,7 @@ class SavedProbe:
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
             data = (folder / NUMBERS).read_bytes()
-            if about["format"] != FORMAT or about["numbers"] != _digest(data):
+            if about["format"] != FORMAT or about["numbers"] != digest(data):
                 raise ValueError("they do not belong together")
             return cls._of(about, load(data))
         except (*UNREADABLE, SafetensorError) as error:
@@ -185,8 +190,9 @@ class SavedProbe:
 
 def identity(folder: Path) -> str:
     """Return what identifies a probe."""
-    return _digest((folder / ABOUT).read_bytes())
+    return digest((folder / ABOUT).read_bytes())
 
 
-def _digest(data: bytes) -> str:
+def digest(data: bytes) -> str:
+    """Return what identifies the content of a file."""
     return hashlib.sha256(data).hexdigest()[:16]

@@ -17,6 +17,8 @@ KINDS = {
     "mlp": "what each block's MLP adds",
     "heads": "what each block's attention heads say, before the output projection",
 }
+#: The last layer once it is normalised, which a probe of the source's program may read.
+FINAL = "final"
 #: Paths in a block, of which the first that is there is the module whose output, or for heads
 #: whose input, is read. The MLPs of Bloom and MPT add the residual themselves, so those of that
 #: form are read before.

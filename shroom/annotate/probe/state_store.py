@@ -1,14 +1,18 @@
-"""Hidden states on disk: shards of safetensors, each whole or not there, and an index."""
+"""Hidden states on disk: shards of safetensors, each whole or not there, and an index.
+
+Each question is read once, the longest first, shard by shard.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.annotate.probe.prompt_frame import Frame
+from shroom.annotate.probe.hidden_states import Frame
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError, show
 
@@ -18,11 +22,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shroom.annotate.probe.hidden_states import Reader
     from shroom.annotate.probe.sites import Site
+    from shroom.inference.run_settings import Run
 
 FORMAT = "shroom-states-1"
-DTYPES = ("float32", "float16")
 _INDEX = "index.json"
+#: How many numbers a shard has at most (unless one question alone has more), and how many rows.
+_NUMBERS, _ROWS = 1 << 25, 1024
 #: The keys of an index that must be equal for states to go together, and their names.
 _SAME = {
     "format": "the form",
@@ -203,3 +210,56 @@ def of_head(states: NDArray[Any], site: Site, heads: int) -> NDArray[Any]:
     if site.head is None:
         return states
     return np.split(states, heads, axis=-1)[site.head]
+
+
+def collect(
+    reader: Reader,
+    frame: Frame,
+    sites: Sequence[Site],
+    questions: Sequence[str],
+    store: Store,
+    run: Run,
+) -> list[str]:
+    """Return the key of each question, whose states are in the store then.
+
+    Parameters
+    ----------
+    reader : Reader
+        Reads the states of those that are not there.
+    frame : Frame
+        What stands around a question.
+    sites : sequence of Site
+        Whose states are stored.
+    questions : sequence of str
+        None of them blank.
+    store : Store
+        Keeps each shard as it is made.
+    run : Run
+        How it is run.
+    """
+    given = {question: reader.ids(frame, question) for question in questions}
+    key = {question: _key(ids) for question, ids in given.items()}
+    cut = sum(len(ids) == reader.most for ids in given.values())
+    if cut:
+        run.note(
+            f"{cut} questions fill the {reader.most} tokens that the model reads; the start "
+            "of what is longer is cut"
+        )
+    waiting = {key[question]: ids for question, ids in given.items() if key[question] not in store}
+    order = sorted(waiting, key=lambda each: len(waiting[each]), reverse=True)
+    width = sum(reader.widths(sites)) if order else 0
+    size = min(_ROWS, max(1, _NUMBERS // max(1, width)))
+    for start in range(0, len(order), size):
+        keys = order[start : start + size]
+        done = len(given) - len(order) + start
+
+        def report(of_shard: int, _: int, done: int = done) -> None:
+            run.report(done + of_shard, len(given))
+
+        of_shard = replace(run, report=report)
+        store.add(keys, reader.states([waiting[each] for each in keys], sites, of_shard))
+    return [key[question] for question in questions]
+
+
+def _key(ids: tuple[int, ...]) -> str:
+    return hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:32]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.annotate.base import Failure, normal
+from shroom.annotate.base import Failure, Scorer, gathered, in_slices
 from shroom.annotate.scorers import verdicts
-from shroom.annotate.scorers.prompting import Prompts
-from shroom.annotate.scorers.slices import gathered, in_slices
 from shroom.annotate.scorers.verdicts import Verdict
+from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.local import Local
+from shroom.detectors.judge.prompts import Prompt, TemplateKind
+from shroom.detectors.judge.responses import reply_of
 from shroom.detectors.judge.service import BudgetExhausted, Service
 from shroom.detectors.judge.settings import (
     BudgetSettings,
@@ -26,12 +29,11 @@ from shroom.detectors.judge.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.detectors.judge.prompts import Prompt
     from shroom.detectors.judge.responses import Reply
+    from shroom.detectors.judge.service import Request
     from shroom.inference.run_settings import Run
 
 #: Version of :mod:`verdicts`: replies that were read by another version are requested again.
@@ -41,6 +43,13 @@ _HOPELESS = 50
 #: Maximum length of a reply in tokens, by template: the word alone, or a reason with it.
 _LONGEST = {"word": 8}
 _LONGEST_REASON = 512
+
+_FOLDER = Path(__file__).parent / "templates"
+_PLACES = ("question", "answer", "generation")
+#: The scorer's templates, with a variant for each language.
+TEMPLATES = TemplateKind(
+    {name: _FOLDER / name for name in ("reason", "word")}, (CHINESE, ENGLISH), _PLACES, _PLACES
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,44 @@ class GenerationSettings(PromptSettings):
     generation_chars: int = setting(4000, settings.whole, 1)
 
 
-class Judge(Configurable):
+class Prompts:
+    """Writes prompts.
+
+    Parameters
+    ----------
+    name : str
+        ``"reason"``, ``"word"``, a file, or a folder with ``zh.txt`` for questions in Chinese and
+        ``en.txt`` for all others.
+    most : int
+        Maximum number of characters of a generation.
+
+    Raises
+    ------
+    ShroomError
+        If a file cannot be read or is not a template.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self.most = most
+        self._templates = TEMPLATES.read(name)
+
+    @property
+    def identity(self) -> str:
+        """A digest of the templates, and the maximum length."""
+        parts = repr([template.parts for template in self._templates.values()])
+        return f"{hashlib.sha256(parts.encode()).hexdigest()[:12]} {self.most}"
+
+    def of(self, work: Work, place: int) -> Prompt:
+        """Return the prompt of a generation."""
+        question = work.question
+        chinese = language_of([question.question]) == CHINESE
+        template = self._templates[CHINESE if chinese else ENGLISH]
+        generation = question.generation[place].text[: self.most]
+        others = (("question", question.question), ("answer", question.answer))
+        return Prompt(template, "generation", generation, others)
+
+
+class Judge(Configurable, Scorer):
     """Asks a language model whether a generation is right.
 
     Adds ``gpt_judgement``, the verdict as it was given; ``gpt_judgement_score``, 1 for right and 0
@@ -148,10 +194,6 @@ class Judge(Configurable):
             return f"judge {self._local.identity} {self._local.mode} {self.prompts.identity}"
         return f"judge {self._service.key(self._service.body)} {self.prompts.identity}"
 
-    def places(self, question: Question) -> tuple[int, ...]:
-        """Return the places of the generations that claim something."""
-        return normal(question)
-
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the verdict on each generation, or the reason for its failure, as it arrives.
 
@@ -162,11 +204,11 @@ class Judge(Configurable):
         cut = sum(len(item.question.generation[g].text) > most for item, _, g in wanted)
         if cut:
             run.note(f"{cut} generations were cut to {most} characters for the judge")
-        owners = gathered([(self.prompts.of(item, g), place, g) for item, place, g in wanted])
+        items = [(self.prompts.of(item, g), place, g) for item, place, g in wanted]
         if self._service:
-            yield from self._asked(self._service, owners, run)
+            yield from self._asked(self._service, gathered(items), run)
         else:
-            yield from in_slices(owners, self._locally, run, length=lambda p: len(p.context))
+            yield from in_slices(items, self._locally, run, length=lambda p: len(p.context))
 
     def cost(self, work: Sequence[Work]) -> str:
         """Return a sentence on the requests that scoring would send, without sending them."""
@@ -188,33 +230,45 @@ class Judge(Configurable):
     def _asked(
         self, service: Service, owners: dict[Prompt, list[tuple[int, int]]], run: Run
     ) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the scores of the replies, then failures for requests that were not sent."""
+        """Yield the scores of the replies as they arrive."""
         requests = {prompt: service.request(str(prompt)) for prompt in owners}
-        left = {requests[prompt].key: places for prompt, places in owners.items()}
-        failing, why = 0, ""
-        try:
-            with closing(
-                service.answered(list(requests.values()), run, verdicts.reply_of)
-            ) as replies:
-                for key, reply in replies:
-                    scores = _read(reply, kept=service.settings.folder is not None)
-                    for place, generation in left.pop(key):
-                        yield place, generation, scores
-                    failing = failing + 1 if isinstance(reply, ShroomError) else 0
-                    if failing == _HOPELESS:
-                        why = f"not asked, since {failing} requests in a row failed: {reply}"
-                        break
-        except BudgetExhausted as error:
-            why = str(error)
-        for places in left.values():
-            for place, generation in places:
-                yield place, generation, Failure(why)
+        places = {requests[prompt].key: of_prompt for prompt, of_prompt in owners.items()}
+        for key, reply in until_hopeless(service, list(requests.values()), run, verdicts.reply_of):
+            kept = service.settings.folder is not None
+            scores = reply if isinstance(reply, Failure) else _read(reply, kept=kept)
+            for place, generation in places[key]:
+                yield place, generation, scores
 
 
-def _read(reply: Reply | ShroomError, *, kept: bool) -> Scores:
+def until_hopeless(
+    service: Service,
+    requests: Sequence[Request],
+    run: Run,
+    read: Callable[[Any], Reply] = reply_of,
+) -> Iterator[tuple[str, Reply | Failure]]:
+    """Yield the key and the reply of each distinct request, or the reason for its failure.
+
+    After many failures in a row, or where the maximum cost would be exceeded, nothing more is sent.
+    """
+    left = dict.fromkeys(request.key for request in requests)
+    failing, why = 0, ""
+    try:
+        with closing(service.answered(requests, run, read)) as replies:
+            for key, reply in replies:
+                del left[key]
+                failed = isinstance(reply, ShroomError)
+                yield key, Failure(str(reply)) if isinstance(reply, ShroomError) else reply
+                failing = failing + 1 if failed else 0
+                if failing == _HOPELESS:
+                    why = f"not asked, since {failing} requests in a row failed: {reply}"
+                    break
+    except BudgetExhausted as error:
+        why = str(error)
+    yield from ((key, Failure(why)) for key in left)
+
+
+def _read(reply: Reply, *, kept: bool) -> Scores:
     """Return the scores of a reply, or the reason for its failure."""
-    if isinstance(reply, ShroomError):
-        return Failure(str(reply))
     verdict = verdicts.verdict_of(reply.text)
     if verdict is None:
         paid = "is paid for and kept" if kept else "is paid for, and again with --resume"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shroom.annotate.base import normal
-from shroom.annotate.scorers.slices import gathered, in_slices
+from shroom.annotate.base import Scorer, in_slices
 from shroom.core.problems import ShroomError
 from shroom.detectors import nli, settings
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
 
 
-class NLI:
-    """Holds each normal generation against the answer.
+class NLI(Scorer):
+    """Compares each normal generation with the answer.
 
     The premise is the answer, with the question before it; the hypothesis is the generation. Adds
     ``nli_entailment_score`` and ``nli_contradiction_score``, the model's probabilities, in [0, 1].
@@ -57,24 +56,18 @@ class NLI:
         """All that the scores depend on besides the question."""
         return f"nli {self._models.identity} {self.question}"
 
-    def places(self, question: Question) -> tuple[int, ...]:
-        """Return the places of the generations that claim something."""
-        return normal(question)
-
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the two probabilities of each generation."""
-        owners = gathered(
-            [
-                ((self._premise(each.question), each.question.generation[g].text), place, g)
-                for place, each in enumerate(work)
-                for g in each.wanted
-            ]
-        )
-        yield from in_slices(owners, self._probabilities, run, length=lambda p: sum(map(len, p)))
+        items = [
+            ((self._premise(each.question), each.question.generation[g].text), place, g)
+            for place, each in enumerate(work)
+            for g in each.wanted
+        ]
+        yield from in_slices(items, self._probabilities, run, length=lambda p: sum(map(len, p)))
 
     def _premise(self, question: Question) -> str:
         return f"{question.question} {question.answer}" if self.question else question.answer
 
     def _probabilities(self, pairs: list[tuple[str, str]], run: Run) -> list[Scores]:
-        found = self._models.probabilities(pairs, run)
-        return [dict(zip(self.fields, row)) for row in found[:, [0, 2]].tolist()]
+        columns = self._models.probabilities(pairs, run)[:, [0, 2]]
+        return [dict(zip(self.fields, row)) for row in columns.tolist()]

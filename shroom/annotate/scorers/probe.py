@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Union
 
-from shroom.annotate.base import Failure
-from shroom.annotate.probe.saved_probe import CHECK, SavedProbe, identity
+import numpy as np
+
+from shroom.annotate.base import Failure, Scorer
+from shroom.annotate.probe.hidden_states import QUESTION, Frame
+from shroom.annotate.probe.saved_probe import CHECK, SavedProbe, digest, identity
+from shroom.annotate.probe.sites import FINAL, Site
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
+from shroom.inference import hub
 from shroom.inference.batching import batches
+from shroom.learners.curves import sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from shroom.annotate.base import Scores, Work
     from shroom.annotate.probe.hidden_states import Reader
@@ -21,17 +32,25 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
 
 _FIELD = "probe_score"
+#: How the names of files of PyTorch end, and where the source's notebook writes the layer.
+_TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 
 
-class Probe:
+class Probe(Scorer):
     """Gives all generations of a question p(the model knows the answer), by a trained probe.
 
     Parameters
     ----------
     probe : str
-        The folder that ``shroom probe train`` wrote.
+        The folder that ``shroom probe train`` wrote, or the weights of a probe that the source's
+        notebook has saved (``probe.pt``), which are read without unpickling any object.
     model : str, optional
-        The language model, where it no longer is where it was in training.
+        The language model: for a folder, where it no longer is where it was in training. The
+        weights in a ``.pt`` need one.
+    layer : int, optional
+        For a ``.pt``, the layer whose state at the question's last token it reads, from 0 for the
+        embeddings; negative numbers count from the last. By default the number after ``layer`` in
+        the file's name.
 
     References
     ----------
@@ -40,26 +59,32 @@ class Probe:
     """
 
     name = "probe"
+    fields = (_FIELD,)
 
-    def __init__(self, probe: str | None = None, model: str | None = None) -> None:
+    def __init__(
+        self, probe: str | None = None, model: str | None = None, layer: int | None = None
+    ) -> None:
         if probe is None:
             raise ShroomError(
-                "probe needs a probe: the folder that 'shroom probe train' has written"
+                "probe needs a probe: the folder that 'shroom probe train' has written, or the "
+                "probe.pt of the source's notebook"
             )
-        self._folder = settings.path("probe", probe)
+        self._place = settings.path("probe", probe)
         self._model = None if model is None else settings.names("model", model)[0]
-        self._saved = SavedProbe.load(self._folder)
-        self._site = replace(self._saved.site, head=None)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """What it adds to a generation."""
-        return (_FIELD,)
+        self._saved: _Saved
+        if self._place.suffix in _TORCH:
+            self._saved = LinearProbe.load(self._place, self._model, layer)
+        elif layer is not None:
+            raise ShroomError(f"layer: is for a probe.pt; {probe} knows its own")
+        else:
+            self._saved = SavedProbe.load(self._place)
 
     @cached_property
     def identity(self) -> str:
         """The probe's numbers and settings, which know the model's answer to a check question."""
-        return f"{self.name} {identity(self._folder)}"
+        if isinstance(self._saved, LinearProbe):
+            return f"{self.name} {self._saved.identity}"
+        return f"{self.name} {identity(self._place)}"
 
     def places(self, question: Question) -> tuple[int, ...]:
         """Return all generations: they share the value of their question."""
@@ -73,29 +98,32 @@ class Probe:
         ShroomError
             Where the model cannot be had, or is not that of the probe.
         """
-        todo = [place for place, each in enumerate(work) if each.wanted]
-        blank = [place for place in todo if not work[place].question.question.strip()]
-        for place in blank:
-            for generation in work[place].wanted:
+        rest = []
+        for place, each in enumerate(work):
+            if each.question.question.strip():
+                rest += [place] if each.wanted else []
+                continue
+            for generation in each.wanted:
                 yield place, generation, Failure("the question is blank")
-        rest = [place for place in todo if place not in set(blank)]
         if not rest:
             return
         quiet = replace(run.bare(), note=run.note)
         reader = self._reader(quiet)
-        frame, site = self._saved.frame, self._site
-        given = {place: reader.ids(frame, work[place].question.question) for place in rest}
-        rest.sort(key=lambda place: len(given[place]), reverse=True)
-        for batch in batches([len(given[place]) for place in rest], run.tokens):
+        site = self._saved.site_in(len(reader.blocks.modules))
+        ids = {
+            place: reader.ids(self._saved.frame, work[place].question.question) for place in rest
+        }
+        rest.sort(key=lambda place: len(ids[place]), reverse=True)
+        for batch in batches([len(ids[place]) for place in rest], run.tokens):
             here = [rest[row] for row in batch]
-            states = reader.states([given[place] for place in here], [site], quiet)[site]
+            states = reader.states([ids[place] for place in here], [site], quiet)[site]
             for place, value in zip(here, self._saved.p(states).tolist()):
                 for generation in work[place].wanted:
                     yield place, generation, {_FIELD: value}
             run.report(batch.stop, len(rest))
 
     def _reader(self, run: Run) -> Reader:
-        """Return the model, having looked whether it is that of the probe."""
+        """Return the model, once it is clear that it is that of the probe."""
         from shroom.annotate.probe.hidden_states import Reader
 
         saved = self._saved
@@ -103,3 +131,89 @@ class Probe:
         reader = Reader(name, None if self._model else saved.revision, run.device)
         saved.refuse_another(reader.check(reader.ids(saved.frame, CHECK), run), name)
         return reader
+
+
+@dataclass(frozen=True)
+class LinearProbe:
+    """A probe of the source's program: a linear layer with a sigmoid, on a state as it is.
+
+    Attributes
+    ----------
+    model : str
+        The language model.
+    layer : int
+        The layer that is read, as in the ``hidden_states`` of transformers: of these the last is
+        normalised.
+    weights : array, shape [width]
+        Of the state.
+    bias : float
+        Added to the sum.
+    identity : str
+        A digest of the file, the model and the layer.
+    """
+
+    model: str
+    layer: int
+    weights: NDArray[np.float64]
+    bias: float
+    identity: str
+    frame: ClassVar[Frame] = Frame("completion", QUESTION, "last", "", "")
+    revision: ClassVar[str | None] = None
+
+    @classmethod
+    def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
+        """Return the probe whose ``state_dict`` a file of PyTorch has.
+
+        Raises
+        ------
+        ShroomError
+            Where the file has anything else, or model or layer are missing.
+        """
+        named = _LAYER.findall(path.stem)
+        if model is None:
+            raise ShroomError(f"{path}: has weights alone; give the model that the probe is of")
+        if layer is None and not named:
+            raise ShroomError(f"{path}: has weights alone; give the layer that the probe reads")
+        number = settings.whole("layer", named[-1] if layer is None else layer, -1000, 1000)
+        require("models", "torch")
+        import torch
+
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+            (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
+            (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
+        except OSError as error:
+            raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except Exception as error:  # a file can make the library raise anything
+            raise _unreadable(path) from error
+        if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
+            raise _unreadable(path)
+        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {number}"
+        return cls(model, number, weights, float(bias), about)
+
+    def site_in(self, depth: int) -> Site:
+        """Return where the probe reads in a model of so many blocks."""
+        if not -depth - 1 <= self.layer <= depth:
+            raise ShroomError(f"layer: {self.model} has the layers 0 to {depth}, got {self.layer}")
+        layer = self.layer % (depth + 1)
+        return Site(FINAL if layer == depth else "layers", layer)
+
+    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        """Return p(knows) of each row of states: shape [n]."""
+        return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
+
+    def refuse_another(self, state: NDArray[Any], name: str) -> None:
+        """Raise :class:`ShroomError` where a state has not as many numbers as the probe."""
+        if state.shape != self.weights.shape:
+            sizes = f"its states have {len(state)} numbers, and the probe {len(self.weights)}"
+            raise ShroomError(f"{name}: is not the model that the probe was trained on: {sizes}")
+
+
+def _unreadable(path: Path) -> ShroomError:
+    return ShroomError(
+        f"{path}: is not the state_dict of a linear probe (linear.weight and linear.bias); only "
+        "weights are read, and no pickled object"
+    )
+
+
+_Saved = Union[SavedProbe, LinearProbe]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shroom.annotate.scorers.slices import gathered, in_slices
+from shroom.annotate.base import Scorer, in_slices
 from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import UNCERTAIN
 from shroom.detectors import settings
 from shroom.detectors.judge.prompts import Template
 from shroom.inference import hub
@@ -17,14 +18,51 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher.records import Question
+    from shroom.datasets.dreamcatcher.records import Generation, Question
     from shroom.inference.run_settings import Run
 
 FORMS = CHAT, PAIR = "chat", "pair"
-_PLACES = ("question", "generation")
+_PLACES = ("question", "generation", "end")
+_QUESTION_PLACES = ("question", "task")
 
 
-class Reward:
+class Prompt(NamedTuple):
+    """The form of a text that a reward model reads.
+
+    Attributes
+    ----------
+    template : str
+        The whole text, with ``{question}`` and ``{generation}``; ``{end}`` is the tokenizer's end
+        of a text.
+    question, refusal : str
+        What stands for the question before an answer, and before a refusal: a text with
+        ``{question}``, and ``{task}``, the generation's ``type``, or else its ``task``.
+    """
+
+    template: str
+    question: str
+    refusal: str
+
+
+#: The prompts of the source's program (scorer/reward_model_scorer.py): in Chinese, and what it does
+#: for ``model_type: llama2_13b_en``.
+_TASK = "请回答下列{task}问题：{question}"
+PROMPTS = {
+    "dreamcatcher": Prompt(
+        "<human>:{question}\n<bot>:{generation}{end}",
+        _TASK,
+        f"{_TASK}\n对于这个问题，请简短地回答你由于缺乏对应的知识或信息，因此不知道或不确定答案。",
+    ),
+    "dreamcatcher-en": Prompt(
+        "[INST] <<SYS>><</SYS>>{question} [/INST] {generation}{end}",
+        _TASK,
+        f"{_TASK}\nFor this question, please answer that you are unsure of the answer due to lack "
+        "of corresponding knowledge or information.",
+    ),
+}
+
+
+class Reward(Scorer):
     """Scores every generation, including refusals, by a reward model; higher is better.
 
     Adds ``rm_score``, the model's only logit, which may be any number.
@@ -36,13 +74,24 @@ class Reward:
         or branch.
     template : str, optional
         Form of the input: ``"chat"``, two turns of the tokenizer's chat template; ``"pair"``, two
-        texts; or a text of your own with ``{question}`` and ``{generation}``. The default is a chat
-        if the tokenizer has a template, else a pair.
+        texts; one of ``PROMPTS``, which sets all three forms; or a text of your own with
+        ``{question}`` and ``{generation}``. The default is a chat if the tokenizer has a template,
+        else a pair.
+    question, refusal : str, optional
+        What stands for the question before an answer, and before a refusal; see :class:`Prompt`.
+        By default the question alone, and the same before a refusal.
 
     References
     ----------
     Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449. Their program also
-    tells the model when a refusal is expected; this one does not.
+    tells the model of what type a generation is, and that a refusal is expected.
+
+    Examples
+    --------
+    >>> scorer = Reward("a-model", refusal="{question} Say that you do not know.")
+    >>> from shroom.datasets.dreamcatcher.records import Generation
+    >>> scorer.asked("Why?", Generation("No idea.", "uncertainty"))
+    'Why? Say that you do not know.'
     """
 
     name = "reward"
@@ -54,6 +103,8 @@ class Reward:
         model: str | None = None,
         revision: str | None = None,
         template: str | None = None,
+        question: str | None = None,
+        refusal: str | None = None,
     ) -> None:
         if model is None:
             raise ShroomError(
@@ -62,33 +113,51 @@ class Reward:
             )
         self.model = settings.text("model", model)
         self.revision = None if revision is None else settings.text("revision", revision)
-        self.template = None if template is None else settings.text("template", template)
+        given = None if template is None else settings.text("template", template)
+        prompt = PROMPTS.get(given or "")
+        self.template = prompt.template if prompt else given
         if self.template not in (None, *FORMS):
-            Template.parse(str(self.template), "template", _PLACES, _PLACES)
+            Template.parse(str(self.template), "template", _PLACES, _PLACES[:2])
+        plain_question = question or (prompt.question if prompt else "{question}")
+        forms = {
+            "question": plain_question,
+            "refusal": refusal or (prompt.refusal if prompt and not question else plain_question),
+        }
+        self._forms = {
+            name: Template.parse(form, name, _QUESTION_PLACES, _QUESTION_PLACES[:1])
+            for name, form in forms.items()
+        }
+        self._changed = "" if set(forms.values()) == {"{question}"} else f" {forms}"
         self._loaded: dict[tuple[str | None, str | None], _Model] = {}
 
     @cached_property
     def identity(self) -> str:
         """All that the scores depend on besides the question."""
-        return f"reward {hub.identity(self.model, self.revision)} {self.template!r}"
+        identity = hub.identity(self.model, self.revision)
+        return f"reward {identity} {self.template!r}{self._changed}"
 
     def places(self, question: Question) -> tuple[int, ...]:
         """Return the places of all generations."""
         return tuple(range(len(question.generation)))
 
+    def asked(self, question: str, generation: Generation) -> str:
+        """Return what stands for the question before a generation."""
+        form = self._forms["refusal" if generation.type == UNCERTAIN else "question"]
+        task = str(generation.type or generation.extra.get("task", ""))
+        return form.fill(question=question, task=task)
+
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the raw score of each generation."""
-        owners = gathered(
-            [
-                ((plain(item.question.question), plain(item.question.generation[g].text)), place, g)
-                for place, item in enumerate(work)
-                for g in item.wanted
-            ]
-        )
-        for place, generation, value in in_slices(
-            owners, self._rewards, run, length=lambda pair: sum(map(len, pair))
+        items = [
+            ((self.asked(item.question.question, each), plain(each.text)), place, g)
+            for place, item in enumerate(work)
+            for g, each in enumerate(item.question.generation)
+            if g in item.wanted
+        ]
+        for place, g, value in in_slices(
+            items, self._rewards, run, length=lambda pair: sum(map(len, pair))
         ):
-            yield place, generation, {"rm_score": value}
+            yield place, g, {"rm_score": value}
 
     def _rewards(self, pairs: list[tuple[str, str]], run: Run) -> list[float]:
         key = (run.device, run.precision)
@@ -136,7 +205,7 @@ def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairR
         return PairReader(tokenizer, room)
     own = None
     if template not in (None, CHAT):
-        own = Template.parse(str(template), "template", _PLACES, _PLACES)
+        own = Template.parse(str(template), "template", _PLACES, _PLACES[:2])
     return _TextReader(name, tokenizer, room, own)
 
 
@@ -171,7 +240,8 @@ class _TextReader:
     def _ids(self, pair: tuple[str, str]) -> list[int]:
         question, generation = pair
         if self._template:
-            text = self._template.fill(question=question, generation=generation)
+            end = self._tokenizer.eos_token or ""
+            text = self._template.fill(question=question, generation=generation, end=end)
         else:
             turns = [("user", question), ("assistant", generation)]
             way_out = 'give template: "pair", or a text of your own'

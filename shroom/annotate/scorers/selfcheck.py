@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shroom.annotate.base import normal
-from shroom.annotate.scorers.slices import SIZE, within
+from shroom.annotate.base import SLICE, Scorer, normal, within
 from shroom.core.problems import ShroomError
 from shroom.detectors import selfcheck, settings
 from shroom.inference import hub
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 _MODELS = {"ngram": None, "nli": "nli_model", "bertscore": "encoder"}
 
 
-class SelfCheck:
-    """Holds each normal generation against the question's other normal ones.
+class SelfCheck(Scorer):
+    """Compares each normal generation with the question's other normal ones.
 
     Adds for each method ``selfcheck_METHOD_score``, in [0, 1], which is 1 - p of the detector
     ``selfcheck`` with the other generations as samples, so that 1 is agreement:
@@ -60,8 +59,8 @@ class SelfCheck:
     >>> from shroom.annotate.base import Work
     >>> from shroom.datasets.dreamcatcher.records import Generation, Question
     >>> from shroom.inference.run_settings import RUN
-    >>> said = [Generation(text, "normal") for text in ("In Rome.", "In Rome.", "At sea!")]
-    >>> work = [Work(Question("Where?", "In Rome.", None, tuple(said)), (0, 1, 2))]
+    >>> texts = [Generation(text, "normal") for text in ("In Rome.", "In Rome.", "At sea!")]
+    >>> work = [Work(Question("Where?", "In Rome.", None, tuple(texts)), (0, 1, 2))]
     >>> [round(fields["selfcheck_ngram_score"], 3) for _, _, fields in SelfCheck().score(work, RUN)]
     [0.697, 0.697, 0.612]
     """
@@ -87,6 +86,7 @@ class SelfCheck:
         for method, (model, _) in self._models.items():
             if _MODELS[method] and not model:
                 raise ShroomError(f"methods: {method} needs a model; give {_MODELS[method]}")
+        self.fields = tuple(f"selfcheck_{method}_score" for method in self._models)
         self.n, self.aggregate = n, aggregate
         self._checks = {
             method: selfcheck.SelfCheck(
@@ -94,11 +94,6 @@ class SelfCheck:
             )
             for method, (model, revision) in self._models.items()
         }
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """What it adds to a generation."""
-        return tuple(f"selfcheck_{method}_score" for method in self._checks)
 
     @cached_property
     def identity(self) -> str:
@@ -111,14 +106,14 @@ class SelfCheck:
 
     def places(self, question: Question) -> tuple[int, ...]:
         """Return the places of the generations that claim something, where there are several."""
-        found = normal(question)
-        return found if len(found) > 1 else ()
+        places = normal(question)
+        return places if len(places) > 1 else ()
 
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the agreement of each generation with the others, by each method."""
         wanted = [(place, g) for place, each in enumerate(work) for g in each.wanted]
-        for start in range(0, len(wanted), SIZE):
-            part = wanted[start : start + SIZE]
+        for start in range(0, len(wanted), SLICE):
+            part = wanted[start : start + SLICE]
             texts = [work[place].question.generation[g].text for place, g in part]
             others = [_others(work[place].question, g) for place, g in part]
             inner = within(run, start, len(part), len(wanted))

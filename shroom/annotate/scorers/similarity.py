@@ -6,20 +6,22 @@ arXiv:2401.15449, section 3: cosines of the embeddings of question and answer to
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
-from shroom.annotate.base import normal
-from shroom.annotate.words import character_ngrams
-from shroom.annotate.words.languages import CHINESE, language_of
+from shroom.annotate.base import Scorer, normal
+from shroom.annotate.words import CHINESE, language_of
 from shroom.core.datapoint import pair
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
+from shroom.inference.tokenization import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,17 +35,19 @@ if TYPE_CHECKING:
 CHUNK = 16
 #: The form of a text with its question: in other languages, and in Chinese.
 _PREFIX = "Question: {}\nAnswer: {}", "问题：{}\n回答：{}"
+#: The least and the greatest length of a piece of a text, in characters, and the dimensions of an
+#: embedding: enough that few pieces of a text share one.
+LENGTHS, DIMENSIONS = (1, 3), 1 << 15
 
 
-class Similarity:
+class Similarity(Scorer):
     """Similarity to the answer, and the average similarity to the other normal generations.
 
     Parameters
     ----------
     model, revision : str, optional
         A sentence encoder's folder or name on the hub, and its commit, tag or branch there; by
-        default :mod:`~shroom.annotate.words.character_ngrams`, which needs no model. With
-        ``detector``, its own.
+        default :func:`embed`, which needs no model. With ``detector``, its own.
     detector : str, optional
         A detector's name: a similarity is then 1 - p(Hallucination) of the generation, compared
         with the answer or another generation.
@@ -55,8 +59,8 @@ class Similarity:
     >>> from shroom.annotate.base import Work
     >>> from shroom.datasets.dreamcatcher.records import Generation, Question
     >>> from shroom.inference.run_settings import RUN
-    >>> said = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
-    >>> work = [Work(Question("Capital of France?", "Paris", None, said), (0, 1))]
+    >>> texts = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
+    >>> work = [Work(Question("Capital of France?", "Paris", None, texts), (0, 1))]
     >>> for _, place, scores in Similarity().score(work, RUN):
     ...     print(place, {name: round(score, 2) for name, score in scores.items()})
     0 {'sim2answer_score': 0.98, 'sim2gen_score': 0.88}
@@ -90,27 +94,23 @@ class Similarity:
         question = "with" if self._question else "without"
         return f"similarity 1 {question} question ({self._measure.identity})"
 
-    def places(self, question: Question) -> tuple[int, ...]:
-        """Return the places of the normal generations."""
-        return normal(question)
-
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the scores of the wanted generations, a batch of questions at a time."""
         places = [place for place, each in enumerate(work) if each.wanted]
         quiet = replace(run, report=Run().report)  # the progress in one batch
         done, total = 0, sum(len(each.wanted) for each in work)
         groups = [self._group(work[place].question) for place in places]
-        for found, place in zip(self._measure.similarities(groups, quiet), places):
+        for similarities, place in zip(self._measure.similarities(groups, quiet), places):
             question, wanted = work[place].question, work[place].wanted
             for row, generation in enumerate(normal(question)):
                 if generation in wanted:
-                    yield place, generation, dict(zip(self.fields, found.of(row)))
+                    yield place, generation, dict(zip(self.fields, similarities.of(row)))
             done += len(wanted)
             run.report(done, total)
 
     def _group(self, question: Question) -> _Group:
-        said = tuple(question.generation[place].text for place in normal(question))
-        return _Group(question.question if self._question else "", question.answer, said)
+        texts = tuple(question.generation[place].text for place in normal(question))
+        return _Group(question.question if self._question else "", question.answer, texts)
 
 
 class _Group(NamedTuple):
@@ -121,10 +121,10 @@ class _Group(NamedTuple):
 
     question: str
     answer: str
-    said: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
-class _Found(NamedTuple):
+class _Similarities(NamedTuple):
     """How similar each generation of a group is to the answer, and on average to the others."""
 
     to_answer: NDArray[np.float64]
@@ -135,27 +135,17 @@ class _Found(NamedTuple):
         return float(self.to_answer[row]), others
 
 
-class _Measure(Protocol):
-    """A measure of how similar texts are."""
-
-    @property
-    def identity(self) -> str: ...
-
-    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
-        """Yield the similarities of each group, in order."""
-        ...
-
-
 class _Lexical:
     """Cosines of embeddings that need no model."""
 
-    identity = character_ngrams.IDENTITY
+    #: Changed when the embeddings change.
+    identity = f"character n-grams 2 {LENGTHS} {DIMENSIONS}"
 
-    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
+    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Similarities]:
         del run
         for chunk in _chunks(groups):
             texts = [_texts(group) for group in chunk]
-            yield from _cosines(texts, _embedded(texts, character_ngrams.embed))
+            yield from _cosines(texts, _embedded(texts, embed))
 
 
 class _Encoded:
@@ -169,7 +159,7 @@ class _Encoded:
     def identity(self) -> str:
         return f"encoder {hub.identity(self._model, self._revision)}"
 
-    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
+    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Similarities]:
         from shroom.detectors.sentence_encoder import SentenceEncoder
 
         encoder = SentenceEncoder(self._model, self._revision, run.device)
@@ -197,7 +187,7 @@ class _Detected:
     def identity(self) -> str:
         return f"detector {self._name} {self._detector.identity}"
 
-    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Found]:
+    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Similarities]:
         for chunk in _chunks(groups):
             pairs = [each for group in chunk for each in _pairs(group)]
             asked = [each for each in dict.fromkeys(pairs) if each[0].strip()]
@@ -205,10 +195,58 @@ class _Detected:
             known = dict(zip(asked, (1 - p).tolist()))
             similar = iter([known.get(each, 0.0) for each in pairs])
             for group in chunk:
-                n = len(group.said)
+                n = len(group.texts)
                 found = np.array([next(similar) for _ in range(n * n)]).reshape(n, n)
                 others = found[:, 1:].sum(axis=1) / (n - 1) if n > 1 else None
-                yield _Found(found[:, 0], others)
+                yield _Similarities(found[:, 0], others)
+
+
+_Measure = Union[_Lexical, _Encoded, _Detected]
+
+
+def embed(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return a lexical unit vector of each text, without negative numbers: [n, ``DIMENSIONS``].
+
+    There must be a text. Texts are similar that are written alike, whatever they mean. A piece of
+    one to three characters that occurs c times weighs 1 + ln c. Case, width and other variants of
+    a character (NFKC) do not matter; white space counts as one blank, which also stands before and
+    after each text. Pieces are hashed to dimensions.
+
+    Raises
+    ------
+    ShroomError
+        Where scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> one, same, other = embed(["A cat.", "a  CAT.", "Dogs!"])
+    >>> round(float(one @ same), 12), bool(one @ other < 0.2)
+    (1.0, True)
+    """
+    vectors: NDArray[np.float64] = _vectorizer().fit_transform(texts).toarray()
+    return vectors
+
+
+@lru_cache(maxsize=1)
+def _vectorizer() -> Any:
+    """Return what counts pieces, and what makes unit vectors of the counts; neither is fitted."""
+    require("annotate", "scikit-learn")
+    from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+    from sklearn.pipeline import make_pipeline
+
+    counts = HashingVectorizer(
+        preprocessor=_folded,
+        analyzer="char",
+        ngram_range=LENGTHS,
+        n_features=DIMENSIONS,
+        alternate_sign=False,
+        norm=None,
+    )
+    return make_pipeline(counts, TfidfTransformer(use_idf=False, sublinear_tf=True))
+
+
+def _folded(text: str) -> str:
+    return f" {' '.join(unicodedata.normalize('NFKC', plain(text)).casefold().split())} "
 
 
 def _chunks(groups: Sequence[_Group]) -> Iterator[Sequence[_Group]]:
@@ -217,8 +255,8 @@ def _chunks(groups: Sequence[_Group]) -> Iterator[Sequence[_Group]]:
 
 
 def _texts(group: _Group) -> list[str]:
-    """Return the answer and what was said, with the question before each."""
-    texts = (group.answer, *group.said)
+    """Return the answer and the generations, with the question before each."""
+    texts = (group.answer, *group.texts)
     if not group.question:
         return list(texts)
     prefix = _PREFIX[language_of((group.question, *texts)) == CHINESE]
@@ -235,22 +273,21 @@ def _embedded(
 
 def _cosines(
     texts: Sequence[Sequence[str]], known: Mapping[str, NDArray[np.float64]]
-) -> Iterator[_Found]:
+) -> Iterator[_Similarities]:
     """Yield the cosines of groups of texts, the first of which is the answer."""
     for row in texts:
         vectors = np.stack([known[text] for text in row])
-        answer, said = vectors[0], vectors[1:]
+        answer, generations = vectors[0], vectors[1:]
         others = None
-        if len(said) > 1:
-            others = np.clip((said @ said.sum(axis=0) - 1) / (len(said) - 1), -1, 1)
-        yield _Found(np.clip(said @ answer, -1, 1), others)
+        if len(generations) > 1:
+            total = generations.sum(axis=0)
+            others = np.clip((generations @ total - 1) / (len(generations) - 1), -1, 1)
+        yield _Similarities(np.clip(generations @ answer, -1, 1), others)
 
 
 def _pairs(group: _Group) -> Iterator[tuple[str, str]]:
     """Yield each generation's pairs: with the answer, then with each other generation."""
     before = f"{group.question}\n" if group.question else ""
-    for row, said in enumerate(group.said):
-        yield before + group.answer, said
-        for other, premise in enumerate(group.said):
-            if other != row:
-                yield before + premise, said
+    for row, text in enumerate(group.texts):
+        others = group.texts[:row] + group.texts[row + 1 :]
+        yield from ((before + premise, text) for premise in (group.answer, *others))

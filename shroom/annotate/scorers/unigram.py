@@ -12,8 +12,8 @@ from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from shroom.annotate.base import normal
-from shroom.annotate.words.languages import CHINESE, LANGUAGES, language, language_of
+from shroom.annotate.base import Scorer
+from shroom.annotate.words import CHINESE, LANGUAGES, language, language_of
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shroom.annotate.base import Scores, Work
-    from shroom.annotate.words.base import Language
+    from shroom.annotate.words import Language
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run_settings import Run
 
@@ -31,7 +31,7 @@ EPSILON = 1e-6
 AUTO = "auto"
 
 
-class Unigram:
+class Unigram(Scorer):
     """Overlap with the answer, and the average −ln probability of the most probable keywords.
 
     Parameters
@@ -48,8 +48,8 @@ class Unigram:
     >>> from shroom.annotate.base import Work
     >>> from shroom.datasets.dreamcatcher.records import Generation, Question
     >>> from shroom.inference.run_settings import RUN
-    >>> said = (Generation("Paris, France", "normal"), Generation("London", "normal"))
-    >>> question = Question("Capital of France?", "Paris", None, said)
+    >>> texts = (Generation("Paris, France", "normal"), Generation("London", "normal"))
+    >>> question = Question("Capital of France?", "Paris", None, texts)
     >>> for _, place, scores in Unigram(language="other").score([Work(question, (0, 1))], RUN):
     ...     overlap, _, surprise = scores.values()
     ...     print(place, round(overlap, 4), round(surprise, 4))
@@ -79,10 +79,6 @@ class Unigram:
         finders = ", ".join(self._finder(name).identity for name in names)
         return f"unigram 1 top_k={self._top_k} language={self._language} ({finders})"
 
-    def places(self, question: Question) -> tuple[int, ...]:
-        """Return the places of the normal generations."""
-        return normal(question)
-
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the scores of each generation that is wanted, question by question."""
         del run  # there is no model
@@ -98,11 +94,11 @@ class Unigram:
         if name == AUTO:
             name = language_of([question.question, *texts])
         finder = self._finder(name)
-        found = {text: finder.words(text) for text in dict.fromkeys(texts)}
-        count = Counter(keyword for text in texts for keyword in found[text].keywords)
-        tokens = found[question.answer].tokens
+        words_of = {text: finder.words(text) for text in dict.fromkeys(texts)}
+        count = Counter(keyword for text in texts for keyword in words_of[text].keywords)
+        tokens = words_of[question.answer].tokens
         for place in wanted:
-            words = found[question.generation[place].text]
+            words = words_of[question.generation[place].text]
             surprise = surprises(words.keywords, count)
             yield (
                 place,

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.annotate.words.base import Words
+from shroom.annotate.words import Words
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 

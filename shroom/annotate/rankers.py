@@ -1,0 +1,322 @@
+"""The rankers: they scale scores, sort questions into categories, and rank their generations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shroom.annotate.base import normal, value_of, with_scores
+from shroom.annotate.scaled_scores import Scaled, changed, refuse_great
+from shroom.annotate.scorers.verdicts import meaning
+from shroom.core.json_writing import json_lines
+from shroom.core.problems import ShroomError
+from shroom.core.registry import Entry, Registry
+from shroom.datasets.dreamcatcher import reader as dreamcatcher
+from shroom.datasets.dreamcatcher.records import (
+    ALL_RIGHT,
+    ALL_WRONG,
+    PARTIAL_RIGHT,
+    UNCERTAIN,
+    Generation,
+    Preference,
+    Turn,
+)
+from shroom.detectors import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from shroom.datasets.dreamcatcher.records import Question
+
+#: The rankers by name.
+RANKERS = Registry(
+    "ranker",
+    {
+        "percentile": Entry(
+            "shroom.annotate.rankers:Percentile",
+            "by sums of scaled scores against the sums of their percentiles",
+        ),
+        "length": Entry(
+            "shroom.annotate.rankers:Length",
+            "by how much longer than the answer a generation is",
+        ),
+    },
+)
+_OVERLAP, _SIMILARITY = "unigram_overlap_with_answer_score", "sim2answer_score"
+_VERDICT, _VERDICT_SCORE = "gpt_judgement", "gpt_judgement_score"
+#: The scores that the source adds up, in its order.
+SCORES = ("probe_score", _OVERLAP, _SIMILARITY, "sim2gen_score")
+#: The scores that decide on a generation that is not much longer than the answer, and on others.
+SHORT = (_OVERLAP,)
+LONG = (_VERDICT_SCORE, _SIMILARITY, _OVERLAP, "top_k_avg_probs_score")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The result of a ranker.
+
+    Attributes
+    ----------
+    questions : list of Question
+        With ``category`` and ``rank``, in their order; without where they could not be ranked. The
+        scores that the ranker reads are scaled to [0, 1] over all generations.
+    limits : dict of float
+        The limits that decided, by name.
+    notes : list of str
+        Notes for the user, each a sentence.
+    """
+
+    questions: list[Question]
+    limits: dict[str, float]
+    notes: list[str] = field(default_factory=list)
+
+
+class Ranker(Protocol):
+    """Sorts questions into categories, and ranks their generations."""
+
+    def rank(self, questions: Sequence[Question]) -> Ranked:
+        """Return the questions with their categories and rankings."""
+        ...
+
+
+class Percentile:
+    """Ranks by the sum of scores, each scaled to [0, 1] over the whole data set.
+
+    A question has a *right* generation where its best sum is above the sum of the scores' upper
+    percentiles, and a *wrong* one where its worst is below that of the lower ones. Its ranking is
+    the right one, the best refusal, the wrong one, as far as there are any. Of a question only the
+    scores count that all its normal generations have.
+
+    Parameters
+    ----------
+    up, down : float
+        The percentiles, from 0 to 100.
+    scores : list of str
+        The fields that are added up.
+
+    References
+    ----------
+    Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: the simple ranker.
+
+    Examples
+    --------
+    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> def question(*scores):
+    ...     texts = [Generation(f"{s}", "normal", sim2answer_score=s) for s in scores]
+    ...     return Question("Q?", "A", None, (*texts, Generation("?", "uncertainty")))
+    >>> ranked = Percentile().rank([question(0.9, 0.8), question(0.0, 0.1)])
+    >>> [(each.category, [g.text for g in each.rank]) for each in ranked.questions]
+    [('all-right', ['0.9', '?']), ('all-wrong', ['?', '0.0'])]
+    """
+
+    def __init__(self, up: float = 70, down: float = 30, scores: Sequence[str] = SCORES) -> None:
+        self.up = settings.number("up", up, 0, 100)
+        self.down = settings.number("down", down, 0, 100)
+        if self.down > self.up:
+            raise ShroomError(f"down ({self.down:g}) must not exceed up ({self.up:g})")
+        self.scores = tuple(dict.fromkeys(settings.names("scores", scores)))
+
+    def rank(self, questions: Sequence[Question]) -> Ranked:
+        """Return the questions with categories and rankings, where they can be ranked.
+
+        Raises
+        ------
+        ShroomError
+            Where no generation has any of the scores.
+        """
+        scaled = Scaled.of(questions, self.scores)
+        limits = {
+            "right above": scaled.percentiles(self.up),
+            "wrong below": scaled.percentiles(self.down),
+        }
+        ranked = [self._ranked(question, scaled, *limits.values()) for question in scaled.questions]
+        totals = {name: sum(values.values()) for name, values in limits.items()}
+        return Ranked(ranked, totals, [*scaled.notes(), *_notes_on(ranked)])
+
+    def _ranked(
+        self,
+        question: Question,
+        scaled: Scaled,
+        above: Mapping[str, float],
+        below: dict[str, float],
+    ) -> Question:
+        generations = [question.generation[place] for place in normal(question)]
+        names = scaled.common(question)
+        if not generations or not names:
+            return replace(question, category=None, rank=None)
+        sums = [sum(float(value_of(each, name)) for name in names) for each in generations]
+        right = generations[sums.index(max(sums))]
+        wrong = generations[sums.index(min(sums))]
+        return _with_ranking(
+            question,
+            right if max(sums) > sum(above[name] for name in names) else None,
+            wrong if min(sums) < sum(below[name] for name in names) else None,
+        )
+
+
+class Length:
+    """Ranks by the overlap with the answer, and for long generations by the sum of more scores.
+
+    Each score is scaled to [0, 1] over the whole data set; a generation is right where its sum is
+    above the sum of the scores' medians. The right one that the ranking has is that of the greatest
+    sum of reward and similarity to the answer, the wrong one that of their greatest difference.
+    Of a question only the scores count that all its normal generations have. A verdict
+    (``gpt_judgement``) without a score counts as 1 where it means right, else as 0; its limit is
+    0.5. As in the source's files, each generation gets ``lendiff``, ``short`` or ``long``, and each
+    normal one ``label``, 1 for right and 0 for wrong.
+
+    Parameters
+    ----------
+    difference : int
+        From so many characters more than the answer on, a generation is long.
+
+    References
+    ----------
+    The ranker by length of the program of Liang et al. (2024), arXiv:2401.15449.
+
+    Examples
+    --------
+    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> def question(*scores):
+    ...     texts = [Generation("A", None, unigram_overlap_with_answer_score=s) for s in scores]
+    ...     return Question("Q?", "A", None, tuple(texts))
+    >>> ranked = Length().rank([question(0.9, 0.8), question(0.2, 0.9)])
+    >>> [each.category for each in ranked.questions], ranked.limits
+    (['partial-right', 'partial-right'], {'right above, short': 0.92857...})
+    """
+
+    def __init__(self, difference: int = 80) -> None:
+        self.difference = settings.number("difference", difference, 0, 1_000_000)
+
+    def rank(self, questions: Sequence[Question]) -> Ranked:
+        """Return the questions with categories and rankings, where they can be ranked.
+
+        Raises
+        ------
+        ShroomError
+            Where no generation has any of the scores, or one is too great to compute with.
+        """
+        refuse_great("rm_score", [each.rm_score or 0 for q in questions for each in q.generation])
+        scaled = Scaled.of([changed(each, _with_verdict) for each in questions], LONG)
+        limits = scaled.percentiles(50)
+        if _VERDICT_SCORE in limits:  # a judge says yes or no, so the limit lies between
+            limits[_VERDICT_SCORE] = 0.5
+        ranked = [self._ranked(question, scaled, limits) for question in scaled.questions]
+        totals = {
+            f"right above, {word}": sum(limits[name] for name in names if name in limits)
+            for word, names in (("short", SHORT), ("long", LONG))
+        }
+        return Ranked(ranked, totals, [*scaled.notes(), *_notes_on(ranked)])
+
+    def _ranked(self, question: Question, scaled: Scaled, limits: dict[str, float]) -> Question:
+        common, places = scaled.common(question), normal(question)
+        generations = []
+        by_label: dict[bool, list[Generation]] = {True: [], False: []}
+        for place, each in enumerate(question.generation):
+            long = len(each.text) - len(question.answer) >= self.difference
+            fields: dict[str, Any] = {"lendiff": "long" if long else "short"}
+            if place in places:
+                names = [name for name in (LONG if long else SHORT) if name in common]
+                if not names:
+                    return replace(question, category=None, rank=None)
+                total = sum(float(value_of(each, name)) for name in names)
+                fields["label"] = int(total > sum(limits[name] for name in names))
+            generations.append(with_scores(each, fields))
+            if place in places:
+                by_label[bool(fields["label"])].append(generations[-1])
+        if not places:
+            return replace(question, category=None, rank=None)
+
+        def merit(each: Generation, sign: int) -> float:
+            known = _SIMILARITY in scaled.columns and value_of(each, _SIMILARITY) is not None
+            return float(each.rm_score or 0.0) + sign * (
+                value_of(each, _SIMILARITY) if known else 0.0
+            )
+
+        question = replace(question, generation=tuple(generations))
+        return _with_ranking(
+            question,
+            max(by_label[True], key=lambda each: merit(each, 1), default=None),
+            max(by_label[False], key=lambda each: merit(each, -1), default=None),
+        )
+
+
+def preferences(questions: Iterable[Question]) -> list[Preference]:
+    """Return the rankings of two or more as preferences, in the form of the source's file.
+
+    Examples
+    --------
+    >>> from shroom.datasets.dreamcatcher.records import Question
+    >>> rank = (Generation("A.", "normal"), Generation("No idea.", "uncertainty"))
+    >>> preferences([Question("Q?", "A", None, rank, ALL_RIGHT, rank)])[0].preference
+    ('A.', 'No idea.')
+    """
+    return [
+        Preference(
+            (Turn("human", question.question),),
+            tuple(each.text for each in question.rank),
+            question.category,
+        )
+        for question in questions
+        if question.rank is not None and len(question.rank) > 1
+    ]
+
+
+def pairs(rankings: Iterable[Preference]) -> list[dict[str, Any]]:
+    """Return every two of each ranking, better and worse, in the form that TRL's trainers read.
+
+    Examples
+    --------
+    >>> pairs([Preference((Turn("human", "Q?"),), ("A.", "No idea.", "B."), "partial-right")])[2]
+    {'prompt': 'Q?', 'chosen': 'No idea.', 'rejected': 'B.'}
+    """
+    return [
+        {"prompt": each.query[-1].text, "chosen": better, "rejected": worse}
+        for each in rankings
+        for place, better in enumerate(each.preference)
+        for worse in each.preference[place + 1 :]
+    ]
+
+
+#: The text of each file that annotation writes, from questions.
+OUTPUTS: dict[str, Callable[[Sequence[Question]], str]] = {
+    "output": dreamcatcher.write,
+    "ranked": lambda questions: dreamcatcher.write(preferences(questions)),
+    "pairs": lambda questions: json_lines(pairs(preferences(questions))),
+}
+
+
+def _with_ranking(
+    question: Question, right: Generation | None, wrong: Generation | None
+) -> Question:
+    """Return a question with its category and ranking: the right one, a refusal, the wrong one."""
+    category = ALL_RIGHT if wrong is None else ALL_WRONG if right is None else PARTIAL_RIGHT
+    ranking = tuple(each for each in (right, _refusal(question), wrong) if each is not None)
+    return replace(question, category=category, rank=ranking)
+
+
+def _refusal(question: Question) -> Generation | None:
+    """Return the refusal that a reward model scores highest, the first where none has a score."""
+    refusals = [each for each in question.generation if each.type == UNCERTAIN]
+    lowest = float("-inf")
+    return max(refusals, key=lambda g: lowest if g.rm_score is None else g.rm_score, default=None)
+
+
+def _notes_on(questions: Sequence[Question]) -> list[str]:
+    """Return a sentence for each thing that rankings lack."""
+    without = sum(each.category is None for each in questions)
+    unsure = sum(each.category is not None and _refusal(each) is None for each in questions)
+    notes, n = [], len(questions)
+    if without:
+        notes.append(f"not ranked, having no generation with scores: {without} of {n} questions")
+    if unsure:
+        notes.append(f"ranked without a refusal, having none: {unsure} of {n} questions")
+    return notes
+
+
+def _with_verdict(generation: Generation) -> Generation:
+    """Return a generation whose verdict has a score."""
+    verdict = value_of(generation, _VERDICT)
+    if verdict is None or value_of(generation, _VERDICT_SCORE) is not None:
+        return generation
+    return with_scores(generation, {_VERDICT_SCORE: int(meaning(str(verdict)) is True)})

@@ -1,1 +1,0 @@
-"""The rankers, a module for each."""

@@ -1,1 +1,0 @@
-"""The words of texts in a language."""
