@@ -53,6 +53,7 @@ VERBS = {
         "queries": "Generate debate queries from examples, or describe a set of them.",
     },
     "Annotation": {
+        "generate": "Generate answers and refusals to questions.",
         "annotate": "Score and rank generations automatically.",
         "rank": "Rank generations that have been scored.",
         "probe": "Predict from hidden states whether a model knows the answer.",

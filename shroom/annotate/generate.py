@@ -1,0 +1,310 @@
+"""Generating what is annotated: several answers, and several refusals, to each question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from shroom.annotate.base import Failure
+from shroom.annotate.run_scorers import Log
+from shroom.annotate.scorers.judge import until_hopeless
+from shroom.annotate.words import CHINESE, language_of
+from shroom.core.json_writing import json_digest
+from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.datasets.collection import items_of
+from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN
+from shroom.detectors import settings
+from shroom.detectors.judge.prompts import Template
+from shroom.detectors.judge.service import Service
+from shroom.detectors.judge.settings import (
+    BudgetSettings,
+    Configurable,
+    EndpointSettings,
+    PromptSettings,
+    setting,
+)
+from shroom.inference import hub
+from shroom.inference.endpoint.answer import without_thought
+from shroom.inference.tokenization import in_chat, padded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from shroom.core.paths import Source
+    from shroom.inference.run_settings import Run
+
+#: Version of the code that reads replies: those that were read by another are requested again.
+_READING = "generate 1"
+#: What stands around a question where a refusal is to be generated: in Chinese, and otherwise.
+REFUSALS = {
+    True: "{question}\n\n假设你缺乏回答这个问题所需的知识。"
+    "请简短地回答说你不知道或不确定，不要给出答案。",
+    False: "{question}\n\nSuppose that you lack the knowledge to answer this. Reply briefly that "
+    "you do not know or are not sure, and give no answer.",
+}
+#: The most tokens that a model on this machine reads and writes, and how many texts at a time.
+_LONGEST, _BATCH = 8192, 16
+
+
+@dataclass(frozen=True)
+class SamplingSettings(PromptSettings):
+    """What is generated.
+
+    ``template`` is a text with ``{question}``, by default the question alone; ``temperature`` is
+    0.8 and ``max_tokens`` 512 by default.
+
+    Attributes
+    ----------
+    normal, refusals : int
+        How many answers and how many refusals to generate for each question.
+    refusal : str, optional
+        A text with ``{question}`` that asks for a refusal; by default ``REFUSALS``, in Chinese
+        where the question is in Chinese.
+    top_p : float
+        Sample only from the most probable tokens that have this probability together.
+    seed : int
+        Seed of the sampling.
+    """
+
+    normal: int = setting(5, settings.whole, 0, 1000)
+    refusals: int = setting(5, settings.whole, 0, 1000)
+    refusal: str | None = setting(None, settings.text)
+    top_p: float | None = setting(None, settings.share)
+    seed: int = setting(0, settings.whole)
+
+
+class Item(NamedTuple):
+    """A generation that is wanted: its type, its prompt, and which of its kind it is."""
+
+    kind: str
+    prompt: str
+    number: int
+
+
+class Texts(Log):
+    """The generations that a run has made so far."""
+
+    kind: ClassVar[str] = "generations"
+
+
+class Generator(Configurable):
+    """Generates answers and refusals by a model behind an endpoint or on this machine.
+
+    Parameters
+    ----------
+    sampling : SamplingSettings
+        Which model generates, and what. Without an endpoint, the model is a causal model on the
+        hub or in a folder.
+    endpoint : EndpointSettings, optional
+        Where requests are sent.
+    budget : BudgetSettings, optional
+        What they may cost.
+
+    Raises
+    ------
+    ShroomError
+        If the settings contradict each other.
+
+    Examples
+    --------
+    >>> generator = Generator.from_settings(model="a-model", normal=2, refusals=1)
+    >>> for item in generator.items("Who?"):
+    ...     print(item.kind, item.number, item.prompt.split(chr(10))[0])
+    normal 0 Who?
+    normal 1 Who?
+    uncertainty 0 Who?
+    """
+
+    groups = (SamplingSettings, EndpointSettings, BudgetSettings)
+
+    def __init__(
+        self,
+        sampling: SamplingSettings,
+        endpoint: EndpointSettings | None = None,
+        budget: BudgetSettings | None = None,
+    ) -> None:
+        if sampling.model is None:
+            raise ShroomError("model: is missing; name one of the endpoint, the hub, or a folder")
+        self.sampling, endpoint = sampling, endpoint or EndpointSettings()
+        self._normal = _template("template", sampling.template or "{question}")
+        self._refusals = {
+            chinese: _template("refusal", sampling.refusal or form)
+            for chinese, form in REFUSALS.items()
+        }
+        self._body = sampling.request(
+            mode=sampling.mode, temperature=0.8, max_tokens=512, top_logprobs=None
+        )
+        if sampling.top_p is not None:
+            self._body["top_p"] = sampling.top_p
+        if not self._body["temperature"] and max(sampling.normal, sampling.refusals) > 1:
+            raise ShroomError("temperature: at 0 all generations are alike; give one above 0")
+        self.service: Service | None = None
+        if endpoint.endpoint is not None:
+            self.service = Service(
+                sampling,
+                endpoint,
+                budget or BudgetSettings(),
+                self._body,
+                mode=sampling.mode or "chat",
+                reading=_READING,
+                shorter="give shorter questions",
+            )
+
+    @cached_property
+    def identity(self) -> str:
+        """All that the generations depend on besides their prompts."""
+        if self.service:
+            return self.service.key({**self._body, "seed": self.sampling.seed})
+        model = hub.identity(str(self.sampling.model), self.sampling.revision)
+        return f"{model} {self.sampling.mode} {self._body} {self.sampling.seed}"
+
+    def items(self, question: str) -> list[Item]:
+        """Return the generations that are wanted for a question."""
+        refusal = self._refusals[language_of([question]) == CHINESE]
+        parts = (
+            (NORMAL, self._normal, self.sampling.normal),
+            (UNCERTAIN, refusal, self.sampling.refusals),
+        )
+        return [
+            Item(kind, template.fill(question=question), number)
+            for kind, template, n in parts
+            for number in range(n)
+        ]
+
+    def key(self, item: Item) -> str:
+        """Return what identifies a generation in the log."""
+        return json_digest([self.identity, *item])[:32]
+
+    def cost(self, items: Sequence[Item]) -> str:
+        """Return a sentence on the requests for generations, without sending them."""
+        if self.service is None:
+            return f"{len(items)} generations by a model on this machine, which only take time"
+        requests = [self._request(self.service, item) for item in items]
+        return str(self.service.estimate(requests)).partition("\n")[0]
+
+    def generate(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, str | Failure]]:
+        """Yield the text of each generation as it is made, or the reason for its failure."""
+        if self.service:
+            owners: dict[str, list[Item]] = {}
+            requests = {item: self._request(self.service, item) for item in items}
+            for item, request in requests.items():
+                owners.setdefault(request.key, []).append(item)
+            for key, reply in until_hopeless(self.service, list(requests.values()), run):
+                text = reply if isinstance(reply, Failure) else without_thought(reply.text).strip()
+                if not text:
+                    text = Failure("the reply is empty; raise max_tokens if it was cut")
+                yield from ((item, text) for item in owners[key])
+        elif items:
+            model = _Local(self.sampling, self._body, run)
+            numbers: dict[tuple[str, str], list[Item]] = {}
+            for item in items:
+                numbers.setdefault(item[:2], []).append(item)
+            done = 0
+            for (_, prompt), wanted in numbers.items():
+                # Always from the first on: what a resumed run makes does not depend on the kill.
+                made = model.texts(prompt, max(item.number for item in wanted) + 1)
+                yield from ((item, made[item.number] or Failure("is empty")) for item in wanted)
+                done += len(wanted)
+                run.report(done, len(items))
+
+    def _request(self, service: Service, item: Item) -> Any:
+        return service.request(item.prompt, seed=self.sampling.seed + item.number)
+
+
+class _Local:
+    """A causal model on this machine that continues prompts."""
+
+    def __init__(self, sampling: SamplingSettings, body: Mapping[str, Any], run: Run) -> None:
+        self._name, self._body, self._seed = str(sampling.model), body, sampling.seed
+        self._tokenizer = padded(hub.tokenizer(self._name, sampling.revision))
+        template = getattr(self._tokenizer, "chat_template", None)
+        if sampling.mode == "chat" and not template:
+            raise ShroomError(
+                f"{self._name}: its tokenizer has no chat template; set mode=completion"
+            )
+        self._chat = bool(template) and sampling.mode != "completion"
+        self._model = hub.model("causal", self._name, sampling.revision, run.device)
+        reads = getattr(self._model.config, "max_position_embeddings", None) or _LONGEST
+        self._room = min(int(self._tokenizer.model_max_length), int(reads), _LONGEST)
+
+    def texts(self, prompt: str, n: int) -> list[str]:
+        """Return n continuations; the same prompt and seed give the same ones."""
+        import torch
+
+        if self._chat:
+            turns, way_out = [("user", prompt)], "set mode=completion"
+            prompt = in_chat(self._tokenizer, self._name, turns, asks=True, way_out=way_out)
+        ids = self._tokenizer(prompt, add_special_tokens=not self._chat)["input_ids"]
+        longest = min(self._body["max_tokens"], self._room - 1)
+        start = torch.tensor([ids[-(self._room - longest) :]], device=self._model.device)
+        temperature, top_p = self._body["temperature"], self._body.get("top_p", 1.0)
+        sampling: dict[str, Any] = {"do_sample": temperature > 0}
+        if temperature:
+            sampling |= {"temperature": temperature, "top_p": top_p, "top_k": 0}
+        texts: list[str] = []
+        with torch.random.fork_rng(), torch.inference_mode():
+            torch.manual_seed(int(json_digest([self._seed, prompt])[:8], 16))
+            for first in range(0, n, _BATCH):
+                rows = self._model.generate(
+                    input_ids=start,
+                    attention_mask=torch.ones_like(start),
+                    max_new_tokens=longest,
+                    num_return_sequences=min(_BATCH, n - first),
+                    pad_token_id=self._tokenizer.pad_token_id,
+                    **sampling,
+                )
+                new = rows[:, start.shape[1] :]
+                texts += self._tokenizer.batch_decode(new, skip_special_tokens=True)
+        return [text.strip() for text in texts]
+
+
+def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str, Any]]:
+    """Return the rows of files, each of which has a question.
+
+    Parameters
+    ----------
+    *paths : path or "-"
+        JSON Lines or JSON lists of objects with ``question``, a text.
+    problems : Problems, optional
+        Gets everything that is wrong, each with its place.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where there are errors, or no question at all.
+    """
+    problems = Problems() if problems is None else problems
+    found: list[dict[str, Any]] = []
+    for document, rows in items_of(paths, problems):
+        for index, row in enumerate(rows):
+            question = row.get("question") if isinstance(row, dict) else None
+            if isinstance(question, str) and question.strip():
+                found.append(row)
+            else:
+                expected = 'an object with the key "question", a text'
+                problems.add("key-missing", document.file, expected, show(row), index=index)
+    if not found and not problems.errors:
+        problems.add("empty", ", ".join(map(str, paths)), "questions", "none")
+    if problems.errors:
+        raise InvalidInput(problems)
+    return found
+
+
+def with_generations(
+    row: Mapping[str, Any], items: Sequence[Item], texts: Sequence[str | None]
+) -> dict[str, Any]:
+    """Return a row with generations after those that it has; ``None`` stands for a missing one.
+
+    Examples
+    --------
+    >>> with_generations({"question": "Who?"}, [Item("normal", "Who?", 0)], ["Ada."])
+    {'question': 'Who?', 'generation': [{'text': 'Ada.', 'type': 'normal'}]}
+    """
+    before = row.get("generation")
+    added = [{"text": text, "type": item.kind} for item, text in zip(items, texts) if text]
+    return {**row, "generation": [*(before if isinstance(before, list) else []), *added]}
+
+
+def _template(name: str, form: str) -> Template:
+    return Template.parse(form, name, ("question",), ("question",))

@@ -1,0 +1,362 @@
+"""What the source's program reads and writes: its configs, its reward prompts, its probes."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+import tiny_models
+from generated import scores_of
+
+from shroom.annotate.config import Config
+from shroom.annotate.generations import read
+from shroom.annotate.rankers import Length, Percentile
+from shroom.annotate.scorers.probe import Probe
+from shroom.annotate.scorers.reward import Reward
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import Generation, Question
+
+CONFIG = """\
+data:
+  input_data_path: in.jsonl
+  output_data_path: labelled.jsonl
+  output_rank_data_path: ranked.jsonl
+
+scorer:
+  similarity_scorer:
+    use_answer_only: false
+    embedding_model_path: {encoder}
+    embedding_tokenizer_path: {encoder}
+
+  unigram_scorer_en:
+    unigram_top_k: 5
+
+  rm_scorer:
+    model_type: llama2_13b_en
+    rm_model_path: {reward}
+    rm_tokenizer_path: {reward}
+
+  probe_scorer:
+    model_type: llama2_13b_en
+    hidden_size: 32
+    probe_model_path: {probe}
+    probe_state_key: hidden_states
+    probe_token: last
+    probe_layer: 1
+    model_path: {model}
+    tokenizer_path: {model}
+
+ranker:
+  ranker_name: SimpleRanker
+  up_percentile: 55
+  down_percentile: 45
+"""
+
+
+def linear(path, width=32, **more):
+    """Save what the source's notebook saves of a probe."""
+    import torch
+
+    torch.manual_seed(0)
+    state = {"linear.weight": torch.randn(1, width), "linear.bias": torch.tensor([0.25]), **more}
+    torch.save(state, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Small models by the place in the config that names them."""
+    folder = tmp_path_factory.mktemp("models")
+    return {
+        "encoder": tiny_models.encoder(folder / "encoder"),
+        "reward": tiny_models.nli_model(folder / "reward", labels=["score"], length=256),
+        "model": tiny_models.causal_model(folder / "model"),
+        "probe": linear(folder / "probe.pt"),
+    }
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """Write a config, and go where its relative paths lead."""
+    texts = ["The old cat.", {"text": "A dog.", "type": "normal"}]
+    texts.append({"text": "I do not know.", "type": "uncertainty"})
+    rows = [{"question": f"What is it {i}?", "answer": "A cat.", "generation": texts} for i in "ab"]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "config").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def write(text):
+        (tmp_path / "config" / "config.yml").write_text(text, encoding="utf-8")
+        return tmp_path / "config" / "config.yml"
+
+    return write
+
+
+# Its config
+
+
+def test_its_config_runs_as_it_is(shroom, config, models, tmp_path):
+    code, out, err = shroom("annotate", config(CONFIG.format(**models)))
+    assert code == 0, err
+    scored = ["similarity: 4 scored", "unigram: 4 scored", "reward: 6 scored", "probe: 6 scored"]
+    assert out.splitlines()[:4] == scored
+    found = read(tmp_path / "labelled.jsonl")
+    assert {q.category for q in found} <= {"all-right", "all-wrong", "partial-right"}
+    assert all(g.rm_score is not None and g.probe_score in (0, 1) for g in found[0].generation)
+    assert (tmp_path / "ranked.jsonl").is_file()
+
+
+def test_its_names_stand_for_ours(config, models):
+    plan = Config.read(config(CONFIG.format(**models)))
+    assert (plan.data, str(plan.output), str(plan.ranked)) == (
+        ("in.jsonl",),
+        "labelled.jsonl",
+        "ranked.jsonl",
+    )
+    similarity, unigram, reward, _ = plan.scorers
+    assert "without question" in similarity.identity  # use_answer_only counts whatever it says
+    assert "top_k=5 language=en" in unigram.identity
+    assert reward.template == "[INST] <<SYS>><</SYS>>{question} [/INST] {generation}{end}"
+    assert isinstance(plan.ranker, Percentile)
+    assert (plan.ranker.up, plan.ranker.down) == (55, 45)
+
+
+def test_scores_alone_and_the_other_ranker(config):
+    head = CONFIG.partition("\nscorer:")[0]
+    alone = f"{head}\nscorer:\n  unigram_scorer:\n    unigram_top_k: 3\nranker:\n  null\n"
+    plan = Config.read(config(alone))
+    assert (plan.ranker, plan.ranked) == (None, None)
+    assert "top_k=3 language=zh" in plan.scorers[0].identity
+    other = f"{head}\nscorer: null\nranker:\n  ranker_name: LenRanker\n  short_diff: 9\n"
+    ranker = Config.read(config(other)).ranker
+    assert isinstance(ranker, Length)
+    assert ranker.difference == 9
+
+
+def test_all_that_is_not_there_is_reported_at_once(shroom, config, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "in.jsonl").write_text("{}")
+    nowhere = {name: f"/nowhere/{name}" for name in ("encoder", "reward", "model")}
+    text = CONFIG.format(**nowhere, probe="probe.pt").replace("in.jsonl", "/data/in.jsonl")
+    text = text.replace("labelled.jsonl", "/nowhere/labelled.jsonl")
+    text = text.replace("probe_layer: 1", "probe_layer: n").replace("token: last", "token: first")
+    code, out, err = shroom("annotate", config(text))
+    assert (code, out) == (1, "")
+    for line in (
+        (
+            "line 2: input_data_path: /data/in.jsonl is not there (relative to the current folder "
+            "it is data/in.jsonl)"
+        ),
+        "line 3: output_data_path: /nowhere is not there",
+        "line 9: embedding_model_path: /nowhere/encoder is not there",
+        "line 17: rm_model_path: /nowhere/reward is not there",
+        "line 23: probe_model_path: probe.pt is not there",
+        'line 25: probe_token: expected one of last, got "first"',
+        'line 26: probe_layer: expected the number of a layer, got "n"',
+        "line 27: model_path: /nowhere/model is not there",
+    ):
+        assert line in err
+    assert err.count("is not there") == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("ranker:", "rankers:", "no key 'rankers' is known; did you mean 'ranker'?"),
+        ("input_data_path", "input_path", "no key 'input_path' is known"),
+        ("unigram_scorer_en", "gpt_scorer", "no key 'gpt_scorer' is known"),
+        ("unigram_top_k", "top_k", "no key 'top_k' is known"),
+        ("unigram_top_k: 5", "unigram_top_k: 0", "line 13: top_k: expected a whole number"),
+        ("up_percentile: 55", "up_percentile: 155", "line 32: up: expected a number from 0"),
+        ("SimpleRanker", "BestRanker", "expected one of SimpleRanker, LenRanker"),
+        ("data:\n", "data:\n  scorer: 1\n", "no key 'scorer' is known"),
+        ("    unigram_top_k: 5\n", "    - 5\n", "unigram_scorer_en: expected keys with values"),
+        ("rm_tokenizer_path: {reward}", "rm_tokenizer_path: x", "is read from the model's folder"),
+    ],
+)
+def test_what_is_unknown_is_reported_with_its_line(shroom, config, models, old, new, message):
+    assert old in CONFIG
+    text = CONFIG.replace(old, new).format(**models)
+    code, out, err = shroom("annotate", config(text))
+    assert (code, out) == (1, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+# Its reward prompts
+
+
+@pytest.mark.parametrize(
+    ("template", "answer", "refusal"),
+    [
+        (
+            "dreamcatcher",
+            "<human>:请回答下列normal问题：谁？\n<bot>:甲</s>",
+            (
+                "<human>:请回答下列uncertainty问题：谁？\n对于这个问题，请简短地回答你由于缺乏对应的知识或"
+                "信息，因此不知道或不确定答案。\n<bot>:甲</s>"
+            ),
+        ),
+        (
+            "dreamcatcher-en",
+            "[INST] <<SYS>><</SYS>>请回答下列normal问题：谁？ [/INST] 甲</s>",
+            (
+                "[INST] <<SYS>><</SYS>>请回答下列uncertainty问题：谁？\nFor this question, please "
+                "answer that you are unsure of the answer due to lack of corresponding knowledge "
+                "or information. [/INST] 甲</s>"
+            ),
+        ),
+    ],
+)
+def test_the_prompts_of_its_reward_models(tmp_path, template, answer, refusal):
+    import torch
+    import transformers
+
+    config = tiny_models._config("llama", 512, num_labels=1)
+    kind = transformers.LlamaForSequenceClassification
+    tiny_models._saved(tmp_path, "llama", kind, config, 0, 512)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    model = kind.from_pretrained(tmp_path).eval()
+    generations = (Generation("甲", "normal"), Generation("甲", "uncertainty"))
+    asked = Question("谁？", "", None, generations)
+    found = scores_of(Reward(str(tmp_path), template=template), asked)
+    for place, text in enumerate((answer, refusal)):
+        with torch.inference_mode():
+            value = float(model(**tokenizer(text, return_tensors="pt")).logits[0, 0])
+        assert found[0, place]["rm_score"] == pytest.approx(value, abs=2e-4)
+    assert len({scores["rm_score"] for scores in found.values()}) == 2
+
+
+def test_forms_of_ones_own():
+    own = Reward("m", question="[{task}] {question}", refusal="{question}!")
+    without_type = Generation("x", None, extra={"task": "maths"})
+    assert own.asked("1+1?", without_type) == "[maths] 1+1?"
+    assert own.asked("1+1?", Generation("x", "uncertainty")) == "1+1?!"
+    assert Reward("m").asked("1+1?", Generation("x", "uncertainty")) == "1+1?"
+    made = [
+        own,
+        Reward("m"),
+        Reward("m", template="dreamcatcher"),
+        Reward("m", question="{question}!"),
+    ]
+    assert len({scorer.identity for scorer in made}) == 4
+    with pytest.raises(ShroomError, match="did you mean 'task'"):
+        Reward("m", question="{question} {tasks}")
+
+
+# Its probes
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2, -1, -3])
+def test_its_probe_by_hand(models, layer):
+    import torch
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(models["model"])
+    model = transformers.AutoModelForCausalLM.from_pretrained(models["model"]).eval()
+    state = torch.load(models["probe"], weights_only=True)
+    texts = ("Who sat?", "The cat sat on the mat, and then?")
+    asked = [Question(text, "", None, (Generation("A", None),)) for text in texts]
+    found = scores_of(Probe(str(models["probe"]), str(models["model"]), layer), *asked)
+    for place, text in enumerate(texts):
+        with torch.inference_mode():
+            ids = tokenizer(text, return_tensors="pt").input_ids
+            hidden = model(ids, output_hidden_states=True).hidden_states[layer][0, -1]
+        odds = float(state["linear.weight"][0] @ hidden + state["linear.bias"][0])
+        by_hand = 1 / (1 + math.exp(-odds))
+        assert found[place, 0]["probe_score"] == pytest.approx(by_hand, abs=1e-5)
+
+
+def test_the_layer_may_stand_in_the_name(models, tmp_path):
+    path = linear(tmp_path / "sft_0911_probe_hidden_last_layer2.pt")
+    made = [Probe(str(path), str(models["model"]), *layer) for layer in ((), (2,), (1,))]
+    assert made[0].identity == made[1].identity != made[2].identity
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "give the model that the probe is of"),
+        ({"model": "m"}, "give the layer that the probe reads"),
+        ({"model": "m", "layer": "n"}, "layer: expected a whole number"),
+        ({"probe": "none.pt", "model": "m", "layer": 1}, "No such file"),
+    ],
+)
+def test_what_a_file_of_weights_needs(models, given, message):
+    with pytest.raises(ShroomError, match=message):
+        Probe(**{"probe": str(models["probe"]), **given})
+
+
+def test_a_probe_of_another_model_or_layer_is_refused(models, tmp_path):
+    narrow, model = linear(tmp_path / "narrow.pt", 7), str(models["model"])
+    asked = Question("Who?", "", None, (Generation("A", None),))
+    with pytest.raises(ShroomError, match="its states have 32 numbers, and the probe 7"):
+        scores_of(Probe(str(narrow), model, 1), asked)
+    with pytest.raises(ShroomError, match="has the layers 0 to 2, got 9"):
+        scores_of(Probe(str(models["probe"]), model, 9), asked)
+
+
+class Harmful:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize("how", ["pickled", "inside", "other", "nan", "text", "two"])
+def test_nothing_but_weights_is_read(tmp_path, how):
+    import torch
+
+    path, harm = tmp_path / "probe.pt", tmp_path / "harm"
+    if how == "pickled":
+        path.write_bytes(pickle.dumps(Harmful(harm)))
+    elif how == "inside":
+        linear(path, more=Harmful(harm))
+    elif how == "other":
+        linear(path, other=torch.ones(1))
+    elif how == "nan":
+        linear(path, **{"linear.bias": torch.tensor([math.nan])})
+    elif how == "two":
+        linear(path, **{"linear.weight": torch.ones(2, 32)})
+    else:
+        path.write_text("text")
+    with pytest.raises(ShroomError, match="is not the state_dict of a linear probe"):
+        Probe(str(path), "m", 1)
+    assert not harm.exists()
+
+
+def test_its_probe_on_the_command_line(shroom, models, tmp_path):
+    rows = [{"question": "Who sat?", "answer": "A", "generation": ["A cat.", "A dog."]}]
+    data = tmp_path / "in.jsonl"
+    data.write_text("".join(json.dumps(row) for row in rows))
+    args = ("probe", "score", data, "--probe", models["probe"], "--model", models["model"])
+    output = ("--layer", 1, "-o", tmp_path / "out.jsonl")
+    code, _, err = shroom(*args, *output)
+    assert (code, err) == (0, f"wrote 1 questions to {tmp_path / 'out.jsonl'}, 1 of them scored\n")
+    scores = [g.probe_score for g in read(tmp_path / "out.jsonl")[0].generation]
+    assert len(set(scores)) == 1
+    assert 0 < scores[0] < 1
+    code, _, err = shroom(*args, *output, "--resume")
+    assert (code, "is finished" in err) == (0, True)
+
+
+def test_questions_with_categories_are_enough_for_a_probe(shroom, models, tmp_path):
+    generator = np.random.default_rng(0)
+    rows = [
+        {
+            "question": " ".join(generator.choice(["cat", "dog", "rain", "town"], 5)) + f" {i}",
+            "category": ("all-right", "all-wrong")[i % 2],
+        }
+        for i in range(20)
+    ]
+    data = tmp_path / "probe.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    args = ("probe", "train", data, "--model", models["model"], "-o", tmp_path / "made", "--no-ci")
+    code, out, err = shroom(*args, "--folds", "2")
+    assert code == 0, err
+    assert err.startswith("wrote the probe of")  # and no row is odd
+    assert "- 20 questions: 10 all-right, 10 all-wrong" in out
