@@ -120,12 +120,6 @@ def test_what_a_reply_says(text, word, right):
     assert (found and found.word, found and found.right) == (word, right)
 
 
-def test_the_reason_is_kept():
-    assert verdict_of(verdict(reason="So.")).reason == "So."
-    assert verdict_of('{"answer": "right", "reason": " "}').reason is None
-    assert verdict_of("yes").reason is None
-
-
 @given(st.text())
 def test_any_text_can_be_read(text):
     assert verdict_of(text) is None or verdict_of(text).word
@@ -168,13 +162,6 @@ def response(tokens, top):
 def test_p_is_that_of_the_token_of_the_verdict(tokens, place, top, p):
     found = p_right(reply_of(response(tokens, {place: top})).verdict)
     assert found == (p if p is None else pytest.approx(p, abs=1e-12))
-
-
-def test_of_one_token_alone_the_rest_is_the_others():
-    assert p_right(Step("Yes", math.log(0.75))) == pytest.approx(0.75)
-    assert p_right(Step("错误", math.log(0.75))) == pytest.approx(0.25)
-    assert p_right(Step("x", math.log(0.75))) is None
-    assert p_right(None) is None
 
 
 @given(st.dictionaries(st.sampled_from([*RIGHT, *WRONG, "x", "", "n"]), st.floats(0, 1)))
@@ -497,26 +484,6 @@ def test_a_cost_is_not_exceeded(serve, judge):
     assert all("max_cost 5.5" in scores.reason for scores in failed)
     assert len(made_of(questions(2), judge(server.url))) == 10
     assert len(server.bodies) == 10
-
-
-def test_fields_that_a_server_refuses_are_left_out(serve, judge):
-    def answer(body, _):
-        if "logprobs" in body:
-            return 400, {}, {"error": {"message": "logprobs are not supported"}}
-        return chat(verdict())
-
-    notes = []
-    found = made_of([question("a", "b")], judge(serve(answer).url), Run(note=notes.append))
-    assert [scores["gpt_judgement_score"] for scores in found.values()] == [1, 1]
-    assert any("does not accept log-probabilities" in note for note in notes)
-
-
-def test_a_paced_judge_waits_for_its_turn(serve, judge, monkeypatch):
-    made = judge(serve(lambda *_: chat("yes")).url, per_minute=60, concurrency=1)
-    waits = []
-    monkeypatch.setattr(made._service.endpoint.stopped, "wait", waits.append)
-    made_of([question("a", "b", "c")], made)
-    assert [round(wait) for wait in waits] == [0, 1, 2]
 
 
 # Costs
