@@ -75,11 +75,11 @@ class ScorerDetector(Detector):
             for point, (_, premise, _) in zip(owners, pairs.items)
         ]
         scores = np.empty(len(work))
-        for place, _, found in self.scorer.score(work, run):
-            if isinstance(found, Failure):
+        for place, _, fields in self.scorer.score(work, run):
+            if isinstance(fields, Failure):
                 point = owners[place].name
-                raise ShroomError(f"{self.name}: datapoint {point}: {found.reason}")
-            scores[place] = found[self.field]
+                raise ShroomError(f"{self.name}: datapoint {point}: {fields.reason}")
+            scores[place] = fields[self.field]
         return pairs.best(self.p_from(scores))
 
     def p_from(self, scores: Values) -> Values:

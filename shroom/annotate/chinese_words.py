@@ -70,10 +70,10 @@ class Chinese:
     @cached_property
     def _place(self) -> Path:
         """Where the dictionary lies."""
-        found = importlib.util.find_spec("jieba")
-        if found is None or found.origin is None:
+        module = importlib.util.find_spec("jieba")
+        if module is None or module.origin is None:
             raise _missing()
-        return self._dictionary or Path(found.origin).with_name("dict.txt")
+        return self._dictionary or Path(module.origin).with_name("dict.txt")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -145,8 +145,8 @@ def _without_warnings() -> Iterator[None]:
 def _unreadable(dictionary: Path, error: OSError | ValueError | None = None) -> ShroomError:
     if isinstance(error, OSError):
         return ShroomError(f"dictionary: {dictionary}: {error.strerror}")
-    found = re.search(r"at Line (\d+)", str(error))
-    line = f"line {found[1]}: " if found else ""
+    match = re.search(r"at Line (\d+)", str(error))
+    line = f"line {match[1]}: " if match else ""
     return ShroomError(
         f"dictionary: {dictionary}: {line}expected in each line a word and how frequent it is, in "
         "UTF-8, such as: 北京 34488"

@@ -275,20 +275,20 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
         With every problem, where there are errors, or no question at all.
     """
     problems = Problems() if problems is None else problems
-    found: list[dict[str, Any]] = []
+    questions: list[dict[str, Any]] = []
     for document, rows in items_of(paths, problems):
         for index, row in enumerate(rows):
             question = row.get("question") if isinstance(row, dict) else None
             if isinstance(question, str) and question.strip():
-                found.append(row)
+                questions.append(row)
             else:
                 expected = 'an object with the key "question", a text'
                 problems.add("key-missing", document.file, expected, show(row), index=index)
-    if not found and not problems.errors:
+    if not questions and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), "questions", "none")
     if problems.errors:
         raise InvalidInput(problems)
-    return found
+    return questions
 
 
 def with_generations(

@@ -217,13 +217,13 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
 
 def _numeric(questions: Sequence[Question]) -> list[str]:
     """Return the names of all fields that are numbers."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for question in questions:
         for each in question.generation:
             for name, value in (*vars(each).items(), *each.extra.items()):
                 if isinstance(value, (int, float)) and not isinstance(value, bool):
-                    found[name] = None
-    return list(found)
+                    names[name] = None
+    return list(names)
 
 
 def _number(value: object) -> float:
@@ -233,11 +233,12 @@ def _number(value: object) -> float:
 
 def _by_ranker(questions: Sequence[Question], places: list[tuple[int, int]]) -> NDArray[np.float64]:
     """Return the p that categories and rankings give each generation, ``nan`` where none."""
-    found = {}
-    for row, question in enumerate(questions):
-        points = datapoints([question], refusals=True)
-        found.update({(row, place): point.p for place, point in enumerate(points)})
-    return np.array([np.nan if found[place] is None else found[place] for place in places], float)
+    points = {
+        (row, place): point.p
+        for row, question in enumerate(questions)
+        for place, point in enumerate(datapoints([question], refusals=True))
+    }
+    return np.array([np.nan if points[place] is None else points[place] for place in places], float)
 
 
 def _agreement(

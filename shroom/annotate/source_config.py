@@ -190,12 +190,12 @@ class _Translation:
     def _look(self, place: tuple[Any, ...], text: str, *, writes: bool = False) -> None:
         """Report a path that is not there, or whose folder is not there if it is written to."""
         needed, relative = Path(text).expanduser(), Path(text.lstrip("/"))
-        found = relative
+        here = relative
         if writes:
-            needed, found = needed.absolute().parent, relative.parent
+            needed, here = needed.absolute().parent, relative.parent
         if needed.exists():
             return
         hint = ""
-        if text.startswith("/") and found.exists():
+        if text.startswith("/") and here.exists():
             hint = f" (relative to the current folder it is {relative})"
         self._report(place, f"{place[-1]}: {needed} is not there{hint}")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from shroom.annotate.base import SCORERS, Failure, Work
 from shroom.annotate.run_scorers import Log, score
-from shroom.annotate.scorers.judge import _HOPELESS, Judge, Prompts
+from shroom.annotate.scorers.judge import _HOPELESS, Judge
 from shroom.annotate.scorers.verdicts import RIGHT, WRONG, reply_of, side_of, verdict_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
@@ -520,7 +520,7 @@ def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
     made, steps = judging(model=str(folder)), []
     found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
     assert steps[-1] == (3, 3)
-    prompts = [Prompts("word", 4000).of(Work(asked[place], ()), g) for place, g in found]
+    prompts = [made.prompt(asked[place], g) for place, g in found]
     judgements = Local(str(folder), None, "chat").judgements(prompts, Run())
     for scores, judgement in zip(found.values(), judgements):
         p = 1 - judgement.p

@@ -595,27 +595,27 @@ def test_the_figures_are_those_of_plain_folds():
     values, knows = noisy(60, 4)
     sites = [Site("layers", 0), Site("layers", 1)]
     states = {sites[0]: values[:, 1:], sites[1]: values}
-    found = train(sites, states.__getitem__, knows, folds=4, seed=2, how=Intervals(50))
+    figures, *_ = train(sites, states.__getitem__, knows, folds=4, seed=2, how=Intervals(50))
     decisions = np.empty(60)
     for fit, judge in splits(knows, 4, 2):
         decisions[judge] = fitted(values[fit], knows[fit], 2)[0].decide(values[judge])
-    scores = found.figures.sites[sites[1]].scores
+    scores = figures.sites[sites[1]].scores
     assert scores["auroc"] == auroc(decisions, knows)
     assert scores["balanced_accuracy"] == balanced_accuracy(decisions > 0, knows)
     assert scores["accuracy"] == np.mean((decisions > 0) == knows)
-    assert found.figures.best == sites[1]
-    again = Figures.from_dict(json.loads(json.dumps(found.figures.to_dict())))
-    assert again.to_dict() == found.figures.to_dict()
+    assert figures.best == sites[1]
+    again = Figures.from_dict(json.loads(json.dumps(figures.to_dict())))
+    assert again.to_dict() == figures.to_dict()
 
 
 def test_p_is_calibrated():
     values, knows = noisy(4400, 3, signal=1.5)
     given, labels = values[:400], knows[:400]
-    found = train([Site("layers", 0)], lambda _: given, labels, folds=3, how=NO_INTERVALS)
+    _, probe, curve = train([Site("layers", 0)], lambda _: given, labels, folds=3, how=NO_INTERVALS)
     from shroom.learners.curves import sigmoid
     from shroom.metrics.reliability import expected_calibration_error
 
-    p = found.curve(sigmoid(found.probe.decide(values[400:])))
+    p = curve(sigmoid(probe.decide(values[400:])))
     assert expected_calibration_error(p, knows[400:]) < 0.1
 
 
@@ -623,7 +623,7 @@ def test_the_best_of_many_places_of_noise_is_found_out():
     generator = np.random.default_rng(4)
     knows = np.arange(60) % 2 == 0
     states = {Site("layers", i): generator.normal(size=(60, 4)) for i in range(12)}
-    found = train(list(states), states.__getitem__, knows, folds=3, how=NO_INTERVALS).figures
+    found, *_ = train(list(states), states.__getitem__, knows, folds=3, how=NO_INTERVALS)
     best, nested = found.sites[found.best].scores["auroc"], found.nested.scores["auroc"]
     assert best > 0.6
     assert nested < best - 0.05

@@ -82,12 +82,12 @@ class Frame:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Frame:
         """Return what :meth:`to_dict` gave; raises KeyError and ValueError for others."""
-        found = {name: content[name] for name in cls.__dataclass_fields__}
-        if not all(isinstance(value, str) for value in found.values()):
+        fields = {name: content[name] for name in cls.__dataclass_fields__}
+        if not all(isinstance(value, str) for value in fields.values()):
             raise ValueError("a text is none")
-        if found["position"] not in POSITIONS or found["mode"] not in MODES:
+        if fields["position"] not in POSITIONS or fields["mode"] not in MODES:
             raise ValueError("there is no such position or mode")
-        return cls(**found)
+        return cls(**fields)
 
 
 def frame(
@@ -179,15 +179,15 @@ class Reader:
             Where there are none.
         """
         text = frame.text(question)
-        found = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         if frame.mode == "completion":  # a chat template writes the mark of the start itself
-            found = self._marked(text, found)
-        if not found:
+            ids = self._marked(text, ids)
+        if not ids:
             raise ShroomError(
                 f"{self.name}: its tokenizer makes no token of the question {show(question)}; "
                 "leave the question out"
             )
-        return tuple(found[-self.most :])
+        return tuple(ids[-self.most :])
 
     def check(self, ids: Ids, run: Run) -> Floats:
         """Return what the last block makes of the last token: shape [width]."""
@@ -196,8 +196,8 @@ class Reader:
 
     def widths(self, sites: Sequence[Site]) -> list[int]:
         """Return how many numbers a state of each place has."""
-        found = self._read([self._sample], sites)
-        return [found[site].shape[1] for site in sites]
+        states = self._read([self._sample], sites)
+        return [states[site].shape[1] for site in sites]
 
     def states(self, items: Sequence[Ids], sites: Sequence[Site], run: Run) -> dict[Site, Floats]:
         """Return the states of each place at the last token of each item: shape [n, width].
@@ -213,8 +213,8 @@ class Reader:
         """
 
         def work(batch: list[Ids]) -> NDArray[np.float32]:
-            found = self._read(batch, sites)
-            return np.concatenate([found[site] for site in sites], axis=1)
+            states = self._read(batch, sites)
+            return np.concatenate([states[site] for site in sites], axis=1)
 
         lengths = [len(item) for item in items]
         run = replace(run, journal=None)
@@ -253,12 +253,12 @@ class Reader:
         places = (mask.sum(1) - 1 if token < 0 else torch.full((len(batch),), token)).to(
             self._device
         )
-        found: dict[Site, NDArray[np.float32]] = {}
+        states: dict[Site, NDArray[np.float32]] = {}
 
-        def take(site: Site, states: Any) -> None:
+        def take(site: Site, output: Any) -> None:
             # Some MLPs see all tokens of a batch in one row.
-            here = states.reshape(len(batch), size, -1)[rows, places]
-            found[site] = here.float().cpu().numpy()
+            here = output.reshape(len(batch), size, -1)[rows, places]
+            states[site] = here.float().cpu().numpy()
 
         inside = [site for site in sites if site.kind != FINAL]
         with torch.inference_mode(), self.blocks.watched(inside, take):
@@ -268,7 +268,7 @@ class Reader:
             for site in sites:
                 if site.kind == FINAL:
                     take(site, output.last_hidden_state)
-        return found
+        return states
 
     @property
     def _sample(self) -> Ids:

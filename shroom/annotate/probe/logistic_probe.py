@@ -91,14 +91,14 @@ class Fitter:
         c : float
         decisions : array, shape [n]
         """
-        found = np.empty((len(GRID), len(self.rows)))
+        decisions = np.empty((len(GRID), len(self.rows)))
         for train, test in splits(self.knows, folds, seed):
             for place, c in enumerate(GRID):
                 weights, intercept = self._weights(c, train)
-                found[place, test] = self.rows[test] @ weights + intercept
+                decisions[place, test] = self.rows[test] @ weights + intercept
         sign = np.where(self.knows, -1.0, 1.0)
-        best = int(np.logaddexp(0, sign * found).mean(axis=1).argmin())
-        return GRID[best], found[best]
+        best = int(np.logaddexp(0, sign * decisions).mean(axis=1).argmin())
+        return GRID[best], decisions[best]
 
     def probe(self, c: float) -> Probe:
         """Return the probe of all rows."""

@@ -171,8 +171,8 @@ class SavedProbe:
         slope, height = (float(about["calibration"][key]) for key in ("slope", "intercept"))
         intercept = float(about["intercept"])
         sound = site.kind in KINDS and mean.ndim == 1 and mean.shape == scale.shape == weights.shape
-        found = [*mean, *scale, *weights, *check, slope, height, intercept]
-        if not sound or not np.isfinite(found).all() or not (scale > 0).all():
+        values = [*mean, *scale, *weights, *check, slope, height, intercept]
+        if not sound or not np.isfinite(values).all() or not (scale > 0).all():
             raise ValueError("numbers are missing, or not finite")
         return cls(
             model=str(about["model"]),

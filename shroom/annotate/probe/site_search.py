@@ -13,6 +13,7 @@ from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.metric_registry import metric
+from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,8 +58,7 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return each score, and under its name with ``_ci`` its interval."""
-        bounds = {f"{name}_ci": ci for name, ci in self.intervals.items() if ci is not None}
-        return {**self.scores, **{name: list(ci) for name, ci in bounds.items()}}
+        return flat(self.scores, {n: ci for n, ci in self.intervals.items() if ci is not None})
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Scores:
@@ -139,25 +139,6 @@ class Figures:
         )
 
 
-@dataclass(frozen=True)
-class Trained:
-    """The best probe, with its curve to p, and the figures of all.
-
-    Attributes
-    ----------
-    figures : Figures
-        Of all places.
-    probe : Probe
-        At the best place, fitted on all questions.
-    curve : Platt
-        From the sigmoid of a decision value to p, fitted on values out of fold.
-    """
-
-    figures: Figures
-    probe: Probe
-    curve: Platt
-
-
 def train(
     sites: Sequence[Site],
     states: Callable[[Site], Floats],
@@ -167,8 +148,11 @@ def train(
     seed: int = 0,
     how: Intervals,
     report: Callable[[int, int], None] = lambda *_: None,
-) -> Trained:
-    """Return the best probe and the figures of all.
+) -> tuple[Figures, Probe, Platt]:
+    """Return the figures of all places, the probe of the best, and its curve.
+
+    The probe is fitted on all questions. The curve goes from the sigmoid of a decision value to p;
+    it is fitted on values out of fold.
 
     Parameters
     ----------
@@ -220,7 +204,7 @@ def train(
         how=how,
     )
     curve = Platt.fitted(sigmoid(outside[best]), knows.astype(np.float64))
-    return Trained(figures, probe, curve)
+    return figures, probe, curve
 
 
 def _merit(decisions: Floats, knows: Truth) -> tuple[float, ...]:

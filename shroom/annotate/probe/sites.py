@@ -98,13 +98,13 @@ class Blocks:
         number = getattr(about, "num_hidden_layers", None)
         # Parents come before their children, so that a list of experts is never the first.
         lists = (each for each in model.modules() if isinstance(each, torch.nn.ModuleList))
-        found = next((each for each in lists if len(each) == number), None)
-        if found is None:
+        blocks = next((each for each in lists if len(each) == number), None)
+        if blocks is None:
             raise ShroomError(
                 f"{name}: has no list of {number} blocks, so it is not known where its hidden "
                 "states are; use a model of another architecture"
             )
-        self.modules = list(found)
+        self.modules = list(blocks)
 
     def sites(self, kinds: Sequence[str], *, by_head: bool = False) -> list[Site]:
         """Return the places of some kinds, layer after layer.
@@ -114,15 +114,15 @@ class Blocks:
         ShroomError
             Where a block has no module that is known to be of a kind.
         """
-        found = []
+        sites = []
         for kind in kinds:
             if kind != "layers":
                 for block in self.modules:
                     self._inside(block, kind)
             for layer in range(kind != "layers", len(self.modules) + 1):
                 each = range(self.heads) if kind == "heads" and by_head else [None]
-                found += [Site(kind, layer, head) for head in each]
-        return found
+                sites += [Site(kind, layer, head) for head in each]
+        return sites
 
     @contextmanager
     def watched(self, sites: Sequence[Site], take: Callable[[Site, Any], None]) -> Iterator[None]:

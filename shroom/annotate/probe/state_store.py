@@ -160,15 +160,16 @@ class Store:
             before = json.loads(index.read_text(encoding="utf-8"))
             there = {**before, **Frame.from_dict(before["frame"]).to_dict()}
             missing = [kind for kind in self.about["states"] if kind not in there["states"]]
-            said = {key: there[key] for key in _SAME}
+            stored = {key: there[key] for key in _SAME}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ShroomError(f"{index}: is not an index of states; name another folder") from error
         wanted = {**self.about, **self.about["frame"]}
         for key, option in _SAME.items():
-            if said[key] != wanted[key]:
+            if stored[key] != wanted[key]:
+                before_and_now = f"{option} was {show(stored[key])} and is {show(wanted[key])}"
                 raise ShroomError(
-                    f"{self.folder}: has states of another run: {option} was {show(said[key])} and "
-                    f"is {show(wanted[key])}; name another folder, or give it as it was"
+                    f"{self.folder}: has states of another run: {before_and_now}; name another "
+                    "folder, or give it as it was"
                 )
         if missing:
             raise ShroomError(

@@ -68,39 +68,38 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     Examples
     --------
     >>> from shroom.datasets.dreamcatcher.records import Question
-    >>> said = [("A?", ALL_RIGHT), ("B?", ALL_WRONG), ("C?", "partial-right"), ("A?", ALL_RIGHT)]
-    >>> found = labelled([Question(q, "", None, (), category) for q, category in said], least=1)
-    >>> found.questions, found.knows.tolist(), found.left_out
+    >>> labels = [("A?", ALL_RIGHT), ("B?", ALL_WRONG), ("C?", "partial-right"), ("A?", ALL_RIGHT)]
+    >>> examples = labelled([Question(q, "", None, (), label) for q, label in labels], least=1)
+    >>> examples.questions, examples.knows.tolist(), examples.left_out
     (['A?', 'B?'], [True, False], {'partial-right': 1, 'doubled': 1})
     """
     left_out: Counter[str] = Counter()
-    said: dict[str, bool | None] = {}
+    labels: dict[str, bool | None] = {}
     for question in questions:
-        text, known = question.question.strip(), question.category in (ALL_RIGHT, ALL_WRONG)
+        text, knows = question.question.strip(), question.category == ALL_RIGHT
         if not text:
             left_out["blank"] += 1
-        elif not known:
+        elif question.category not in (ALL_RIGHT, ALL_WRONG):
             left_out[question.category or "without a category"] += 1
-        elif text not in said:
-            said[text] = question.category == ALL_RIGHT
-        elif said[text] == (question.category == ALL_RIGHT):
+        elif text not in labels:
+            labels[text] = knows
+        elif labels[text] == knows:
             left_out["doubled"] += 1
         else:
-            said[text] = None
+            labels[text] = None
             left_out["doubled with another category"] += 1
-    kept = {text: knows for text, knows in said.items() if knows is not None}
-    if len(kept) < len(said):
-        left_out["doubled with another category"] += len(said) - len(kept)
-    found = Labelled(list(kept), np.array(list(kept.values()), bool), dict(left_out))
-    right = int(found.knows.sum())
-    if min(right, len(kept) - right) < least:
+    clear = {text: label for text, label in labels.items() if label is not None}
+    if len(clear) < len(labels):
+        left_out["doubled with another category"] += len(labels) - len(clear)
+    right = sum(clear.values())
+    if min(right, len(clear) - right) < least:
         without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
             f"a probe needs at least {least} questions that are all-right and {least} that are "
-            f"all-wrong; there are {right} and {len(kept) - right}{without}; 'shroom rank' gives "
+            f"all-wrong; there are {right} and {len(clear) - right}{without}; 'shroom rank' gives "
             "categories"
         )
-    return found
+    return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))
 
 
 def describe_left_out(left_out: Mapping[str, int]) -> str:
@@ -127,7 +126,7 @@ class Plan:
     by_head : bool
         Whether each attention head has a probe of its own.
     position, mode, prompt : str
-        As for :func:`shroom.annotate.probe.prompt_frame.frame`.
+        As for :func:`shroom.annotate.probe.hidden_states.frame`.
     dtype : str
         Of the states on disk.
     folds : int
@@ -180,7 +179,7 @@ def make(
         Where there are too few questions, the model cannot be used, or the folder is another's.
     """
     require("models", "safetensors", "scikit-learn")
-    found = labelled(questions, max(LEAST, plan.folds))
+    examples = labelled(questions, max(LEAST, plan.folds))
     if (folder / ABOUT).exists() and not resume:
         raise ShroomError(
             f"{folder}: has a probe already; name another folder, or give --resume to train it "
@@ -190,7 +189,8 @@ def make(
     sites = reader.blocks.sites(plan.kinds, by_head=plan.by_head)
     stored = list(dict.fromkeys(Site(site.kind, site.layer) for site in sites))
     around = frame(reader.tokenizer, plan.model, plan.position, plan.mode, plan.prompt)
-    model = _lasting(plan.model)
+    place = Path(plan.model).expanduser()  # a folder's name is to last wherever one is
+    model = str(place.resolve()) if place.is_dir() else plan.model
     about = {
         "model": model,
         "revision": plan.revision,
@@ -202,39 +202,32 @@ def make(
     }
     store = Store(folder / "states", about, resume=resume)
     around = store.frame  # a template may have had another date
-    keys = collect(reader, around, stored, found.questions, store, run)
+    keys = collect(reader, around, stored, examples.questions, store, run)
 
     def states(site: Site) -> NDArray[np.float64]:
         return store.states(site, keys, reader.blocks.heads)
 
-    trained = train(
+    figures, probe, curve = train(
         sites,
         states,
-        found.knows,
+        examples.knows,
         folds=plan.folds,
         seed=plan.how.seed,
         how=plan.how,
         report=report,
     )
-    best = trained.figures.best
     check = reader.check(reader.ids(around, CHECK), run)
     saved = SavedProbe(
         model=model,
         revision=plan.revision,
-        site=best,
+        site=figures.best,
         heads=reader.blocks.heads,
         frame=around,
-        probe=trained.probe,
-        curve=trained.curve,
+        probe=probe,
+        curve=curve,
         check=check,
-        figures=trained.figures,
-        left_out=found.left_out,
+        figures=figures,
+        left_out=examples.left_out,
     )
     saved.save(folder)
     return saved
-
-
-def _lasting(model: str) -> str:
-    """Return a model's name as it can be found from any folder."""
-    place = Path(model).expanduser()
-    return str(place.resolve()) if place.is_dir() else model

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from shroom.annotate.base import Scores, Work
+    from shroom.datasets.dreamcatcher.records import Question
     from shroom.detectors.judge.responses import Reply
     from shroom.detectors.judge.service import Request
     from shroom.inference.run_settings import Run
@@ -70,43 +71,6 @@ class GenerationSettings(PromptSettings):
 
     top_logprobs: int | None = setting(5, settings.whole, 0, 20)
     generation_chars: int = setting(4000, settings.whole, 1)
-
-
-class Prompts:
-    """Writes prompts.
-
-    Parameters
-    ----------
-    name : str
-        ``"reason"``, ``"word"``, a file, or a folder with ``zh.txt`` for questions in Chinese and
-        ``en.txt`` for all others.
-    most : int
-        Maximum number of characters of a generation.
-
-    Raises
-    ------
-    ShroomError
-        If a file cannot be read or is not a template.
-    """
-
-    def __init__(self, name: str, most: int) -> None:
-        self.most = most
-        self._templates = TEMPLATES.read(name)
-
-    @property
-    def identity(self) -> str:
-        """A digest of the templates, and the maximum length."""
-        parts = repr([template.parts for template in self._templates.values()])
-        return f"{hashlib.sha256(parts.encode()).hexdigest()[:12]} {self.most}"
-
-    def of(self, work: Work, place: int) -> Prompt:
-        """Return the prompt of a generation."""
-        question = work.question
-        chinese = language_of([question.question]) == CHINESE
-        template = self._templates[CHINESE if chinese else ENGLISH]
-        generation = question.generation[place].text[: self.most]
-        others = (("question", question.question), ("answer", question.answer))
-        return Prompt(template, "generation", generation, others)
 
 
 class Judge(Configurable, Scorer):
@@ -167,7 +131,7 @@ class Judge(Configurable, Scorer):
                 'template: "reason" needs an endpoint; a model on this machine says yes or no, so '
                 'give "word" or a template that asks for that'
             )
-        self.prompts = Prompts(template, prompt.generation_chars)
+        self._templates, self._longest = TEMPLATES.read(template), prompt.generation_chars
         self._local = Local(prompt.model, prompt.revision, prompt.mode, cut="generations")
         self._service: Service | None = None
         if not local:
@@ -190,21 +154,30 @@ class Judge(Configurable, Scorer):
     @cached_property
     def identity(self) -> str:
         """All that the scores depend on besides the question."""
+        parts = repr([template.parts for template in self._templates.values()])
+        prompts = f"{hashlib.sha256(parts.encode()).hexdigest()[:12]} {self._longest}"
         if self._service is None:
-            return f"judge {self._local.identity} {self._local.mode} {self.prompts.identity}"
-        return f"judge {self._service.key(self._service.body)} {self.prompts.identity}"
+            return f"judge {self._local.identity} {self._local.mode} {prompts}"
+        return f"judge {self._service.key(self._service.body)} {prompts}"
+
+    def prompt(self, question: Question, place: int) -> Prompt:
+        """Return the prompt about a generation, in the language of its question."""
+        chinese = language_of([question.question]) == CHINESE
+        template = self._templates[CHINESE if chinese else ENGLISH]
+        others = (("question", question.question), ("answer", question.answer))
+        text = question.generation[place].text[: self._longest]
+        return Prompt(template, "generation", text, others)
 
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the verdict on each generation, or the reason for its failure, as it arrives.
 
         Generations with the same prompt share one request.
         """
-        wanted = [(item, place, g) for place, item in enumerate(work) for g in item.wanted]
-        most = self.prompts.most
-        cut = sum(len(item.question.generation[g].text) > most for item, _, g in wanted)
+        places = [(item.question, place, g) for place, item in enumerate(work) for g in item.wanted]
+        cut = sum(len(question.generation[g].text) > self._longest for question, _, g in places)
         if cut:
-            run.note(f"{cut} generations were cut to {most} characters for the judge")
-        items = [(self.prompts.of(item, g), place, g) for item, place, g in wanted]
+            run.note(f"{cut} generations were cut to {self._longest} characters for the judge")
+        items = [(self.prompt(question, g), place, g) for question, place, g in places]
         if self._service:
             yield from self._asked(self._service, gathered(items), run)
         else:
@@ -212,7 +185,7 @@ class Judge(Configurable, Scorer):
 
     def cost(self, work: Sequence[Work]) -> str:
         """Return a sentence on the requests that scoring would send, without sending them."""
-        prompts = [self.prompts.of(item, place) for item in work for place in item.wanted]
+        prompts = [self.prompt(item.question, place) for item in work for place in item.wanted]
         if self._service is None:
             estimate = self._local.estimate(prompts)
             return f"{estimate.requests} prompts to a model on this machine, which only take time"

@@ -212,16 +212,7 @@ def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairR
 class _TextReader:
     """Makes a model's input from question and generation as one text, whose end is cut.
 
-    Parameters
-    ----------
-    name : str
-        Name of the model in messages.
-    tokenizer : tokenizer of transformers
-        Its chat template is used if ``template`` is not given.
-    room : int
-        Maximum number of tokens.
-    template : Template or None
-        The user's template. The tokenizer's start token precedes the text.
+    Without a template, the text is that of the tokenizer's chat template.
     """
 
     def __init__(self, name: str, tokenizer: Any, room: int, template: Template | None) -> None:

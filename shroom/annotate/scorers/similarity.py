@@ -196,9 +196,9 @@ class _Detected:
             similar = iter([known.get(each, 0.0) for each in pairs])
             for group in chunk:
                 n = len(group.texts)
-                found = np.array([next(similar) for _ in range(n * n)]).reshape(n, n)
-                others = found[:, 1:].sum(axis=1) / (n - 1) if n > 1 else None
-                yield _Similarities(found[:, 0], others)
+                values = np.array([next(similar) for _ in range(n * n)]).reshape(n, n)
+                others = values[:, 1:].sum(axis=1) / (n - 1) if n > 1 else None
+                yield _Similarities(values[:, 0], others)
 
 
 _Measure = Union[_Lexical, _Encoded, _Detected]

@@ -99,7 +99,7 @@ def datapoints(records: Iterable[Record], *, refusals: bool = False) -> list[Dat
         Whether to return the ``uncertainty`` generations as well. They claim nothing, so their p
         is ``None`` throughout.
     """
-    found = []
+    points = []
     for record in records:
         if isinstance(record, Preference):
             continue
@@ -107,8 +107,8 @@ def datapoints(records: Iterable[Record], *, refusals: bool = False) -> list[Dat
             if generation.type != NORMAL and not refusals:
                 continue
             premise = f"{record.question}\n{record.answer}"
-            found.append(pair(premise, generation.text, _p(record, generation)))
-    return found
+            points.append(pair(premise, generation.text, _p(record, generation)))
+    return points
 
 
 def _line(record: Record, *, ensure_ascii: bool) -> str:

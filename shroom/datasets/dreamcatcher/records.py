@@ -136,13 +136,15 @@ def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
     >>> to_dict(Generation("是", "normal", rm_score=0.5, extra={"gpt_judgement": "right"}))
     {'text': '是', 'type': 'normal', 'rm_score': 0.5, 'gpt_judgement': 'right'}
     """
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for each in fields(record):
         value = getattr(record, each.name)
         if each.name == "onegram_probs" and value is not None:
-            found[each.name] = [{token: number} for token, number in value]
+            content[each.name] = [{token: number} for token, number in value]
         elif isinstance(value, tuple):
-            found[each.name] = [item if isinstance(item, str) else to_dict(item) for item in value]
+            content[each.name] = [
+                item if isinstance(item, str) else to_dict(item) for item in value
+            ]
         elif each.name != "extra" and value is not None:
-            found[each.name] = value
-    return {**found, **record.extra}
+            content[each.name] = value
+    return {**content, **record.extra}

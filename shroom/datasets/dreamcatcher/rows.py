@@ -89,8 +89,8 @@ def _generation(row: Row) -> Generation:
     probs = None
     if "onegram_probs" in row.item:
         expected = "a list of objects of a word and its number (read as none)"
-        found = row.take("onegram_probs", _is_pairs, expected)
-        probs = None if found is None else tuple(pair for one in found for pair in one.items())
+        words = row.take("onegram_probs", _is_pairs, expected)
+        probs = None if words is None else tuple(pair for one in words for pair in one.items())
     return Generation(text, kind, **scores, onegram_probs=probs, extra=row.left)
 
 
