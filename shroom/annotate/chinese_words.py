@@ -60,8 +60,8 @@ class Chinese:
 
     def words(self, text: str) -> Words:
         """Return the words of a text; keywords are by TF-IDF, without repeats, the best first."""
-        # A run of characters is cut whatever stands beside it, and many come again: clauses of
-        # refusals, and names in the other generations.
+        # How a run of characters is cut does not depend on its neighbours, and many are repeated:
+        # clauses of refusals, and names in the other generations.
         runs = filter(None, _RUN.split(text))
         tokens = [token for run in runs for token in cut(run, self._place, self.identity)]
         keywords = _keywords(tokens)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Version of the code that reads replies: those that were read by another are requested again.
 _READING = "generate 1"
-#: What stands around a question where a refusal is to be generated: in Chinese, and otherwise.
+#: The prompt of a refusal: to a question in Chinese, and to any other.
 REFUSALS = {
     True: "{question}\n\n假设你缺乏回答这个问题所需的知识。"
     "请简短地回答说你不知道或不确定，不要给出答案。",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Union
 
 from shroom.annotate.base import normal, value_of, with_scores
 from shroom.annotate.scaled_scores import Scaled, changed, refuse_great
@@ -69,14 +69,6 @@ class Ranked:
     questions: list[Question]
     limits: dict[str, float]
     notes: list[str] = field(default_factory=list)
-
-
-class Ranker(Protocol):
-    """Sorts questions into categories, and ranks their generations."""
-
-    def rank(self, questions: Sequence[Question]) -> Ranked:
-        """Return the questions with their categories and rankings."""
-        ...
 
 
 class Percentile:
@@ -239,6 +231,9 @@ class Length:
             max(by_label[True], key=lambda each: merit(each, 1), default=None),
             max(by_label[False], key=lambda each: merit(each, -1), default=None),
         )
+
+
+Ranker = Union[Percentile, Length]
 
 
 def preferences(questions: Iterable[Question]) -> list[Preference]:

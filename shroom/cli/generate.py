@@ -119,8 +119,8 @@ def command(
         say([f"note: {computed_anew(log.path, log.damaged)}"])
     try:
         with log.open(), shown_progress("generations") as report:
-            how = replace(run, report=report, note=lambda text: say([f"note: {text}"]))
-            for item, text in generator.generate(todo, how):
+            run = replace(run, report=report, note=lambda text: say([f"note: {text}"]))
+            for item, text in generator.generate(todo, run):
                 if isinstance(text, Failure):
                     failures[item] = text.reason
                 else:

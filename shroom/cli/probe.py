@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +23,6 @@ from shroom.inference.resume_log import PARTIAL
 from shroom.report.figure_files import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shroom.annotate.probe.saved_probe import SavedProbe
     from shroom.inference.run_settings import Run
     from shroom.metrics.intervals import Intervals
@@ -42,14 +39,14 @@ Examples:
 def _kinds(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
     """Return the kinds that ``--states KIND,KIND`` names, in the order in which they are listed."""
     del ctx
-    given = [name.strip() for name in value.split(",") if name.strip()]
-    for name in given:
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    for name in names:
         if name not in KINDS:
             hint = f"no states '{printable(name)}';{nearest(name, KINDS)} there are"
             raise click.BadParameter(f"{hint}: {', '.join(KINDS)}", param=param)
-    if not given:
+    if not names:
         raise click.BadParameter(f"name some of {', '.join(KINDS)}", param=param)
-    return [name for name in KINDS if name in given]
+    return [name for name in KINDS if name in names]
 
 
 def _prompt(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -136,7 +133,7 @@ def _train(
 ) -> None:
     """Train a probe on QUESTIONS that have categories, and report its quality at each layer.
 
-    The figures are out of fold; the best place is saved in the folder, with what was found of all.
+    The figures are out of fold. The folder gets the probe of the best place, and all figures.
     """
     if by_head and "heads" not in kinds:
         raise click.UsageError("--by-head needs --states heads")
@@ -148,14 +145,19 @@ def _train(
     plan = Plan(
         model, revision, tuple(kinds), by_head=by_head, folds=folds, how=intervals, **reading
     )
-    given = read_questions(*questions)
+    examples = read_questions(*questions)
     with shown_progress("probe") as report:
-        reading_, fitting = (
-            functools.partial(_reported, report, word) for word in ("states", "places")
+        run = replace(
+            run,
+            report=lambda done, total: report(done, total, "states"),
+            note=lambda text: say([f"note: {text}"]),
         )
-        how = replace(run, report=reading_, note=lambda text: say([f"note: {text}"]))
+
+        def fitted(done: int, total: int) -> None:
+            report(done, total, "places")
+
         try:
-            saved = make(given, plan, folder, how, fitting, resume=resume)
+            saved = make(examples, plan, folder, run, fitted, resume=resume)
         except KeyboardInterrupt:
             say([f"the states read so far are kept in {output}; to go on, add --resume"])
             raise
@@ -202,15 +204,15 @@ def _score(
     log = Log(f"{output}{PARTIAL}", resume=resume).read()
     refuse_overwriting([output, log.path], [*questions, probe])
     scorer = Probe(probe, model, layer)
-    given = read_questions(*questions)
-    if resume and has_ended(log.path, [Path(output)], given, [scorer]):
+    rows = read_questions(*questions)
+    if resume and has_ended(log.path, [Path(output)], rows, [scorer]):
         return 0
-    result = run_scorers([scorer], given, log, run)
+    result = run_scorers([scorer], rows, log, run)
     write_atomically(output, write(result.questions))
     log.remove()
     reasons = {each.question: each.reason for each in result.failed}
     say_alike(f"item {row}: has no probe_score: {reason}" for row, reason in reasons.items())
-    say([f"wrote {len(given)} questions to {output}, {len(given) - len(reasons)} of them scored"])
+    say([f"wrote {len(rows)} questions to {output}, {len(rows) - len(reasons)} of them scored"])
     return 1 if reasons else 0
 
 
@@ -242,10 +244,6 @@ def _report(*, folder: str, form: str, html: str | None, output: str | None) -> 
     if html is not None:
         deliver(probing.page(saved), html)
     click.echo(_rendered(saved, form), nl=False)
-
-
-def _reported(report: Callable[..., None], word: str, done: int, total: int) -> None:
-    report(done, total, word)
 
 
 def _rendered(saved: SavedProbe, form: str) -> str:

@@ -667,7 +667,7 @@ def test_wrong_command_lines_of_rank(shroom, tmp_path, args, code, said):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "1\n", "{}\n", '{"query": [], "preference": []}\n'])
-def test_what_has_no_generations_is_told(shroom, tmp_path, content):
+def test_what_has_no_generations_is_reported(shroom, tmp_path, content):
     (tmp_path / "x.jsonl").write_text(content)
     code, _, err = shroom("rank", tmp_path / "x.jsonl", "-o", tmp_path / "out")
     assert code == 1
@@ -771,7 +771,7 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
         ({"question": "Q", "text": "x", "p(Hallucination)": None}, "p-range"),
     ],
 )
-def test_wrong_judgements_are_told(tmp_path, row, code):
+def test_wrong_judgements_are_reported(tmp_path, row, code):
     problems = Problems()
     with pytest.raises(InvalidInput):
         read_judgements(lines(tmp_path / "j.jsonl", [row]), problems=problems)

@@ -185,21 +185,32 @@ def test_a_reward_does_not_depend_on_its_batch(rewards):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("name", "settings", "message"),
     [
-        ({}, "reward needs a model"),
-        ({"model": "m", "template": "{question}"}, "has no {generation}"),
-        ({"model": "m", "template": "{question} {genration}"}, "did you mean 'generation'"),
-        ({"model": "m", "templat": "x"}, "did you mean 'template'"),
-        ({"model": ""}, "model: expected a text"),
+        ("reward", {}, "reward needs a model"),
+        ("reward", {"model": "m", "template": "{question}"}, "has no {generation}"),
+        (
+            "reward",
+            {"model": "m", "template": "{question} {genration}"},
+            "did you mean 'generation'",
+        ),
+        ("reward", {"model": "m", "templat": "x"}, "did you mean 'template'"),
+        ("reward", {"model": ""}, "model: expected a text"),
+        ("selfcheck", {"methods": "ngrams"}, "did you mean 'ngram'"),
+        ("selfcheck", {"methods": []}, "methods: expected a name or a list of names"),
+        ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; give nli_model"),
+        ("selfcheck", {"methods": "bertscore"}, "bertscore needs a model; give encoder"),
+        ("selfcheck", {"n": 0}, "n: expected a whole number from 1 to 9, got 0"),
+        ("selfcheck", {"aggregate": "min"}, "aggregate: expected one of"),
+        ("selfcheck", {"method": "nli"}, "did you mean 'methods'"),
     ],
 )
-def test_a_wrong_setting_of_reward_is_told(settings, message):
+def test_a_wrong_setting_is_reported(name, settings, message):
     with pytest.raises(ShroomError, match=message):
-        SCORERS.make("reward", **settings)
+        SCORERS.make(name, **settings)
 
 
-def test_a_model_that_is_no_reward_model_is_told(nli_folder, rewards):
+def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
     with pytest.raises(ShroomError, match="has 3 classes; a reward model has one"):
         scores_of(Reward(str(nli_folder)), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="its tokenizer has no chat template"):
@@ -285,23 +296,6 @@ def test_blank_generations_say_nothing(nli_folder):
     one = Question("Q", "A", None, tuple(Generation(t, None) for t in ("", " ", "a")))
     found = scores_of(SelfCheck(["ngram", "nli"], nli_model=str(nli_folder)), one)
     assert found[0, 0] == {"selfcheck_ngram_score": 0.5, "selfcheck_nli_score": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"methods": "ngrams"}, "did you mean 'ngram'"),
-        ({"methods": []}, "methods: expected a name or a list of names"),
-        ({"methods": ["ngram", "nli"]}, "nli needs a model; give nli_model"),
-        ({"methods": "bertscore"}, "bertscore needs a model; give encoder"),
-        ({"n": 0}, "n: expected a whole number from 1 to 9, got 0"),
-        ({"aggregate": "min"}, "aggregate: expected one of"),
-        ({"method": "nli"}, "did you mean 'methods'"),
-    ],
-)
-def test_a_wrong_setting_of_selfcheck_is_told(settings, message):
-    with pytest.raises(ShroomError, match=message):
-        SCORERS.make("selfcheck", **settings)
 
 
 # A run that is stopped
@@ -425,7 +419,7 @@ def test_reward_as_a_detector(rewards):
 @pytest.mark.parametrize(
     ("name", "message"), [("reward", "reward model"), ("probe", "probe train")]
 )
-def test_a_detector_that_lacks_its_model_is_told(name, message):
+def test_a_detector_that_lacks_its_model_is_reported(name, message):
     with pytest.raises(ShroomError, match=f"needs --model: .*{message}"):
         detector(name)
 
@@ -446,7 +440,7 @@ class Fixed(Scorer):
             yield place, 0, Failure("no way") if value is None else {"x": value}
 
 
-def test_the_better_reference_counts_and_a_failure_is_told():
+def test_the_better_reference_counts_and_a_failure_is_reported():
     made = as_detectors.ScorerDetector(Fixed(), "x", "given", 0.5)
     assert made.predict(points()).tolist() == [1, 1, 0, 1]
     bad = Datapoint(hyp="bad", src="a", tgt="b", task=Task.MT, id=7)

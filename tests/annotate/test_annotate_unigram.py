@@ -184,7 +184,7 @@ def test_the_shipped_scores_are_made_from_the_texts_to_the_last_digit():
         (["Paris London", "北京"], "zh"),
     ],
 )
-def test_the_script_tells_the_language(texts, expected):
+def test_the_script_shows_the_language(texts, expected):
     assert language_of(texts) == expected
 
 
@@ -243,7 +243,7 @@ def test_another_dictionary(tmp_path):
         (None, "there is no such file"),
     ],
 )
-def test_a_dictionary_that_cannot_be_read_is_told(content, sentence, tmp_path):
+def test_a_dictionary_that_cannot_be_read_is_reported(content, sentence, tmp_path):
     path = tmp_path / "words.txt"
     if content is not None:
         path.write_bytes(content)

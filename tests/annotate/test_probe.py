@@ -33,7 +33,7 @@ from shroom.metrics.discrimination import auroc
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 HIDDEN, LAYERS, WORDS, FIRST = 32, 4, 200, 20
-#: Where a first word says what it is, where block 2 tells it the last one, and what is large.
+#: Where a first word says what it is, where block 2 writes it into the last one, and what is large.
 SAYS, TOLD, LARGE = (30, 31), (28, 29), (0, 1)
 
 
@@ -54,7 +54,7 @@ def words_tokenizer():
 
 
 def telling_model(folder: Path, architecture: str) -> Path:
-    """Save a model in which block 2 tells the last token of the first, and block 3 takes it back.
+    """Save a model whose block 2 writes the first word into the last token, which block 3 removes.
 
     An even first word adds to two numbers of the state, an odd one subtracts. All attention is
     uniform; block 3 does what block 2 does with the opposite sign. What is left is rounding, far
@@ -186,7 +186,7 @@ def test_the_signal_is_found_where_it_was_put(telling, tmp_path, architecture, p
     assert min(found.nested.scores.values()) >= 0.97
 
 
-def test_the_head_that_tells_is_told_from_the_other(telling, tmp_path):
+def test_the_head_with_the_signal_is_distinguished(telling, tmp_path):
     plan = Plan(telling["gpt2"], kinds=("heads",), by_head=True, folds=2, how=NO_INTERVALS)
     saved = make(questions(), plan, tmp_path / "probe", Run(), lambda *_: None)
     tell = {site for site, found in saved.figures.sites.items() if found.scores["auroc"] > 0.9}
@@ -207,37 +207,21 @@ def work(given: list[Question]) -> list[Work]:
 # ---------------------------------------------------------------- reading states
 
 SMALL = {"vocab_size": WORDS + 2, "pad_token_id": 0}
+SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4}
+SHORT_SIZES = {"n_embd": 32, "n_layer": 3, "n_head": 4}
+LOCAL = {"num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]]}
+EXPERTS = {"num_experts": 3, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
 ARCHITECTURES = {
-    "llama": {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4},
-    "gpt2": {"n_embd": 32, "n_layer": 3, "n_head": 4},
-    "gpt_neo": {
-        "hidden_size": 32,
-        "num_layers": 2,
-        "num_heads": 4,
-        "attention_types": [[["global", "local"], 1]],
-    },
-    "gpt_neox": {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4},
-    "gptj": {"n_embd": 32, "n_layer": 3, "n_head": 4, "rotary_dim": 4},
-    "opt": {
-        "hidden_size": 32,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 4,
-        "ffn_dim": 48,
-        "word_embed_proj_dim": 32,
-    },
+    "llama": SIZES,
+    "gpt2": SHORT_SIZES,
+    "gpt_neo": {"hidden_size": 32, **LOCAL},
+    "gpt_neox": SIZES,
+    "gptj": {**SHORT_SIZES, "rotary_dim": 4},
+    "opt": {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32},
     "bloom": {"hidden_size": 32, "n_layer": 3, "n_head": 4},
     "mpt": {"d_model": 32, "n_layers": 3, "n_heads": 4},
-    "phi": {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4},
-    "qwen3_moe": {
-        "hidden_size": 32,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 16,
-        "num_experts": 3,
-        "num_experts_per_tok": 2,
-        "moe_intermediate_size": 16,
-    },
+    "phi": SIZES,
+    "qwen3_moe": {**SIZES, "num_key_value_heads": 2, "head_dim": 16, **EXPERTS},
 }
 
 
@@ -269,37 +253,28 @@ ITEMS = [(5, 6, 7, 8, 9, 10, 11), (12,), (5, 6, 13), (20, 21, 22, 23, 24), (30, 
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_states_are_those_of_a_plain_run_of_each_alone(name):
+def test_states_are_those_of_a_plain_run_and_add_up(name):
+    """A block's output is its input, the heads projected, and the MLP."""
     import torch
 
     reader = random_reader(name)
-    sites = reader.blocks.sites(["layers", "mlp", "heads"])
-    found = reader.states(ITEMS, sites, Run(batch_tokens=20))
-    depth = len(reader.blocks.modules)
+    found = reader.states(
+        ITEMS, reader.blocks.sites(["layers", "mlp", "heads"]), Run(batch_tokens=20)
+    )
     for row, item in enumerate(ITEMS):
         with torch.inference_mode():
             plain = reader._model(torch.tensor([item]), output_hidden_states=True).hidden_states
-        for layer in range(depth):  # the last one of theirs is normalised
+        for layer in range(len(reader.blocks.modules)):  # the last one of theirs is normalised
             expected = plain[layer][0, -1].numpy()
             # Sums of float32 differ with the batch by so much of the greatest term.
             near = 1e-5 * max(1, np.abs(expected).max())
             np.testing.assert_allclose(found[Site("layers", layer)][row], expected, atol=near)
-
-
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_attention_and_mlp_are_what_a_block_adds(name):
-    """What is read is what is meant: a block's output is its input, heads projected, and MLP."""
-    import torch
-
-    reader = random_reader(name)
-    found = reader.states(ITEMS, reader.blocks.sites(["layers", "mlp", "heads"]), Run())
     for layer, block in enumerate(reader.blocks.modules, start=1):
-        project = reader.blocks._inside(block, "heads")
         heads = torch.tensor(found[Site("heads", layer)], dtype=torch.float32)
         with torch.inference_mode():
-            added = project(heads).numpy() + found[Site("mlp", layer)]
+            projected = reader.blocks._inside(block, "heads")(heads).numpy()
         rest = found[Site("layers", layer)] - found[Site("layers", layer - 1)]
-        np.testing.assert_allclose(rest, added, atol=5e-5)
+        np.testing.assert_allclose(rest, projected + found[Site("mlp", layer)], atol=5e-5)
 
 
 def test_the_question_is_read_at_its_last_token_in_the_chat(tmp_path):
@@ -427,18 +402,8 @@ def test_blocks_and_parts_that_are_not_known():
 
 def test_a_killed_run_goes_on_and_reads_nothing_twice(telling, tmp_path, monkeypatch, shroom):
     data = write_questions(tmp_path / "q.jsonl", questions(40))
-    args = [
-        "probe",
-        "train",
-        str(data),
-        "--folds",
-        "2",
-        "--no-ci",
-        "--model",
-        telling["llama"],
-        "-o",
-        str(tmp_path / "probe"),
-    ]
+    args = ["probe", "train", str(data), "--folds", "2", "--no-ci"]
+    args += ["--model", telling["llama"], "-o", str(tmp_path / "probe")]
     script = f"""
 import os, signal, sys
 from shroom.cli import main
@@ -582,7 +547,7 @@ def test_a_probe_is_scikit_learns_wherever_the_axes_point(width, c):
     np.testing.assert_allclose(found, naive.decision_function(values), atol=1e-3)
 
 
-def test_constant_columns_and_their_rounding_tell_nothing():
+def test_constant_columns_and_their_rounding_do_not_count():
     values, knows = noisy(40, 3, signal=0)
     values[:, 1] = 7 + 1e-6 * knows  # as a batch's rounding could
     values[:, 2] = 0
@@ -672,9 +637,8 @@ def test_what_is_left_out():
     }
 
 
-@pytest.mark.parametrize("folds", [2, 4])
-def test_as_few_questions_as_can_be(telling, tmp_path, folds):
-    plan = Plan(telling["llama"], folds=folds, how=Intervals(20))
+def test_as_few_questions_as_can_be(telling, tmp_path):
+    plan = Plan(telling["llama"], folds=4, how=Intervals(20))
     found = make(questions(8), plan, tmp_path / "probe", Run(), lambda *_: None)
     assert (found.figures.right, found.figures.wrong) == (4, 4)
 
@@ -746,20 +710,12 @@ def test_a_scorer_gives_what_is_wanted_and_no_more(made):
     assert list(scorer.score([Work(one, ())], Run())) == []
 
 
-def test_the_wrong_model_is_told(made, telling, tmp_path):
-    with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
-        list(
-            SCORERS.make("probe", probe=str(made), model=telling["gpt2"]).score(
-                work(questions(2)), Run()
-            )
-        )
+def test_the_wrong_model_is_refused(made, telling, tmp_path):
     shallow = tiny_models.causal_model(tmp_path / "m", chat=False)
-    with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
-        list(
-            SCORERS.make("probe", probe=str(made), model=str(shallow)).score(
-                work(questions(2)), Run()
-            )
-        )
+    for other in (telling["gpt2"], str(shallow)):
+        scorer = SCORERS.make("probe", probe=str(made), model=other)
+        with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
+            list(scorer.score(work(questions(2)), Run()))
 
 
 @pytest.mark.parametrize("harm", ["json", "numbers", "swapped", "infinite", "missing", "old"])

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from conftest import DATA
@@ -84,30 +83,17 @@ def test_every_line_is_written_back_as_it_stood(name, rows):
 
 
 @pytest.mark.real
-def test_the_folder_holds_502_rows():
-    found = read(REAL)
-    assert [Path(file).stem for file in found.files] == [
-        "test_autolabeled",
-        "test_autoranked",
-        "test_generated",
-    ]
-    assert found.rows == 502
-
-
-@pytest.mark.real
 def test_the_figures():
+    assert read(REAL).rows == 502
     labelled = read(REAL / "test_autolabeled.jsonl").records
-    assert Counter(q.category for q in labelled) == {
-        "all-right": 151,
-        "all-wrong": 45,
-        "partial-right": 4,
-    }
+    counts = {"all-right": 151, "all-wrong": 45, "partial-right": 4}
+    assert Counter(q.category for q in labelled) == counts
     types = Counter(g.type for q in labelled for g in q.generation)
     assert types == {"normal": 1000, "uncertainty": 1000}
-    assert sum(len(q.rank) >= 2 for q in labelled) == 102
     assert all(each in q.generation for q in labelled for each in q.rank)
+    by_question = {q.question: q for q in labelled if len(q.rank) >= 2}
     ranked = read(REAL / "test_autoranked.jsonl").records
-    by_question = {q.question: q for q in labelled}
+    assert len(ranked) == len(by_question) == 102
     for row in ranked:
         question = by_question[row.query[0].text]
         assert row.task == question.category
@@ -268,7 +254,7 @@ def test_in_a_partly_right_question_only_what_is_ranked_has_a_p(tmp_path):
     row = changed(LABELLED, ["rank"], [SCORED, REFUSAL])
     records = read(save(tmp_path / "a.jsonl", row)).records
     assert [point.p for point in datapoints(records)] == [0.0, None]
-    row = changed(LABELLED, ["rank"], [SCORED, WRONG])  # nothing tells right from wrong
+    row = changed(LABELLED, ["rank"], [SCORED, WRONG])  # nothing separates right from wrong
     records = read(save(tmp_path / "a.jsonl", row)).records
     assert [point.p for point in datapoints(records)] == [None, None]
 

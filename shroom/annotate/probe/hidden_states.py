@@ -42,7 +42,7 @@ _ROUNDING = 1e-3
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around each question.
+    """The prompt around each question, and where states are read.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Frame:
 def frame(
     tokenizer: Any, name: str, position: str, mode: str | None = None, prompt: str | None = None
 ) -> Frame:
-    r"""Return what stands around each question.
+    r"""Return the prompt around each question.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class Reader:
     ) -> dict[Site, NDArray[np.float32]]:
         """Return the states at a token of each item, the last one: for each place, [batch, width].
 
-        Padding stands to the right, where no token of a causal model sees it, and positions count
+        Padding is on the right, where no token of a causal model depends on it, and positions count
         from the first token in all architectures.
         """
         import torch

@@ -39,7 +39,7 @@ _ALIKE = 0.05
 
 @dataclass(frozen=True)
 class SavedProbe:
-    """A probe, with all that is needed to use it and what was found in training.
+    """A probe, with all that is needed to use it and the figures of its training.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class SavedProbe:
     heads : int
         How many attention heads share a layer's states.
     frame : Frame
-        What stands around a question.
+        The prompt around a question.
     probe : Probe
         From a state to a decision.
     curve : Platt

@@ -89,7 +89,7 @@ class Store:
 
     @property
     def frame(self) -> Frame:
-        """What stands around each question; of an earlier run, what stood there then."""
+        """The prompt around each question; where there was an earlier run, that of that run."""
         return Frame.from_dict(self.about["frame"])
 
     def __contains__(self, key: str) -> bool:
@@ -228,7 +228,7 @@ def collect(
     reader : Reader
         Reads the states of those that are not there.
     frame : Frame
-        What stands around a question.
+        The prompt around a question.
     sites : sequence of Site
         Whose states are stored.
     questions : sequence of str

@@ -30,7 +30,7 @@ class NLI(Scorer):
     revision : str or list of str, optional
         A commit, tag or branch of each.
     question : bool
-        Whether the question stands before the answer, which by itself is often but a name.
+        Whether the premise begins with the question, since an answer is often only a name.
     """
 
     name = "nli"

@@ -35,7 +35,7 @@ class Prompt(NamedTuple):
         The whole text, with ``{question}`` and ``{generation}``; ``{end}`` is the tokenizer's end
         of a text.
     question, refusal : str
-        What stands for the question before an answer, and before a refusal: a text with
+        The form of the question before an answer, and before a refusal: a text with
         ``{question}``, and ``{task}``, the generation's ``type``, or else its ``task``.
     """
 
@@ -78,7 +78,7 @@ class Reward(Scorer):
         ``{question}`` and ``{generation}``. The default is a chat if the tokenizer has a template,
         else a pair.
     question, refusal : str, optional
-        What stands for the question before an answer, and before a refusal; see :class:`Prompt`.
+        The form of the question before an answer, and before a refusal; see :class:`Prompt`.
         By default the question alone, and the same before a refusal.
 
     References
@@ -141,7 +141,7 @@ class Reward(Scorer):
         return tuple(range(len(question.generation)))
 
     def asked(self, question: str, generation: Generation) -> str:
-        """Return what stands for the question before a generation."""
+        """Return the question as it is asked for a generation."""
         form = self._forms["refusal" if generation.type == UNCERTAIN else "question"]
         task = str(generation.type or generation.extra.get("task", ""))
         return form.fill(question=question, task=task)

@@ -52,7 +52,7 @@ class Similarity(Scorer):
         A detector's name: a similarity is then 1 - p(Hallucination) of the generation, compared
         with the answer or another generation.
     question : bool
-        Whether the question stands before the texts that are compared.
+        Whether the texts that are compared begin with the question.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def embed(texts: Sequence[str]) -> NDArray[np.float64]:
 
     There must be a text. Texts are similar that are written alike, whatever they mean. A piece of
     one to three characters that occurs c times weighs 1 + ln c. Case, width and other variants of
-    a character (NFKC) do not matter; white space counts as one blank, which also stands before and
+    a character (NFKC) do not matter; white space counts as one blank, which is also added before and
     after each text. Pieces are hashed to dimensions.
 
     Raises
