@@ -209,7 +209,7 @@ def embed(texts: Sequence[str]) -> NDArray[np.float64]:
 
     There must be a text. Texts are similar that are written alike, whatever they mean. A piece of
     one to three characters that occurs c times weighs 1 + ln c. Case, width and other variants of
-    a character (NFKC) do not matter; white space counts as one blank, which is also added before and
+    a character (NFKC) do not matter; white space counts as one blank, also added before and
     after each text. Pieces are hashed to dimensions.
 
     Raises
