@@ -163,6 +163,21 @@ def value_of(generation: Generation, name: str) -> Any:
     return generation.extra.get(name)
 
 
+def scores_in(generation: Generation) -> dict[str, float]:
+    """Return the fields of a generation that are numbers.
+
+    Examples
+    --------
+    >>> scores_in(Generation("A.", NORMAL, rm_score=0.5, extra={"words": 3, "good": True}))
+    {'rm_score': 0.5, 'words': 3}
+    """
+    return {
+        name: value
+        for name, value in (*vars(generation).items(), *generation.extra.items())
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+
+
 def without(generation: Generation, names: Sequence[str]) -> Generation:
     """Return a generation without these fields, such as those of an earlier run.
 

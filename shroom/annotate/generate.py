@@ -70,7 +70,7 @@ class SamplingSettings(PromptSettings):
     normal: int = setting(5, settings.whole, 0, 1000)
     refusals: int = setting(5, settings.whole, 0, 1000)
     refusal: str | None = setting(None, settings.text)
-    top_p: float | None = setting(None, settings.share)
+    top_p: float | None = setting(None, settings.number, 0.001, 1)
     seed: int = setting(0, settings.whole)
 
 

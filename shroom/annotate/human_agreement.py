@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from shroom.annotate.base import value_of
+from shroom.annotate.base import scores_in
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.reader import datapoints
@@ -175,10 +175,9 @@ def agreement(
     """
     places = judged(questions, judgements)
     known = {(q.question, each.text) for q in questions for each in q.generation}
-    columns = {
-        name: np.array([_number(value_of(questions[r].generation[g], name)) for r, g in places])
-        for name in _numeric(questions)
-    }
+    names = {name: None for q in questions for each in q.generation for name in scores_in(each)}
+    scores = [scores_in(questions[row].generation[place]) for row, place in places]
+    columns = {name: np.array([one.get(name, np.nan) for one in scores], float) for name in names}
     if any(question.category is not None for question in questions):
         columns["category"] = _by_ranker(questions, places)
     p = np.array(
@@ -213,22 +212,6 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
             "none of the generations is judged; judgements are matched by question and text"
         )
     return places
-
-
-def _numeric(questions: Sequence[Question]) -> list[str]:
-    """Return the names of all fields that are numbers."""
-    names: dict[str, None] = {}
-    for question in questions:
-        for each in question.generation:
-            for name, value in (*vars(each).items(), *each.extra.items()):
-                if isinstance(value, (int, float)) and not isinstance(value, bool):
-                    names[name] = None
-    return list(names)
-
-
-def _number(value: object) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number else np.nan  # type: ignore[arg-type]
 
 
 def _by_ranker(questions: Sequence[Question], places: list[tuple[int, int]]) -> NDArray[np.float64]:

@@ -92,7 +92,11 @@ def command(
 
         judgements = read_judgements(against)
         judged(questions, judgements)  # before hours of scoring
-    elif resume and has_ended(plan.log, plan.outputs.values(), questions, plan.scorers):
+    elif (
+        plan.scorers
+        and resume
+        and has_ended(plan.log, list(plan.outputs.values()), questions, plan.scorers)
+    ):
         return 0
     log = Log(plan.log, resume=resume).read()
     result = run_scorers(plan.scorers, questions, log, run)
@@ -117,21 +121,21 @@ def read_questions(*paths: str) -> list[Question]:
 
 def has_ended(
     log: Path,
-    outputs: Sequence[Path] | Any,
+    outputs: Sequence[Path],
     questions: Sequence[Question],
     scorers: Sequence[Scorer],
 ) -> bool:
     """Return whether an earlier run has made all outputs, and say so: nothing is to be resumed."""
-    first, *others = outputs
-    if log.exists() or not all(path.is_file() for path in (first, *others)):
+    if log.exists() or not all(path.is_file() for path in outputs):
         return False
     try:
-        made = read(first)
+        made = read(outputs[0])
     except ShroomError:
         return False
     if not is_finished(questions, scorers, made):
         return False
-    say([f"{first} is finished, so there is nothing to resume; without --resume it is made anew"])
+    again = "without --resume it is made anew"
+    say([f"{outputs[0]} is finished, so there is nothing to resume; {again}"])
     return True
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.annotate.base import scores_in
 from shroom.annotate.rankers import RANKERS
 from shroom.cli.annotate import read_questions, summary_of, write_outputs
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, nearest, printable
+
+if TYPE_CHECKING:
+    from shroom.datasets.dreamcatcher.records import Question
 
 EXAMPLES = """\b
 Examples:
@@ -90,7 +94,19 @@ def command(
     refuse_unwritable(targets.values())
     if len({path.resolve() for path in targets.values()}) < len(targets):
         raise click.UsageError("two of --output, --ranked and --pairs are one file")
-    result = chosen.rank(read_questions(scored))
+    questions = read_questions(scored)
+    if scores is not None:
+        _refuse_unknown(settings["scores"], questions)
+    result = chosen.rank(questions)
     write_outputs(result.questions, targets)
     click.echo("\n".join(summary_of(result)[1]))
     say(f"note: {sentence}" for sentence in result.notes)
+
+
+def _refuse_unknown(names: list[str], questions: list[Question]) -> None:
+    """Refuse scores that no generation has."""
+    known = {name: None for each in questions for g in each.generation for name in scores_in(g)}
+    for name in names:
+        if name not in known:
+            message = f"no generation has '{printable(name)}';{nearest(name, known)} there are: "
+            raise click.BadParameter(message + ", ".join(known), param_hint="--scores")

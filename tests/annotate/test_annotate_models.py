@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import tiny_models
-from conftest import SAMPLE, write_json
+from conftest import write_json
 from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
@@ -172,16 +172,6 @@ def test_reward_takes_long_and_odd_texts(rewards):
         found = scores_of(Reward(str(folder)), *asked, run=Run(note=notes.append))
         assert all(math.isfinite(scores["rm_score"]) for scores in found.values()), form
         assert any("were cut to the" in note for note in notes)
-
-
-def test_a_reward_does_not_depend_on_its_batch(rewards):
-    asked = random_questions(5, WORDS)
-    for folder in rewards.values():
-        one, many = (
-            scores_of(Reward(str(folder)), *asked, run=Run(batch_tokens=n)) for n in (1, 100_000)
-        )
-        for key, scores in one.items():
-            assert scores["rm_score"] == pytest.approx(many[key]["rm_score"], abs=2e-4)
 
 
 @pytest.mark.parametrize(
@@ -395,14 +385,6 @@ def points():
     ]
 
 
-def test_a_datapoint_as_a_question():
-    one, _, _, without_source = points()
-    made = as_detectors.question_of(one, "a cat that is small")
-    assert (made.question, made.answer) == ("What is X ?", "a cat that is small")
-    assert [(each.text, each.type) for each in made.generation] == [("a small cat", "normal")]
-    assert as_detectors.question_of(without_source, "cat").question == "cat"
-
-
 def test_reward_as_a_detector(rewards):
     made = detector("reward", model=str(rewards["pair"]))
     p = made.predict(points())
@@ -486,10 +468,3 @@ def test_detectors_run_in_predict(rewards, tmp_path, shroom):
         unigram[place]["p(Hallucination)"] == pytest.approx(p, abs=1e-5)
         for place, p in by_hand.items()
     )
-
-
-def test_unigram_stands_in_the_matrix(shroom, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, text, err = shroom("evaluate", "unigram", "lexical", "--on", SAMPLE)
-    assert code == 0, err
-    assert "unigram" in text

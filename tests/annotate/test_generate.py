@@ -131,7 +131,7 @@ def test_of_a_prompt_one_s_own(serve, generate):
         (["--refusal", "{quesion}"], "did you mean 'question'?"),
         (["--temperature", "0"], "at 0 all generations are alike"),
         (["--set", "topp=1"], "no setting 'topp'"),
-        (["--set", "top_p=2"], "top_p: expected a number from 0 to 1"),
+        (["--set", "top_p=2"], "top_p: expected a number from 0.001 to 1"),
         (["--max-cost", "1"], "max_cost needs price_in and price_out"),
         (["--endpoint", "localhost"], "is not the URL of a server"),
     ],

@@ -16,11 +16,10 @@ from conftest import DATA, ROOT
 from html_outline import assert_good
 
 from shroom.annotate.base import SCORERS, Work
-from shroom.annotate.probe import logistic_probe, state_store
+from shroom.annotate.probe import site_search, state_store
 from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
-from shroom.annotate.probe.logistic_probe import GRID, Fitter, fitted, splits
 from shroom.annotate.probe.saved_probe import SavedProbe
-from shroom.annotate.probe.site_search import Figures, train
+from shroom.annotate.probe.site_search import GRID, Figures, fitted, splits, train
 from shroom.annotate.probe.sites import Blocks, Site
 from shroom.annotate.probe.state_store import Store
 from shroom.annotate.probe.train import Plan, labelled, make
@@ -138,7 +137,7 @@ def write_questions(path: Path, given: list[Question]) -> Path:
 def _two_penalties():
     """Try fewer strengths: where a signal is does not hang on them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logistic_probe, "GRID", (1e-3, 1e-1))
+        patch.setattr(site_search, "GRID", (1e-3, 1e-1))
         yield
 
 
@@ -535,7 +534,7 @@ def noisy(n, width, seed=0, signal=1.0):
 
 
 @pytest.mark.parametrize(("width", "c"), [(3, GRID[0]), (40, 1e-2), (200, GRID[-1])])
-def test_a_probe_is_scikit_learns_wherever_the_axes_point(width, c):
+def test_a_probe_is_scikit_learns_wherever_the_axes_point(width, c, monkeypatch):
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -543,7 +542,8 @@ def test_a_probe_is_scikit_learns_wherever_the_axes_point(width, c):
     values, knows = noisy(60, width)
     model = LogisticRegression(C=c, tol=1e-10, max_iter=100_000, solver="newton-cholesky")
     naive = make_pipeline(StandardScaler(), model).fit(values[:50], knows[:50])
-    found = Fitter(values[:50], knows[:50]).probe(c).decide(values)
+    monkeypatch.setattr(site_search, "GRID", (c,))
+    found = fitted(values[:50], knows[:50], 0)[0].decide(values)
     np.testing.assert_allclose(found, naive.decision_function(values), atol=1e-3)
 
 

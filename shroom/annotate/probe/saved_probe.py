@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.annotate.probe.hidden_states import Frame
-from shroom.annotate.probe.logistic_probe import Probe
-from shroom.annotate.probe.site_search import Figures
+from shroom.annotate.probe.site_search import Figures, Probe
 from shroom.annotate.probe.sites import KINDS, Site
 from shroom.annotate.probe.state_store import of_head
 from shroom.core.atomic_writing import write_atomically

@@ -1,4 +1,4 @@
-"""Training probes at many sites, with unbiased estimates of their quality."""
+"""Fitting logistic probes at many sites, with unbiased estimates of their quality."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.annotate.probe.logistic_probe import fitted, splits
 from shroom.annotate.probe.sites import Site
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
@@ -16,20 +15,115 @@ from shroom.scoring.metric_registry import metric
 from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from shroom.annotate.probe.logistic_probe import Probe
-
     Floats = NDArray[np.float64]
     Truth = NDArray[np.bool_]
+    Places = NDArray[np.intp]
     Interval = tuple[float, float]
 
 #: The metrics of each site.
 METRICS = ("accuracy", "balanced_accuracy", "auroc")
 #: By what the best place is chosen; of equals the first of the places.
 CHOICE = ("auroc", "balanced_accuracy")
+#: The strengths that are tried, as scikit-learn's C: from the strongest penalty to the weakest.
+GRID = tuple(10.0**power for power in range(-5, 1))
+#: The folds of the choice of C.
+_INNER = 5
+#: A column that spreads no more than this part of its size has rounding errors alone.
+_ALIKE = 1e-5
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A logistic model of the states of one place.
+
+    Attributes
+    ----------
+    mean, scale : array, shape [width]
+        How states are standardised.
+    weights : array, shape [width]
+        Of the standardised states.
+    intercept : float
+        The decision at the mean.
+    """
+
+    mean: Floats
+    scale: Floats
+    weights: Floats
+    intercept: float
+
+    def decide(self, states: NDArray[Any]) -> Floats:
+        """Return the decision value of each row, above 0 where the model knows: shape [n]."""
+        standard = (np.asarray(states, np.float64) - self.mean) / self.scale
+        return np.asarray(standard @ self.weights + self.intercept)
+
+
+def splits(knows: Truth, folds: int, seed: int) -> Iterator[tuple[Places, Places]]:
+    """Yield the places to fit on and to judge of each fold, both labels alike in all folds.
+
+    Parameters
+    ----------
+    knows : array of bool, shape [n]
+        The labels.
+    folds : int
+        How many parts; fewer where a label has fewer.
+    seed : int
+        Of the shuffle.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    least = int(min(knows.sum(), (~knows).sum()))
+    parts = StratifiedKFold(min(folds, least), shuffle=True, random_state=seed)
+    yield from parts.split(knows, knows)
+
+
+def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Floats]:
+    """Return the probe of the best C, that C, and its decision values out of inner folds.
+
+    The best C has the least log loss out of fold; of equals the strongest penalty is taken.
+
+    Parameters
+    ----------
+    states : array, shape [n, width]
+        What to learn from.
+    knows : array of bool, shape [n]
+        Both labels occur.
+    seed : int
+        Of the inner cross-validation.
+    """
+    mean = states.mean(axis=0)
+    spread, size = states.std(axis=0), np.sqrt((states**2).mean(axis=0))
+    varies = spread > _ALIKE * size
+    rows = (states - mean) / np.where(varies, spread, np.inf)
+    turned: Floats | None = None
+    if rows.shape[0] < rows.shape[1]:
+        # The penalty does not change when the axes are turned: where there are fewer rows than
+        # columns, the columns are turned onto the rows, which saves most of the time.
+        turned, triangle = np.linalg.qr(rows.T)
+        rows = np.ascontiguousarray(triangle.T)
+    decisions = np.empty((len(GRID), len(rows)))
+    for train, test in splits(knows, _INNER, seed):
+        for place, c in enumerate(GRID):
+            weights, intercept = _weights(rows[train], knows[train], c)
+            decisions[place, test] = rows[test] @ weights + intercept
+    sign = np.where(knows, -1.0, 1.0)
+    best = int(np.logaddexp(0, sign * decisions).mean(axis=1).argmin())
+    weights, intercept = _weights(rows, knows, GRID[best])
+    if turned is not None:
+        weights = turned @ weights
+    scale, weights = np.where(varies, spread, 1.0), np.where(varies, weights, 0.0)
+    return Probe(mean, scale, weights, intercept), GRID[best], decisions[best]
+
+
+def _weights(rows: Floats, knows: Truth, c: float) -> tuple[Floats, float]:
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=c, tol=1e-6, max_iter=10_000)
+    model.fit(rows, knows)
+    return np.asarray(model.coef_[0], np.float64), float(model.intercept_[0])
 
 
 @dataclass(frozen=True)
