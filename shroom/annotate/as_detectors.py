@@ -1,8 +1,9 @@
 """Scorers of generations as detectors: a datapoint is a question with one generation.
 
-The question is the source, the answer is the reference, and the generation is the hypothesis. Of
-the scorers that ``shroom annotate`` has, ``nli``, ``similarity``, ``judge`` and ``selfcheck`` are
-detectors in their own right already; here are the others.
+The question is the source, or the reference where there is none; the answer is the reference, and
+the generation is the hypothesis. Of the scorers that ``shroom annotate`` has, ``nli``,
+``similarity``, ``judge`` and ``selfcheck`` are detectors in their own right already; here are the
+others.
 """
 
 from __future__ import annotations
@@ -70,10 +71,11 @@ class ScorerDetector(Detector):
             return np.empty(0)
         pairs = Pairs.of(datapoints, rule=self.rule)
         owners = [datapoints[place] for place in pairs.owner.tolist()]
-        work = [
-            Work(question_of(point, premise), (0,))
-            for point, (_, premise, _) in zip(owners, pairs.items)
-        ]
+        work = []
+        for point, (_, premise, _) in zip(owners, pairs.items):
+            question = point.src if point.src.strip() else premise
+            generation = Generation(point.hyp, NORMAL)
+            work.append(Work(Question(question, premise, None, (generation,)), (0,)))
         scores = np.empty(len(work))
         for place, _, fields in self.scorer.score(work, run):
             if isinstance(fields, Failure):
@@ -182,24 +184,3 @@ class Probe(ScorerDetector):
             )
         given: dict[str, Any] = {"probe": model}
         super().__init__(SCORERS.make("probe", **given), "probe_score", "src", threshold)
-
-
-def question_of(datapoint: Datapoint, premise: str) -> Question:
-    """Return a datapoint as a question with one generation.
-
-    Parameters
-    ----------
-    datapoint : Datapoint
-        Its source is the question, or the reference where it has none.
-    premise : str
-        The reference, which is the answer.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import pair
-    >>> made = question_of(pair("Two cats.", "A dog."), "Two cats.")
-    >>> made.question, made.answer, made.generation[0].text
-    ('Two cats.', 'Two cats.', 'A dog.')
-    """
-    question = datapoint.src if datapoint.src.strip() else premise
-    return Question(question, premise, None, (Generation(datapoint.hyp, NORMAL),))

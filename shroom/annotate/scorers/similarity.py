@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 import numpy as np
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
     from shroom.annotate.base import Scores, Work
     from shroom.datasets.dreamcatcher.records import Question
+
+    #: Of each generation of a group: the similarity to the answer, and the mean similarity to the
+    #: others, if there are any.
+    _Similarities = tuple[NDArray[np.float64], Optional[NDArray[np.float64]]]
 
 #: The questions of a batch: a killed run loses one batch at most.
 CHUNK = 16
@@ -100,11 +104,12 @@ class Similarity(Scorer):
         quiet = replace(run, report=Run().report)  # the progress in one batch
         done, total = 0, sum(len(each.wanted) for each in work)
         groups = [self._group(work[place].question) for place in places]
-        for similarities, place in zip(self._measure.similarities(groups, quiet), places):
+        for (answer, others), place in zip(self._measure.similarities(groups, quiet), places):
             question, wanted = work[place].question, work[place].wanted
             for row, generation in enumerate(normal(question)):
                 if generation in wanted:
-                    yield place, generation, dict(zip(self.fields, similarities.of(row)))
+                    scores = float(answer[row]), None if others is None else float(others[row])
+                    yield place, generation, dict(zip(self.fields, scores))
             done += len(wanted)
             run.report(done, total)
 
@@ -116,23 +121,12 @@ class Similarity(Scorer):
 class _Group(NamedTuple):
     """An answer and generations, which are compared with it and with each other.
 
-    The question is empty where it does not stand before them.
+    The question is empty where the texts do not begin with it.
     """
 
     question: str
     answer: str
     texts: tuple[str, ...]
-
-
-class _Similarities(NamedTuple):
-    """How similar each generation of a group is to the answer, and on average to the others."""
-
-    to_answer: NDArray[np.float64]
-    to_others: NDArray[np.float64] | None
-
-    def of(self, row: int) -> tuple[float, float | None]:
-        others = None if self.to_others is None else float(self.to_others[row])
-        return float(self.to_answer[row]), others
 
 
 class _Lexical:
@@ -198,7 +192,7 @@ class _Detected:
                 n = len(group.texts)
                 values = np.array([next(similar) for _ in range(n * n)]).reshape(n, n)
                 others = values[:, 1:].sum(axis=1) / (n - 1) if n > 1 else None
-                yield _Similarities(values[:, 0], others)
+                yield values[:, 0], others
 
 
 _Measure = Union[_Lexical, _Encoded, _Detected]
@@ -282,7 +276,7 @@ def _cosines(
         if len(generations) > 1:
             total = generations.sum(axis=0)
             others = np.clip((generations @ total - 1) / (len(generations) - 1), -1, 1)
-        yield _Similarities(np.clip(generations @ answer, -1, 1), others)
+        yield np.clip(generations @ answer, -1, 1), others
 
 
 def _pairs(group: _Group) -> Iterator[tuple[str, str]]:
