@@ -28,7 +28,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 from common import Beside, progress, save, show
 
-from shroom.annotate import chinese_words as chinese
+from shroom.annotate import words as chinese
 from shroom.annotate.base import normal
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.similarity import Similarity, embed

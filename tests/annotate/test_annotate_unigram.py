@@ -12,12 +12,11 @@ from generated import asked, random_questions, scores_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.annotate import chinese_words as chinese
+from shroom.annotate import words as chinese
 from shroom.annotate.base import SCORERS, Work
-from shroom.annotate.chinese_words import Chinese
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.unigram import Unigram, least_average
-from shroom.annotate.words import language, language_of
+from shroom.annotate.words import Chinese, language, language_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import read
 from shroom.inference.run_settings import RUN
