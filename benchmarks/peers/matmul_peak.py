@@ -20,9 +20,7 @@ import pair_network  # noqa: F401 - registers the shipped model's class
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from shroom.inference.batching import batches
-from shroom.inference.machine import threads
-from shroom.inference.ordered_pool import Ahead
+from shroom.inference.batching import Ahead, batches, threads
 from shroom.inference.run_settings import RUN
 
 #: Rows, inner and columns: square ones, and what a layer multiplies in a batch of 2048 tokens.

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -81,7 +82,7 @@ def info(*, form: str) -> None:
     """Show where the cache is, how much is in it and when it was last used."""
     found = opened().info()
     if form == "json":
-        deliver(json.dumps(found.to_dict(), indent=2) + "\n", None)
+        deliver(json.dumps(asdict(found), indent=2) + "\n", None)
         return
     lines = [
         f"file     {found.path}",

@@ -17,9 +17,9 @@ from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
-from shroom.core.checksummed_lines import computed_anew
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import Problems, ShroomError
+from shroom.core.result_log import computed_anew
 from shroom.inference.resume_log import PARTIAL
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Running a model over many items: what is known, batches by length, what is stored, progress.
+"""Running a model over many items: known values, batches by length, storing, and progress.
 
 A detector states what its items are, how long each is and what its model makes of a batch. Which
 items share a batch, what an earlier run has computed already, and what happens when memory runs
@@ -8,7 +8,7 @@ out are decided here, in the same way for all detectors.
 from __future__ import annotations
 
 import math
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,9 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.inference.batching import batched
-from shroom.inference.machine import give_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
 
     Work = Callable[[list[Item]], NDArray[Any]]
-    Batches = Generator[tuple[list[int], NDArray[np.float64]], None, None]
 
 #: After how many batches freed memory is given back to the system.
 _BATCHES_BETWEEN_TRIMS = 64
@@ -98,59 +96,57 @@ def compute(
     length = {item: max(1, n) for item, n in zip(items, lengths)}
     distinct = sorted(length, key=length.__getitem__, reverse=True)
     row_of = {item: row for row, item in enumerate(distinct)}
-    computation = _Computation(
-        distinct,
-        [length[item] for item in distinct],
-        work,
-        key if callable(key) else lambda: key,
-        run,
-        workers,
-        bounds,
-        fall_back,
-    )
-    return computation.values()[[row_of[item] for item in items]]
+    values = _Values(distinct, key if callable(key) else lambda: key, run, bounds)
+    values.read_journal()
+    cached = values.read_cache()
+    if cached:
+        share = f"{len(cached)} of {len(distinct)} results"
+        run.note(f"{share} are those of earlier runs, from the cache")
+
+    def switch() -> bool:
+        """Fall back, and take what the interrupted run has computed after it fell back."""
+        switched = fall_back()
+        if switched:
+            values.read_journal()
+            values.read_cache()
+        return switched
+
+    # Rows from the journal take part in forming the batches, so that a resumed run forms the
+    # batches of one that was not interrupted, and gives exactly its values.
+    order = [row for row in range(len(distinct)) if row not in cached]
+    ordered = [length[item] for item in distinct]
+    with closing(
+        batched(distinct, ordered, order, values.known, work, run.tokens, workers, switch)
+    ) as batches:
+        for n, (rows, batch) in enumerate(batches, start=1):
+            values.store(rows, batch)
+            run.report(int(values.known.sum()), len(distinct))
+            if n % _BATCHES_BETWEEN_TRIMS == 0:
+                give_back()
+    run.precisions.add(values.key().precision)  # also where nothing had to be computed
+    return values.table[[row_of[item] for item in items]]
 
 
 @dataclass
-class _Computation:
-    """The computation of distinct items' values, the longest items first; see :func:`compute`."""
+class _Values:
+    """The values of distinct items as they come, in one array, since there may be very many."""
 
     items: list[Any]
-    lengths: list[int]
-    work: Work[Any]
     key: Callable[[], CacheKey]
     run: Run
-    workers: int
     bounds: tuple[float, float]
-    fall_back: Callable[[], bool]
 
     def __post_init__(self) -> None:
-        self._results = _Results(len(self.items))
+        self.known = np.zeros(len(self.items), bool)
+        self.table = np.empty((len(self.items), 0))
 
-    def values(self) -> NDArray[np.float64]:
-        """Return the values of all items: shape [items, k]."""
-        self._look_up_in_journal()
-        cached = self._look_up_in_cache()
-        if cached:
-            share = f"{len(cached)} of {len(self.items)} results"
-            self.run.note(f"{share} are those of earlier runs, from the cache")
-        with closing(self._batches(cached)) as batches:
-            for n, (rows, values) in enumerate(batches, start=1):
-                self._store(rows, values)
-                self.run.report(self._results.n_known, len(self.items))
-                if n % _BATCHES_BETWEEN_TRIMS == 0:
-                    give_back()
-        self.run.precisions.add(self.key().precision)  # also where nothing had to be computed
-        assert self._results.values is not None  # noqa: S101 - there is at least one item
-        return self._results.values
-
-    def _look_up_in_journal(self) -> None:
+    def read_journal(self) -> None:
         """Take the values that the interrupted run has computed."""
         journal = self.run.journal
         if not journal or not journal.known:
             return
         low, high = self.bounds
-        rows, out_of_range = self._results.unknown(), 0
+        rows, out_of_range = np.flatnonzero(~self.known).tolist(), 0
         for row, key in zip(rows, self.key().journal_keys(self.items[row] for row in rows)):
             values = journal.known.get(key)
             if values is None:
@@ -163,48 +159,19 @@ class _Computation:
             count = f"{out_of_range} results are not from {low:g} to {high:g}"
             self.run.note(f"{journal.path}: {count}; they are computed anew")
 
-    def _look_up_in_cache(self) -> set[int]:
+    def read_cache(self) -> set[int]:
         """Take the values that earlier runs have computed; return their rows."""
-        cache = self.run.cache
-        if not cache:
+        if not self.run.cache:
             return set()
-        rows = self._results.unknown()
+        rows = np.flatnonzero(~self.known).tolist()
         keys = self.key().cache_keys([self.items[row] for row in rows])
-        known = cache.get(keys) if keys else {}
+        known = self.run.cache.get(keys) if keys else {}
         cached = {row: known[key] for row, key in zip(rows, keys) if key in known}
         for row, values in cached.items():
             self._put([row], values)
         return set(cached)
 
-    def _batches(self, cached: set[int]) -> Batches:
-        """Yield the rows and values of one batch after the other.
-
-        Rows from the journal take part in planning the batches, so that a resumed run forms the
-        batches of one that was not interrupted, and gives exactly its values.
-        """
-        return batched(
-            self.items,
-            self.lengths,
-            [row for row in range(len(self.items)) if row not in cached],
-            self._results.known,
-            self.work,
-            self.run.tokens,
-            self.workers,
-            self._switch,
-        )
-
-    def _switch(self) -> bool:
-        """Switch to another precision; return whether there is one.
-
-        The interrupted run has switched at this place, too, and its values are known from here on.
-        """
-        switched = self.fall_back()
-        if switched:
-            self._look_up_in_journal()
-            self._look_up_in_cache()
-        return switched
-
-    def _store(self, rows: list[int], values: NDArray[np.float64]) -> None:
+    def store(self, rows: list[int], values: NDArray[np.float64]) -> None:
         """Store the values of a batch: in memory, in the journal and in the cache."""
         self._put(rows, values)
         key, items = self.key(), [self.items[row] for row in rows]
@@ -215,53 +182,29 @@ class _Computation:
             self.run.cache.add(dict(zip(key.cache_keys(items), values)))
 
     def _put(self, rows: list[int], values: Any) -> None:
-        try:
-            self._results.put(rows, values)
-        except ValueError as error:
+        """Set the values of items: shape [rows, k], or [k] of one."""
+        values = np.asarray(values, np.float64).reshape(len(rows), -1)
+        if not self.known.any():
+            self.table = np.empty((len(self.items), values.shape[1]))
+        expected, got = self.table.shape[1], values.shape[1]
+        if expected != got:
             run = self.run
             place, option = (run.journal, "--resume") if run.journal else (run.cache, "the cache")
             raise ShroomError(
-                f"{place.path if place else 'the model'}: values of another shape: {error}; "
-                f"run again without {option}"
-            ) from error
+                f"{place.path if place else 'the model'}: values of another shape: expected "
+                f"{expected} values, got {got}; run again without {option}"
+            )
+        self.table[rows] = values
+        self.known[rows] = True
 
 
-class _Results:
-    """The values of items as they come, in one array, since there may be very many.
+def give_back() -> None:
+    """Give memory that has been freed back to the system, where the C library keeps it.
 
-    Attributes
-    ----------
-    known : array of bool, shape [n]
-        Which items have values.
-    values : array, shape [n, k], or None
-        ``None`` before the first.
+    What is freed between pieces that are still in use stays with the process, and the arrays of
+    batches are of ever new sizes: over thousands of batches that is as much as the model itself.
     """
+    with suppress(ImportError, OSError, TypeError, AttributeError):  # only glibc has it
+        import ctypes
 
-    def __init__(self, n: int) -> None:
-        self.known = np.zeros(n, bool)
-        self.values: NDArray[np.float64] | None = None
-
-    @property
-    def n_known(self) -> int:
-        """The number of items that have values."""
-        return int(self.known.sum())
-
-    def unknown(self) -> list[int]:
-        """Return the rows that have no values."""
-        return [int(row) for row in np.flatnonzero(~self.known)]
-
-    def put(self, rows: Sequence[int], values: Any) -> None:
-        """Set the values of items: shape [rows, k], or [k] of one.
-
-        Raises
-        ------
-        ValueError
-            Where other items have another number of values.
-        """
-        table = np.asarray(values, np.float64).reshape(len(rows), -1)
-        if self.values is None:
-            self.values = np.empty((len(self.known), table.shape[1]))
-        if self.values.shape[1] != table.shape[1]:
-            raise ValueError(f"expected {self.values.shape[1]} values, got {table.shape[1]}")
-        self.values[list(rows)] = table
-        self.known[list(rows)] = True
+        ctypes.CDLL(None).malloc_trim(0)

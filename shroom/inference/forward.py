@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.inference.batching import lacks_memory
-from shroom.inference.machine import threads
+from shroom.inference.batching import lacks_memory, threads
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from shroom.inference.precision import Forward
 
     Batch = Mapping[str, NDArray[Any]]
+
+_INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
 def of_torch(model: Any, *, compiled: bool = False) -> Forward:
@@ -42,26 +44,25 @@ def of_torch(model: Any, *, compiled: bool = False) -> Forward:
 
     if torch.get_num_threads() > threads():  # where it is called by itself
         torch.set_num_threads(threads())
-    known = inspect.signature(model.forward).parameters
+    inputs = inspect.signature(model.forward).parameters
     on_gpu = model.device.type == "cuda"
-    ways = [torch.compile(model, dynamic=True), model] if compiled else [model]
+    models = [torch.compile(model, dynamic=True), model] if compiled else [model]
 
     def placed(array: NDArray[Any]) -> Any:
         tensor = torch.from_numpy(array)
         return (tensor.pin_memory() if on_gpu else tensor).to(model.device, non_blocking=on_gpu)
 
-    def forward(batch: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        given = {key: placed(array) for key, array in batch.items() if key in known}
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        tensors = {key: placed(array) for key, array in batch.items() if key in inputs}
         with torch.inference_mode():
             try:
-                logits = ways[0](**given).logits
+                logits = models[0](**tensors).logits
             except Exception as error:
-                if len(ways) == 1 or lacks_memory(error):
+                if len(models) == 1 or lacks_memory(error):
                     raise
-                del ways[0]  # the compiler can raise anything
-                logits = ways[0](**given).logits
-        found: NDArray[np.float32] = logits.float().cpu().numpy()
-        return found
+                del models[0]  # the compiler can raise anything
+                logits = models[0](**tensors).logits
+        return np.asarray(logits.float().cpu().numpy())
 
     return forward
 
@@ -84,7 +85,7 @@ def of_onnx(graph: str) -> Forward:
     names = [put.name for put in opened.get_outputs()]
     output = "logits" if "logits" in names else names[0]
 
-    def forward(batch: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+    def forward(batch: Batch) -> NDArray[np.float32]:
         (logits,) = run_graph(opened, [output], batch, graph)
         if logits.ndim != 2:
             raise ShroomError(
@@ -98,26 +99,16 @@ def of_onnx(graph: str) -> Forward:
 
 def run_graph(opened: Any, outputs: list[str], batch: Batch, name: str) -> list[NDArray[Any]]:
     """Return the outputs of a graph's session for a batch; messages call the graph ``name``."""
-    wanted = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
-    missing = [put for put, dtype in wanted.items() if put not in batch or dtype is None]
+    dtypes = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
+    missing = [put for put, dtype in dtypes.items() if put not in batch or dtype is None]
     if missing:
         raise ShroomError(
             f"{name}: wants {', '.join(missing)}, and the tokenizer gives {', '.join(batch)}; "
             "export it for text classification, with its own tokenizer beside it"
         )
-    given = {put: batch[put].astype(dtype, copy=False) for put, dtype in wanted.items()}
-    try:
-        arrays: list[NDArray[Any]] = opened.run(outputs, given)
-    except Exception as error:  # the runtime's own classes have no public names
-        if not type(error).__module__.startswith("onnxruntime"):
-            raise
-        if lacks_memory(error):
-            raise MemoryError(_line(error)) from error
-        raise ShroomError(f"{name}: the runtime cannot run it: {_line(error)}") from error
-    return arrays
-
-
-_INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+    inputs = {put: batch[put].astype(dtype, copy=False) for put, dtype in dtypes.items()}
+    with _runtime_errors(f"{name}: the runtime cannot run it"):
+        return list(opened.run(outputs, inputs))
 
 
 def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = None) -> Any:
@@ -149,13 +140,19 @@ def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = 
     if integers:
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in integers.values()]
         options.add_external_initializers(list(integers), values)
-    try:
+    with _runtime_errors(f"{name}: the runtime refuses it"):
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+@contextmanager
+def _runtime_errors(what: str) -> Iterator[None]:
+    """Raise the runtime's own errors, whose classes have no public names, as those of the kit."""
+    try:
+        yield
     except Exception as error:
         if not type(error).__module__.startswith("onnxruntime"):
             raise
-        raise ShroomError(f"{name}: the runtime refuses it: {_line(error)}") from error
-
-
-def _line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
+        if lacks_memory(error):
+            raise MemoryError from error
+        line = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise ShroomError(f"{what}: {line}") from error

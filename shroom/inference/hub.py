@@ -1,4 +1,4 @@
-"""Models of transformers from the hub or a folder, and errors that say what to do."""
+"""Models of transformers from the hub or a folder, and errors that show what to do."""
 
 from __future__ import annotations
 
@@ -14,24 +14,36 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.append_only import LOCK
 from shroom.core.extras import install_hint
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.inference.cache_key import files_digest
-from shroom.inference.model_limits import check_sizes
 from shroom.inference.resume_log import PARTIAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: What a model is loaded as: the class of transformers that does it.
+#: The kinds of models: the class of transformers that loads one, and what it was trained as.
 KINDS = {
-    "encoder": "AutoModel",
-    "nli": "AutoModelForSequenceClassification",
-    "reward": "AutoModelForSequenceClassification",
-    "causal": "AutoModelForCausalLM",
+    "encoder": ("AutoModel", "an encoder"),
+    "nli": ("AutoModelForSequenceClassification", "a classifier of pairs"),
+    "reward": ("AutoModelForSequenceClassification", "a reward model"),
+    "causal": ("AutoModelForCausalLM", "a language model"),
 }
 #: A name on the hub: one part or two.
 _ON_THE_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
-_FEW = 8  #: a real vocabulary is larger
+#: A tokenizer with fewer words has no vocabulary.
+_FEWEST_WORDS = 8
+#: The names of files of weights of transformers.
+_WEIGHTS = re.compile(r"(pytorch_)?model.*\.(safetensors|bin)(\.index\.json)?")
+#: The endings of files that are never read of a model's folder.
+_UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
+#: The most layers (the largest public models have under 200), words or positions (10 million), and
+#: width, heads or classes (under 110,000).
+_BOUNDS = (
+    (re.compile(r"layers?$|hidden_groups$|inner_group_num$"), 1000),
+    (re.compile(r"(vocab_size|positions?|position_embeddings)$"), 20_000_000),
+    (re.compile(r"((hidden|intermediate|embedding)_size|dim|heads?|labels)$"), 200_000),
+    (re.compile(r"^(d_\w+|n_embd|n_inner)$"), 200_000),
+)
 
 
 def tokenizer(name: str, revision: str | None = None) -> Any:
@@ -47,31 +59,27 @@ def tokenizer(name: str, revision: str | None = None) -> Any:
     Raises
     ------
     ShroomError
-        Where it cannot be loaded; the message says what to do.
+        Where it cannot be loaded; the message shows what to do.
     """
 
     def load() -> Any:
         library, place = _transformers(torch=False), _place(name)
-        with suppress(OSError):  # it may have no config.json, and is read with it otherwise
-            _check_config(library, name, revision)
-        found = library.AutoTokenizer.from_pretrained(
+        with suppress(OSError):  # a tokenizer may have no config.json
+            _check_config(library, place, revision, name)
+        tokenizer = library.AutoTokenizer.from_pretrained(
             place, revision=revision, trust_remote_code=False
         )
-        # Where its files are not there, some versions make a tokenizer that knows next to nothing.
-        if len(found.get_vocab().keys() - found.get_added_vocab().keys()) < _FEW:
+        # Where its files are missing, some versions make a tokenizer of added words alone.
+        if len(tokenizer.get_vocab().keys() - tokenizer.get_added_vocab().keys()) < _FEWEST_WORDS:
             raise OSError("there is no vocabulary, as in tokenizer.json")
-        return found
+        return tokenizer
 
     return _loaded(load, name, "tokenizer")
 
 
 def config(name: str, revision: str | None = None) -> Any:
     """Return the configuration of a model, without its weights; see :func:`model`."""
-
-    def load() -> Any:
-        return _config(_transformers(torch=False), name, revision)
-
-    return _loaded(load, name, "config.json")
+    return _loaded(lambda: _config(name, revision, torch=False), name, "config.json")
 
 
 def model(kind: str, name: str, revision: str | None = None, device: str | None = None) -> Any:
@@ -93,37 +101,39 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
     ShroomError
         Where it cannot be loaded, its weights lack a part, or the device is not available.
     """
+    automatic, trained_as = KINDS[kind]
 
     def load() -> Any:
-        library = _transformers()
+        library, about = _transformers(), _config(name, revision)
         import torch
 
-        place = _place(name)
-        options = {"revision": revision, "trust_remote_code": False}
-        about = _config(library, name, revision)
-        automatic = KINDS[kind]
-        if kind == "encoder" and about.model_type in ("t5", "mt5", "umt5"):
-            automatic = "AutoModelForTextEncoding"  # without the decoder
-        return getattr(library, automatic).from_pretrained(
-            place, config=about, dtype=torch.float32, output_loading_info=True, **options
+        without_decoder = kind == "encoder" and about.model_type in ("t5", "mt5", "umt5")
+        loader = "AutoModelForTextEncoding" if without_decoder else automatic
+        return getattr(library, loader).from_pretrained(
+            _place(name),
+            revision=revision,
+            trust_remote_code=False,
+            config=about,
+            dtype=torch.float32,
+            output_loading_info=True,
         )
 
-    found, loading = _loaded(load, name, "model")
+    loaded, loading = _loaded(load, name, "model")
     # An encoder's pooler is not used; all else that is missing would be random numbers.
     missing = sorted(
         key for key in loading["missing_keys"] if kind != "encoder" or "pooler" not in key
     )
     if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise ShroomError(
-            f"{name}: its weights lack {missing[0]}"
-            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}, so it was not "
-            f"trained as {_AS[kind]}; give --model one that was"
+            f"{name}: its weights lack {missing[0]}{more}, so it was not trained as {trained_as}; "
+            "give --model one that was"
         )
-    wanted = device or best_device()
+    device = device or best_device()
     try:
-        return found.to(wanted).eval()
+        return loaded.to(device).eval()
     except (RuntimeError, AssertionError) as error:
-        raise ShroomError(f"--device {wanted}: cannot be used here: {_first(error)}") from error
+        raise ShroomError(f"--device {device}: cannot be used here: {_first(error)}") from error
 
 
 def file(name: str, path: str, revision: str | None = None) -> Path | None:
@@ -151,13 +161,13 @@ def file(name: str, path: str, revision: str | None = None) -> Path | None:
             name,
             path,
             revision=revision,
-            # What the hub does not have, or what is not in its cache where there is no network.
+            # The hub does not have it, or there is no network and it is not in the cache.
             _raise_exceptions_for_missing_entries=False,
             _raise_exceptions_for_connection_errors=False,
         )
 
-    found = _loaded(load, name, path)
-    return None if found is None else Path(found)
+    cached = _loaded(load, name, path)
+    return None if cached is None else Path(cached)
 
 
 def best_device() -> str:
@@ -193,12 +203,6 @@ def identity(name: str, revision: str | None = None, config: Any = None) -> str:
     return f"{folder.name}@{digest.hexdigest()[:12]}"
 
 
-#: What files of weights of transformers are called.
-_WEIGHTS = re.compile(r"(pytorch_)?model.*\.(safetensors|bin)(\.index\.json)?")
-#: What else may lie in a model's folder, and is never read of it.
-_UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
-
-
 def content(name: str, revision: str | None = None) -> str | None:
     """Return what identifies a model by its content alone, for keys that outlast a run.
 
@@ -219,21 +223,9 @@ def content(name: str, revision: str | None = None) -> str | None:
         return f"{name}@{commit}" if commit else None
     if (folder / "adapter_config.json").exists():  # it names the weights that it is added to
         return None
-    read = [path for path in folder.iterdir() if path.is_file() and path.suffix not in _UNREAD]
-    return files_digest(read)
-
-
-_AS = {
-    "encoder": "an encoder",
-    "nli": "a classifier of pairs",
-    "reward": "a reward model",
-    "causal": "a language model",
-}
-
-
-def _place(name: str) -> str:
-    """Return a name as transformers takes it: with the home folder written out."""
-    return os.path.expanduser(name)  # noqa: PTH111 - a name on the hub is not a path
+    return files_digest(
+        path for path in folder.iterdir() if path.is_file() and path.suffix not in _UNREAD
+    )
 
 
 def onnx_file(name: str) -> Path | None:
@@ -248,16 +240,21 @@ def onnx_file(name: str) -> Path | None:
     path = Path(_place(name))
     if path.suffix == ".onnx":
         return path
-    if not path.is_dir() or any(_WEIGHTS.fullmatch(found.name) for found in path.iterdir()):
+    if not path.is_dir() or any(_WEIGHTS.fullmatch(file.name) for file in path.iterdir()):
         return None
     graphs = (path / "model.onnx", path / "onnx" / "model.onnx")
     return next((graph for graph in graphs if graph.is_file()), None)
 
 
+def _place(name: str) -> str:
+    """Return a name as transformers takes it: with the home folder written out."""
+    return os.path.expanduser(name)  # noqa: PTH111 - a name on the hub is not a path
+
+
 def _transformers(*, torch: bool = True) -> Any:
     try:
         if torch:
-            import_module("torch")  # transformers needs it, and says so at length
+            import_module("torch")  # without it, transformers logs a long warning
         import transformers
     except ImportError as error:
         raise ShroomError(
@@ -268,49 +265,51 @@ def _transformers(*, torch: bool = True) -> Any:
     # It logs each of its tries; that none succeeded is reported once, by an exception.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()
-    if _is_watched():
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    if watched and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ:
         import_module("huggingface_hub.utils").enable_progress_bars()  # downloads may take long
     return transformers
 
 
-def _config(library: Any, name: str, revision: str | None) -> Any:
-    _check_config(library, name, revision)
-    return library.AutoConfig.from_pretrained(
-        _place(name), revision=revision, trust_remote_code=False
-    )
+def _config(name: str, revision: str | None, *, torch: bool = True) -> Any:
+    library, place = _transformers(torch=torch), _place(name)
+    _check_config(library, place, revision, name)
+    return library.AutoConfig.from_pretrained(place, revision=revision, trust_remote_code=False)
 
 
-def _check_config(library: Any, name: str, revision: str | None) -> None:
-    found, _ = library.PretrainedConfig.get_config_dict(_place(name), revision=revision)
-    check_sizes(found, name)
-
-
-def _is_watched() -> bool:
-    """Return whether the progress of a download can be seen, and is not disabled."""
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    return terminal and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ
+def _check_config(library: Any, place: str, revision: str | None, name: str) -> None:
+    """Refuse sizes that no model has: making it could take all memory, or never end."""
+    pending = [library.PretrainedConfig.get_config_dict(place, revision=revision)[0]]
+    for part in pending:
+        for key, value in part.items():
+            if isinstance(value, dict):
+                pending.append(value)
+            most = next((bound for pattern, bound in _BOUNDS if pattern.search(key)), None)
+            if most is not None and isinstance(value, (int, float)) and value > most:
+                raise ShroomError(
+                    f"{name}: config.json: {show(key)}: expected at most {most}, got "
+                    f"{show(value)}; no model has so many: get the file again from where the "
+                    "model is from"
+                )
 
 
 def _loaded(load: Callable[[], Any], name: str, what: str) -> Any:
-    folder = Path(_place(name))
-    if not name or not (folder.is_dir() or _ON_THE_HUB.fullmatch(name)):
+    is_folder = Path(_place(name)).is_dir()
+    if not name or not (is_folder or _ON_THE_HUB.fullmatch(name)):
         raise ShroomError(f"{name or repr(name)}: there is no such folder, nor such a hub name")
     try:
         return load()
     except ShroomError:
         raise
-    except Exception as error:
-        # A broken file can make the libraries raise anything.
-        if folder.is_dir():
-            raise ShroomError(
-                f"{name}: has no {what} that transformers can load ({_first(error)}); the folder "
-                "needs what save_pretrained writes of the model and of its tokenizer"
-            ) from error
+    except Exception as error:  # a broken file can make the libraries raise anything
         raise ShroomError(
-            f"{name}: is no folder here, and cannot be had from the hub ({_first(error)}); where "
-            f"there is no network, fetch it elsewhere with: hf download {name} --local-dir FOLDER, "
-            "and give --model FOLDER; or use the model that ships with the kit: shroom predict "
-            "cross-encoder"
+            f"{name}: has no {what} that transformers can load ({_first(error)}); the folder "
+            "needs what save_pretrained writes of the model and of its tokenizer"
+            if is_folder
+            else f"{name}: is not a folder here, and cannot be fetched from the hub "
+            f"({_first(error)}); where there is no network, fetch it elsewhere with: hf download "
+            f"{name} --local-dir FOLDER, and give --model FOLDER; or use the model that ships with "
+            "the kit: shroom predict cross-encoder"
         ) from error
 
 

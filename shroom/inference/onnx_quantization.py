@@ -1,30 +1,31 @@
-"""Making an ONNX graph fast and small: integer matrices and embeddings, integer arithmetic.
+"""From a network in torch to an ONNX graph that is fast and small: it computes with integers.
 
 The integers of a matrix are at most 63 in size where the sum of two products has to fit into 16
-bits, as on processors without newer instructions; see :mod:`shroom.inference.weight_packing`.
-
-What flows between the matrices is brought to 8 bits row by row: a token's values depend on no
-other token, nor on which pairs share its batch. For the form of rows see
-:mod:`shroom.inference.activation_quantization`.
+bits, as on processors without newer instructions. What flows between the matrices is brought to
+8 bits row by row: a token's values depend on no other token, nor on which pairs share its batch.
+For the form of both see :mod:`shroom.inference.quantization`.
 """
 
 from __future__ import annotations
 
+import io
+import logging
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.inference.activation_quantization import LOW, MIDDLE, layout_of, plain
 from shroom.inference.forward import run_graph, session
-from shroom.inference.weight_packing import in_steps
+from shroom.inference.quantization import LOW, MIDDLE, in_steps, layout_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
+    import torch
     from numpy.typing import NDArray
 
-    from shroom.inference.activation_quantization import Layout
     from shroom.inference.forward import Batch
+    from shroom.inference.quantization import Layout
 
 #: Steps to a standard deviation of a matrix, and of a table of embeddings.
 MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
@@ -34,6 +35,44 @@ MATRIX_MOST, TABLE_MOST = 63, 127
 UNPACKED = "weights.bin"
 #: Smaller constants stay as they are: they cost little.
 _LEAST = 4096
+
+
+def graph_of(
+    module: torch.nn.Module,
+    example: Mapping[str, torch.Tensor],
+    output: str,
+    axes: Mapping[str, Mapping[int, str]],
+) -> bytes:
+    """Return the graph of a module on the CPU, by tracing it.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Takes tensors in the order of ``example``, and gives one.
+    example : mapping of tensor
+        The inputs, by name.
+    output : str
+        The name of what it gives.
+    axes : mapping
+        The axes of inputs and output that have any length, with names.
+    """
+    import torch
+
+    stream = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tracing warns of what is constant here indeed
+        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+        torch.onnx.export(
+            module,
+            tuple(example.values()),
+            stream,
+            input_names=list(example),
+            output_names=[output],
+            dynamic_axes={name: dict(axis) for name, axis in axes.items()},
+            opset_version=17,
+            dynamo=False,
+        )
+    return stream.getvalue()
 
 
 def sources(graph: Any) -> dict[str, int]:

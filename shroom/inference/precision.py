@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.inference.batching import lacks_memory
-from shroom.inference.ordered_pool import Ahead
+from shroom.inference.batching import Ahead, lacks_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +49,6 @@ def precision_for(asked: str | None, device: str) -> str:
     >>> precision_for(None, "cpu"), precision_for("bfloat16", "cuda:1")
     ('float32', 'bfloat16')
     """
-    if asked == "auto":
-        return _fastest(device.partition(":")[0])
     if asked not in (None, *PRECISIONS):
         raise ShroomError(f"precision: expected one of {', '.join(PRECISIONS)}, got {asked}")
     if asked == "int8":
@@ -59,18 +56,16 @@ def precision_for(asked: str | None, device: str) -> str:
             "precision int8 is for models stored in integers, as shroom fit cross-encoder writes "
             "them; give auto, float32, bfloat16 or float16"
         )
-    return asked or _EXACT
-
-
-def _fastest(kind: str) -> str:
-    """Return the precision that a kind of device has instructions for, or float32."""
+    if asked != "auto":
+        return asked or _EXACT
     import torch
 
-    if kind == "cuda":
+    if device.startswith("cuda"):
         return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
-    # Older versions of torch do not report them.
-    known: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)() if kind == "cpu" else {}
-    return "bfloat16" if known.get("avx512_bf16") or known.get("amx_bf16") else _EXACT
+    # Older versions of torch do not report capabilities.
+    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    fast = device == "cpu" and (flags.get("avx512_bf16") or flags.get("amx_bf16"))
+    return "bfloat16" if fast else _EXACT
 
 
 class Trusted:
@@ -143,24 +138,24 @@ class Trusted:
         fitting = [batch for batch, logits in zip(sample, exact) if logits is not None]
         seconds = self._seconds(forward, fitting)
         del forward
-        tried = self._compared(exact, sample)
-        gain = seconds / max(self._seconds(tried, fitting), 1e-9) if tried and self._clock else 0.0
-        if tried and (gain > 1 or not self._clock):
-            self._forward = tried
+        faster = self._compared(exact, sample)
+        gain = seconds / max(self._seconds(faster, fitting), 1e-9) if faster else 0.0
+        if faster and (gain > 1 or not self._clock):
+            self._forward = faster
         else:
-            del tried
+            del faster
             self._use(_EXACT)
         if self._clock:
-            faster = f", {gain:.1f} times as fast as {_EXACT} on the sample" if gain > 1 else ""
-            note(f"--precision auto computes in {self.precision}{faster}")
+            times = f", {gain:.1f} times as fast as {_EXACT} on the sample" if gain > 1 else ""
+            note(f"--precision auto computes in {self.precision}{times}")
 
     def _seconds(self, forward: Forward, sample: Sequence[Any]) -> float:
         """Return how long batches take that have been computed before: the shorter of two times."""
         if not self._clock:
             return 0.0
-        taken = []
+        seconds = []
         for _ in range(2):
-            began = self._clock()
+            start = self._clock()
             with Ahead[Any](self._workers) as ahead:
                 for batch in sample:
                     if ahead.full:
@@ -168,8 +163,8 @@ class Trusted:
                     ahead.ask(None, partial(_logits, forward, batch))
                 while ahead.waiting:
                     ahead.next()[1]()
-            taken.append(self._clock() - began)
-        return min(taken)
+            seconds.append(self._clock() - start)
+        return min(seconds)
 
     def _compared(self, exact: list[NDArray[Any] | None], sample: Sequence[Any]) -> Forward | None:
         """Return the forward pass in the precision if it agrees with the exact logits; note it."""
@@ -185,9 +180,9 @@ class Trusted:
         if len(both) < len(sample):
             left_out = sum(map(len, sample)) - n
             self._note(f"{left_out} of a sample did not fit into memory, and do not count")
-        if sample and not both:
+        if not both:
             return None
-        off = max((apart(x, y) for x, y in both), default=0.0)
+        off = max(apart(x, y) for x, y in both)
         if off <= TOLERANCE:
             self._note(f"{name} is at most {off:.4f} off {_EXACT} on a sample of {n}")
             return forward
@@ -195,7 +190,7 @@ class Trusted:
         return None
 
     def __call__(self, batch: Any) -> NDArray[Any]:
-        """Return what the forward pass gives, which may not be finite in a short precision."""
+        """Return the logits of a batch, which may not be finite in a short precision."""
         if self._forward is None:
             self._use(self.precision)
         assert self._forward is not None  # noqa: S101 - it is None only while loading
@@ -215,13 +210,7 @@ class Trusted:
         self.precision, self._forward = name, self._loaded(name)
 
     def _loaded(self, name: str) -> Forward:
-        """Return the forward pass in a precision.
-
-        Raises
-        ------
-        ShroomError
-            Where it does not fit into memory.
-        """
+        """Return the forward pass in a precision."""
         try:
             return self._load(name)
         except Exception as error:
@@ -244,7 +233,7 @@ def _logits(forward: Forward, batch: Any) -> NDArray[Any] | None:
         raise
 
 
-def apart(exact: NDArray[Any], found: NDArray[Any]) -> float:
+def apart(exact: NDArray[Any], logits: NDArray[Any]) -> float:
     """Return the greatest difference between probabilities and those of the exact logits.
 
     For a single logit, which may be any number, it is the error in the chance that one of two equal
@@ -252,7 +241,7 @@ def apart(exact: NDArray[Any], found: NDArray[Any]) -> float:
 
     Parameters
     ----------
-    exact, found : array, shape [n, k]
+    exact, logits : array, shape [n, k]
         Logits.
 
     Returns
@@ -265,13 +254,12 @@ def apart(exact: NDArray[Any], found: NDArray[Any]) -> float:
     >>> round(apart(np.array([[0.0, 0.0]]), np.array([[0.0, 0.1]])), 4)
     0.025
     """
-    exact, found = np.asarray(exact, np.float64), np.asarray(found, np.float64)
-    if not (np.isfinite(exact).all() and np.isfinite(found).all()):
+    exact, logits = np.asarray(exact, np.float64), np.asarray(logits, np.float64)
+    if not (np.isfinite(exact).all() and np.isfinite(logits).all()):
         return 1.0
-    if exact.shape[1] == 1:
-        difference = np.column_stack((np.zeros(len(exact)), (found - exact)[:, 0]))
-        return float(np.abs(softmax(difference)[:, 1] - 0.5).max(initial=0))
-    return float(np.abs(softmax(found) - softmax(exact)).max(initial=0))
+    if exact.shape[1] == 1:  # beside another item with the exact logit
+        exact, logits = np.hstack((exact, exact)), np.hstack((exact, logits))
+    return float(np.abs(softmax(logits) - softmax(exact)).max(initial=0))
 
 
 def softmax(logits: NDArray[Any]) -> NDArray[np.float64]:

@@ -13,9 +13,9 @@ import sqlite3
 import time
 import zlib
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,15 +31,18 @@ NAME = "pairs.sqlite"
 #: The most bytes that entries take by default.
 MOST = 1 << 30
 #: The number of keys in one query; sqlite accepts 999 or more.
-_AT_ONCE = 500
-#: A use is recorded where the last recorded one is so long ago, in milliseconds; else each reading
+_KEYS_AT_ONCE = 500
+#: A use is recorded where the last recorded one is so many milliseconds ago; else each reading
 #: would write.
 _HOUR = 3_600_000
 #: The share of the limit to which the oldest-used entries are removed, so that this is rare, too.
 _DOWN_TO = 0.9
-#: How long to wait for another process, in seconds.
+#: The time to wait for another process, in seconds.
 _PATIENCE = 10.0
-_TABLES = """
+_SETUP = """
+PRAGMA auto_vacuum = INCREMENTAL; -- removed entries free their room; only before there is a table
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = OFF; -- what a loss of power destroys is computed again
 CREATE TABLE IF NOT EXISTS entries
     (key BLOB PRIMARY KEY, found BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_use ON entries (used);
@@ -71,10 +74,6 @@ class CacheInfo:
     oldest: int | None
     newest: int | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for json."""
-        return asdict(self)
-
 
 class Cache:
     """Values by key, on disk; where the file cannot be used, it is empty and notes why.
@@ -88,7 +87,7 @@ class Cache:
     note : callable
         Called with a sentence, once, where the file cannot be used.
     patience : float
-        How long to wait for another process, in seconds.
+        The time to wait for another process, in seconds.
 
     Examples
     --------
@@ -113,36 +112,32 @@ class Cache:
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, NDArray[np.float64]]:
         """Return the values of those of the keys that are known."""
-        found: dict[bytes, NDArray[np.float64]] = {}
+        known: dict[bytes, NDArray[np.float64]] = {}
         listed = list(dict.fromkeys(keys))
-        if self._given_up:
-            return found
         with self._forgiving():
-            if not self.path.exists():
-                return found
+            if self._given_up or not self.path.exists():
+                return known
             database, now = self._opened(), _now()
             stale = []
-            for start in range(0, len(listed), _AT_ONCE):
-                some = listed[start : start + _AT_ONCE]
+            for start in range(0, len(listed), _KEYS_AT_ONCE):
+                some = listed[start : start + _KEYS_AT_ONCE]
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, found, used FROM entries WHERE key IN ({marks})"  # noqa: S608
                 for key, packed, used in database.execute(query, some):
                     values = _unpacked(key, packed)
                     if values is not None:
-                        found[key] = values
-                        fresh = isinstance(used, int) and now - used < _HOUR
-                        stale += [] if fresh else [key]
-            if stale:
-                with database:
-                    touched = ((now, key) for key in stale)
-                    database.executemany("UPDATE entries SET used = ? WHERE key = ?", touched)
-        return found
+                        known[key] = values
+                        if not isinstance(used, int) or now - used >= _HOUR:
+                            stale.append((now, key))
+            with database:
+                database.executemany("UPDATE entries SET used = ? WHERE key = ?", stale)
+        return known
 
     def add(self, entries: Mapping[bytes, NDArray[np.float64]]) -> None:
         """Store these values."""
-        if self._given_up or not entries:
-            return
         with self._forgiving():
+            if self._given_up or not entries:
+                return
             database, now = self._opened(), _now()
             rows = [(key, _packed(key, values), now) for key, values in entries.items()]
             with database:
@@ -162,12 +157,12 @@ class Cache:
             return CacheInfo(str(self.path), 0, 0, self.most, None, None)
         try:
             database = self._opened()
-            (n,) = database.execute("SELECT count(*) FROM entries").fetchone()
+            n = _number(database, "SELECT count(*) FROM entries")
             # Other times are damaged.
             between = "SELECT min(used), max(used) FROM entries WHERE used BETWEEN 0 AND ?"
             times = database.execute(between, (_now(),)).fetchone()
-            used = [None if at is None else int(at) // 1000 for at in times]
-            return CacheInfo(str(self.path), n, _size(database), self.most, *used)
+            oldest, newest = (None if at is None else int(at) // 1000 for at in times)
+            return CacheInfo(str(self.path), n, _size(database), self.most, oldest, newest)
         except (sqlite3.Error, OSError) as error:
             raise ShroomError(
                 f"{self.path}: cannot be read ({error}); to begin it anew: shroom cache clear"
@@ -189,22 +184,17 @@ class Cache:
             database = self._opened()
             _shrink(database, down_to)
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError) as damage:
             with suppress(sqlite3.Error):
                 self.close()
-            self._remove(error)
-
-    def _remove(self, damage: sqlite3.Error | OSError) -> None:
-        """Remove the file, unless it is in use or not to be written to."""
-        cannot = ShroomError(f"{self.path}: cannot be cleared ({damage})")
-        if "locked" in str(damage) or not os.access(self.path, os.W_OK):
-            raise cannot from damage
-        try:
-            for end in ("", "-wal", "-shm"):
-                Path(f"{self.path}{end}").unlink(missing_ok=True)
-        except OSError as error:
-            raise cannot from error
-        self._note(f"{self.path}: was damaged ({damage}) and is begun anew")
+            try:
+                if "locked" in str(damage) or not os.access(self.path, os.W_OK):
+                    raise
+                for end in ("", "-wal", "-shm"):
+                    Path(f"{self.path}{end}").unlink(missing_ok=True)
+            except (sqlite3.Error, OSError) as error:
+                raise ShroomError(f"{self.path}: cannot be cleared ({damage})") from error
+            self._note(f"{self.path}: was damaged ({damage}) and is begun anew")
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -213,9 +203,20 @@ class Cache:
             self._database = None
 
     def _opened(self) -> sqlite3.Connection:
-        if self._database is None:
+        """Return the open database, with its tables."""
+        deadline = time.monotonic() + self._patience
+        while self._database is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = _connected(self.path, self._patience)
+            database = sqlite3.connect(self.path, timeout=self._patience)
+            try:
+                database.executescript(_SETUP)
+                self._database = database
+            except sqlite3.DatabaseError as error:
+                database.close()
+                # Where two processes make the file at once, one fails without having waited.
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
         return self._database
 
     @contextmanager
@@ -234,43 +235,20 @@ class Cache:
             self._note(f"the cache {self.path} is not used ({error}); {way_out}")
 
 
-def _connected(path: Path, patience: float) -> sqlite3.Connection:
-    """Open the file, and make the tables that are missing."""
-    until = time.monotonic() + patience
-    while True:
-        database = sqlite3.connect(path, timeout=patience)
-        try:
-            # That removed entries free their room can be chosen only before there is a table.
-            database.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            database.execute("PRAGMA journal_mode = WAL")
-            # What a loss of power destroys is computed again.
-            database.execute("PRAGMA synchronous = OFF")
-            database.executescript(_TABLES)
-        except sqlite3.OperationalError as error:
-            database.close()
-            # Where two processes make the file at once, one fails without having waited.
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.02)
-        except sqlite3.DatabaseError:
-            database.close()
-            raise
-        else:
-            return database
-
-
 def _now() -> int:
     """Return the time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
+def _number(database: sqlite3.Connection, query: str) -> int:
+    return int(database.execute(query).fetchone()[0])
+
+
 def _size(database: sqlite3.Connection) -> int:
     """Return the size of the entries in bytes."""
-    pages, free, each = (
-        int(database.execute(f"PRAGMA {name}").fetchone()[0])
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    return (pages - free) * each
+    names = ("page_count", "freelist_count", "page_size")
+    pages, free, page_size = (_number(database, f"PRAGMA {name}") for name in names)
+    return (pages - free) * page_size
 
 
 def _shrink(database: sqlite3.Connection, down_to: int) -> None:
@@ -278,7 +256,7 @@ def _shrink(database: sqlite3.Connection, down_to: int) -> None:
     database.execute("BEGIN IMMEDIATE")
     with database:
         while _size(database) > down_to:
-            n = int(database.execute("SELECT count(*) FROM entries").fetchone()[0])
+            n = _number(database, "SELECT count(*) FROM entries")
             if n == 0:
                 break
             surplus = math.ceil(n * (1 - down_to / _size(database)))
@@ -286,7 +264,7 @@ def _shrink(database: sqlite3.Connection, down_to: int) -> None:
                 "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used LIMIT ?)",
                 (surplus,),
             ).rowcount
-            if removed <= 0:  # the index has keys that the table has not, and would have for ever
+            if removed <= 0:  # the index has keys that the table does not have
                 raise sqlite3.DatabaseError("its index does not fit its entries")
     database.executescript("PRAGMA incremental_vacuum")  # execute would free a single page
 
@@ -301,8 +279,5 @@ def _unpacked(key: bytes, packed: object) -> NDArray[np.float64] | None:
     """Return the values, or ``None`` where they are not what was written."""
     if not isinstance(packed, bytes) or len(packed) < 12 or len(packed) % 8 != 4:
         return None
-    content, checksum = packed[:-4], packed[-4:]
-    if zlib.crc32(key + content).to_bytes(4, "little") != checksum:
-        return None
-    values = np.frombuffer(content, "<f8").astype(np.float64)
-    return values if np.isfinite(values).all() else None
+    values = np.frombuffer(packed[:-4], "<f8").astype(np.float64)
+    return values if _packed(key, values) == packed and np.isfinite(values).all() else None

@@ -11,11 +11,10 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
-from shroom.inference.batching import batches
+from shroom.inference.batching import batches, threads
 from shroom.inference.cache_key import CacheKey, files_digest, library_versions
 from shroom.inference.computation import compute
 from shroom.inference.forward import of_onnx, of_torch
-from shroom.inference.machine import threads
 from shroom.inference.precision import Trusted, precision_for
 from shroom.inference.resume_log import PARTIAL
 from shroom.inference.tokenization import longest, padded
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 
     Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
 
-#: How many items a precision is tried on, and how many tokens at a time, which fit anywhere.
+#: The number of items that a precision is tried on, and of tokens at a time, which fit anywhere.
 SAMPLE, SAMPLE_TOKENS = 32, 2048
-#: Models that go over to another attention where texts are short, and positions that are counted
-#: otherwise where they are long.
+#: Models that switch to another attention where texts are short, and kinds of positions that are
+#: counted in another way where texts are long.
 _CHANGING, _CHANGING_ROPE = {"big_bird", "bigbird_pegasus"}, {"dynamic", "longrope"}
-#: From how many items on a model is compiled on a GPU.
+#: The fewest items for which a model is compiled on a GPU.
 MANY = 100_000
-#: From how many items on a faster precision is worth a note.
+#: The fewest items for which a note names the faster precision.
 HINTED = 100
 
 
@@ -69,26 +68,33 @@ class SequenceClassifier:
         self._folder = name if self._graph is None else _folder(name, self._graph)
         self.config = hub.config(self._folder, revision)
         self._identity = self._current_identity()
-        if self._graph is None:
-            self._device = run.device or hub.best_device()
-            tried = precision_for(run.precision, self._device)
-        else:
-            self._device = "cpu"
-            tried = _precision_of_graph(name, run)
         self._compiled = False
         clock = None
-        if run.precision == "auto" and self._graph is None:
-            # What other programs take of a CPU does not count.
-            clock = process_time if self._device == "cpu" else perf_counter
-        self._forward = Trusted(self._load, tried, clock=clock, workers=self._workers())
+        if self._graph is None:
+            self._device = run.device or hub.best_device()
+            precision = precision_for(run.precision, self._device)
+            if run.precision == "auto":
+                # On a CPU, the time that other programs take does not count.
+                clock = process_time if self._device == "cpu" else perf_counter
+        else:
+            self._device, precision = "cpu", "float32"  # the graph's own precision
+            if run.device not in (None, "cpu"):
+                raise ShroomError(
+                    f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}"
+                )
+            if run.precision not in (None, "auto", "float32"):
+                raise ShroomError(
+                    f"{name}: an ONNX graph has its own precision; leave out --precision"
+                )
+        self._forward = Trusted(self._load, precision, clock=clock, workers=self._workers())
 
     @cached_property
     def tokenizer(self) -> Any:
         """The tokenizer that lies beside the weights, with the padding that they know."""
-        found = padded(hub.tokenizer(self._folder, self._revision), self.config)
+        tokenizer = padded(hub.tokenizer(self._folder, self._revision), self.config)
         if self.config.model_type != "xlnet":  # its score is at the last place
-            found.padding_side = "right"  # places may be counted from the left
-        return found
+            tokenizer.padding_side = "right"  # places may be counted from the left
+        return tokenizer
 
     @cached_property
     def room(self) -> int:
@@ -127,10 +133,7 @@ class SequenceClassifier:
         )
 
     def _hint(self, n: int, run: Run) -> None:
-        """Name the fast way, once in a run of many items, where the device has instructions for it.
-
-        By these the forward pass took less than half of float32's time wherever it was measured.
-        """
+        """Name the fast precision, once in a run of many items, on a device that computes in it."""
         if self._graph or n < HINTED or run.precision or "float32" in run.precisions:
             return
         if precision_for("auto", self._device) != "float32":
@@ -140,11 +143,9 @@ class SequenceClassifier:
             )
 
     def _workers(self) -> int:
-        """Return how many batches are computed at a time: one by what computing changes."""
-        # In torch from the start, or where what is tried turns out not to be trusted later.
-        in_torch = self._graph is None
-        changed = self._compiled or _changes(self.config)
-        return 1 if self._device != "cpu" or (in_torch and changed) else threads()
+        """Return the number of batches at a time: one for a model that changes as it computes."""
+        changes = self._graph is None and (self._compiled or _changes(self.config))
+        return 1 if self._device != "cpu" or changes else threads()
 
     @staticmethod
     def _of_many(device: str, n: int) -> bool:
@@ -191,32 +192,30 @@ class SequenceClassifier:
 
 
 def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[list[Item]]:
-    """Return batches of items from the shortest to the longest, evenly spread."""
-    known = dict(zip(items, lengths))
-    ordered = sorted(known, key=known.__getitem__, reverse=True)
+    """Return batches of items from the longest to the shortest, evenly spread."""
+    length = dict(zip(items, lengths))
+    ordered = sorted(length, key=length.__getitem__, reverse=True)
     places = np.unique(np.linspace(0, len(ordered) - 1, SAMPLE).round().astype(int))
     chosen = [ordered[place] for place in places]
-    found = batches([known[item] for item in chosen], min(run.tokens, SAMPLE_TOKENS))
-    return [[chosen[place] for place in part] for part in found]
+    ranges = batches([length[item] for item in chosen], min(run.tokens, SAMPLE_TOKENS))
+    return [[chosen[place] for place in places] for places in ranges]
 
 
 def _changes(config: Any) -> bool:
-    """Return whether a model of transformers changes itself by the length of what it reads."""
-    parts = list(_dicts(config.to_dict()))
-    # Of each layer type, or of all; by the name that newer versions have, or by both.
-    ropes = [
-        rope
-        for part in parts
-        for key in ("rope_parameters", "rope_scaling")
-        for rope in _dicts(part.get(key))
-    ]
-    kinds = {str(rope.get(key)) for rope in ropes for key in ("rope_type", "type")}
-    models = {str(part.get("model_type")) for part in parts}
-    return bool(models & _CHANGING or kinds & _CHANGING_ROPE)
+    """Return whether a model of transformers changes itself by the length of its texts."""
+    for part in _dicts(config.to_dict()):
+        if str(part.get("model_type")) in _CHANGING:
+            return True
+        # Newer versions have another name for it; it may differ by the kind of layer.
+        for name in ("rope_parameters", "rope_scaling"):
+            for rope in _dicts(part.get(name)):
+                if _CHANGING_ROPE & {str(rope.get("rope_type")), str(rope.get("type"))}:
+                    return True
+    return False
 
 
 def _dicts(value: object) -> Iterator[dict[Any, Any]]:
-    """Yield a value and all values in it, as far as they are dicts."""
+    """Yield a value and all values in it that are dicts."""
     if isinstance(value, dict):
         yield value
         for part in value.values():
@@ -234,12 +233,3 @@ def _folder(name: str, graph: Path) -> str:
         f"{name}: has no config.json beside it or in the folder above; put that of its model "
         "there, and the tokenizer's files"
     )
-
-
-def _precision_of_graph(name: str, run: Run) -> str:
-    """Return the precision of a graph, which has its own, called float32 here."""
-    if run.device not in (None, "cpu"):
-        raise ShroomError(f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}")
-    if run.precision not in (None, "auto", "float32"):
-        raise ShroomError(f"{name}: an ONNX graph has its own precision; leave out --precision")
-    return "float32"

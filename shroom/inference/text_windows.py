@@ -41,7 +41,7 @@ def sentence_spans(text: str) -> list[Span]:
     >>> [text[start:end] for start, end in sentence_spans(text)]
     ['It rains.', ' Does it?', ' 雨だ。', 'はい。']
     """
-    return _between(0, len(text), [found.start() for found in _SENTENCE_END.finditer(text)])
+    return _between(0, len(text), [match.start() for match in _SENTENCE_END.finditer(text)])
 
 
 def windows(text: str, room: int, count: Count, *, overlap: int = 1, prefix: str = "") -> list[str]:
@@ -74,8 +74,8 @@ def windows(text: str, room: int, count: Count, *, overlap: int = 1, prefix: str
     >>> windows("It rains. It pours. It snows.", 4, words, overlap=0)
     ['It rains. It pours.', 'It snows.']
     """
-    found = spans(text, room, count, overlap, prefix)
-    return [text[start:end].strip() for start, end in found if text[start:end].strip()] or [""]
+    parts = (text[start:end].strip() for start, end in spans(text, room, count, overlap, prefix))
+    return list(filter(None, parts)) or [""]
 
 
 def spans(text: str, room: int, count: Count, overlap: int, prefix: str = "") -> list[Span]:
@@ -83,11 +83,11 @@ def spans(text: str, room: int, count: Count, overlap: int, prefix: str = "") ->
     most = max(1, room - count([prefix])[prefix])
     while True:
         pieces, sizes = _pieces(text, most, count)
-        found = _windows(pieces, sizes, most, overlap)
-        given = [prefix + text[start:end].strip() for start, end in found]
-        surplus = max(count(given).values()) - room
+        spans = _windows(pieces, sizes, most, overlap)
+        inputs = [prefix + text[start:end].strip() for start, end in spans]
+        surplus = max(count(inputs).values()) - room
         if surplus <= 0 or most == 1:
-            return found
+            return spans
         # A tokenizer may make more of sentences together than of each: leave it more room.
         most = max(1, most - surplus)
 
@@ -117,12 +117,12 @@ def _windows(pieces: Sequence[Span], sizes: Sequence[int], most: int, overlap: i
     def end(first: int) -> int:
         return max(bisect_right(before, before[first] + most) - 1, first + 1)
 
-    found, first = [], 0
+    spans, first = [], 0
     while True:
         last = end(first)
-        found.append((pieces[first][0], pieces[last - 1][1]))
+        spans.append((pieces[first][0], pieces[last - 1][1]))
         if last >= len(pieces):
-            return found
+            return spans
         earliest = max(last - overlap, first + 1)
         first = next(one for one in range(earliest, last + 1) if one == last or end(one) > last)
 
@@ -144,32 +144,23 @@ def _pieces(text: str, most: int, count: Count) -> tuple[list[Span], list[int]]:
 def _parts(text: str, span: Span, most: int, count: Count) -> list[Span]:
     """Return the spans of a long sentence's parts, each of a share of ``most`` tokens or fewer."""
     share = max(1, most // _PARTS)
-    start, end = span
-    ends = [found.start() for found in _WORD_END.finditer(text, start, end)]
-    words = _between(start, end, ends)
-    sizes = _sizes(text, words, count)
+    words = _between(*span, [match.start() for match in _WORD_END.finditer(text, *span)])
     while True:
-        long = [size > share and end - start > 1 for (start, end), size in zip(words, sizes)]
-        if not any(long):
+        sizes = _sizes(text, words, count)
+        if not any(size > share and end - start > 1 for (start, end), size in zip(words, sizes)):
             return _windows(words, sizes, share, 0)
         words = [
             half
-            for (start, end), too_long in zip(words, long)
-            for half in (_halves(start, end) if too_long else [(start, end)])
+            for (start, end), size in zip(words, sizes)
+            for half in _between(start, end, [(start + end) // 2] if size > share else [])
         ]
-        sizes = _sizes(text, words, count)
 
 
-def _halves(start: int, end: int) -> list[Span]:
-    middle = (start + end) // 2
-    return [(start, middle), (middle, end)]
-
-
-def _sizes(text: str, found: Sequence[Span], count: Count) -> list[int]:
+def _sizes(text: str, spans: Sequence[Span], count: Count) -> list[int]:
     """Return the tokens of each span, at least 1: a window of nothing but blanks ends, too."""
-    texts = [text[start:end] for start, end in found]
-    known = count(texts)
-    return [max(1, known[one]) for one in texts]
+    texts = [text[start:end] for start, end in spans]
+    counts = count(texts)
+    return [max(1, counts[text]) for text in texts]
 
 
 def _between(start: int, end: int, places: Iterable[int]) -> list[Span]:

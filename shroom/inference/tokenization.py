@@ -20,9 +20,9 @@ _OFFSET = frozenset(
         *("roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
     }
 )
-#: What is read of a text where a model does not tell.
-_USUAL = 512
-#: How many texts are tokenized at a time.
+#: The most tokens of a text where neither the tokenizer nor the configuration gives a number.
+_DEFAULT_LENGTH = 512
+#: The number of texts that are tokenized at a time.
 _SLICE = 1000
 
 
@@ -86,15 +86,12 @@ def longest(tokenizer: Any, config: Any) -> int:
     ...     max_position_embeddings=514))
     512
     """
-    known = []
-    if 0 < tokenizer.model_max_length < 10**9:  # a huge number says that it is not known
-        known.append(int(tokenizer.model_max_length))
     positions = getattr(config, "max_position_embeddings", None) or 0
     if config.model_type in _OFFSET:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
-    if positions > 0:
-        known.append(int(positions))
-    return min(known, default=_USUAL)
+    limits = (tokenizer.model_max_length, positions)
+    # A huge number means that there is no limit.
+    return min((int(n) for n in limits if 0 < n < 10**9), default=_DEFAULT_LENGTH)
 
 
 def padded(tokenizer: Any, config: Any = None) -> Any:
@@ -111,21 +108,22 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
         Of its model; behind a mask it does not matter what the padding is.
     """
     named = getattr(config, "pad_token_id", None)
-    known = named is not None and 0 <= named < len(tokenizer)
-    own = tokenizer.convert_ids_to_tokens(named) if known else None  # None in a gap, too
+    valid = named is not None and 0 <= named < len(tokenizer)
+    own = tokenizer.convert_ids_to_tokens(named) if valid else None  # None in a gap, too
     if own is not None:
         tokenizer.pad_token = own
     elif tokenizer.pad_token in (None, tokenizer.eos_token):
         others = (tokenizer.bos_token, tokenizer.unk_token, tokenizer.eos_token)
-        found = next((token for token in others if token is not None), None)
-        tokenizer.pad_token = found or str(tokenizer.convert_ids_to_tokens(0))
+        tokenizer.pad_token = next(filter(None, others), None) or str(
+            tokenizer.convert_ids_to_tokens(0)
+        )
     return tokenizer
 
 
 def encoded(tokenizer: Any, texts: Iterable[str]) -> dict[str, NDArray[np.int32]]:
     """Return the ids of each distinct text's tokens, without special ones."""
     distinct = list(dict.fromkeys(texts))
-    found: dict[str, NDArray[np.int32]] = {}
+    ids_by_text: dict[str, NDArray[np.int32]] = {}
     for start in range(0, len(distinct), _SLICE):
         part = distinct[start : start + _SLICE]
         rows = tokenizer(
@@ -135,8 +133,8 @@ def encoded(tokenizer: Any, texts: Iterable[str]) -> dict[str, NDArray[np.int32]
             return_token_type_ids=False,
             verbose=False,
         )["input_ids"]
-        found.update((text, np.array(ids, np.int32)) for text, ids in zip(part, rows))
-    return found
+        ids_by_text.update((text, np.array(ids, np.int32)) for text, ids in zip(part, rows))
+    return ids_by_text
 
 
 def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
@@ -145,7 +143,7 @@ def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
 
 
 class PairReader:
-    """How pairs become a model's input: the first text is cut before the second.
+    """Pairs of texts as a model's input: the first text is cut before the second.
 
     Each text is tokenized once, however often it occurs; a pair is put together from its texts as
     the tokenizer itself does it for pairs in a batch.
@@ -160,11 +158,31 @@ class PairReader:
 
     def __init__(self, tokenizer: Any, room: int) -> None:
         tokenizer.split_special_tokens = True
-        self._tokenizer = tokenizer
-        self._frame = _Frame(tokenizer)
-        self.room = room
-        self.special = self._frame.special
+        self._tokenizer, self.room = tokenizer, room
         self._ids: dict[str, NDArray[np.int32]] = {}
+        one, other = (
+            tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in "ab"
+        )
+        pair = tokenizer("a", "b", verbose=False)
+        if not (one and other):
+            raise ShroomError("the tokenizer has no tokens for the letters a and b")
+        first = _place(pair["input_ids"], one, 0)
+        second = _place(pair["input_ids"], other, first + len(one))
+        self.special = len(pair["input_ids"]) - len(one) - len(other)
+        self._padding = {
+            "input_ids": tokenizer.pad_token_id or 0,
+            "attention_mask": 0,
+            "token_type_ids": tokenizer.pad_token_type_id,
+        }
+        # The values of each array before, in, between, in and after the texts.
+        self._frames = {
+            key: np.split(
+                np.array(pair[key], np.int32),
+                (first, first + len(one), second, second + len(other)),
+            )
+            for key in self._padding
+            if key in pair
+        }
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
         """Return how many tokens each distinct text has, without special ones."""
@@ -175,18 +193,29 @@ class PairReader:
         texts = dict.fromkeys(text for pair in pairs for text in pair)
         new = encoded(self._tokenizer, (text for text in texts if text not in self._ids))
         self._ids = {text: new[text] if text in new else self._ids[text] for text in texts}
-        return [self._length(pair) for pair in pairs]
+        return [sum(len(self._ids[text]) for text in pair) + self.special for pair in pairs]
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.int64]]:
         """Return the arrays, each of shape [pairs, tokens], of pairs that ``lengths`` was given."""
-        return self._frame.batch([self._kept(pair) for pair in pairs])
+        texts = []
+        for pair in pairs:
+            shares = self._shares(pair)
+            texts.append([self._ids[text][:share] for text, share in zip(pair, shares)])
+        longest = max(sum(map(len, ids)) for ids in texts) + self.special
+        made = {}
+        for key, (before, first, between, second, after) in self._frames.items():
+            made[key] = np.full((len(texts), longest), self._padding[key], np.int64)
+            for filled, ids in zip(made[key], texts):
+                types = [np.full(len(a), b[0]) for a, b in zip(ids, (first, second))]
+                inside = ids if key == "input_ids" else types
+                row = np.concatenate((before, inside[0], between, inside[1], after))
+                left = self._tokenizer.padding_side == "left"
+                filled[slice(-len(row), None) if left else slice(len(row))] = row
+        return made
 
     def cuts_second(self, pair: tuple[str, str]) -> bool:
         """Return whether the second text has to be cut too."""
         return self._shares(pair)[1] < len(self._ids[pair[1]])
-
-    def _length(self, pair: tuple[str, str]) -> int:
-        return len(self._ids[pair[0]]) + len(self._ids[pair[1]]) + self.special
 
     def _shares(self, pair: tuple[str, str]) -> tuple[int, int]:
         """Return how many tokens of each text are kept: all of the second where that can be."""
@@ -195,65 +224,6 @@ class PairReader:
         if min(one, 1) + other > free:
             other = free - min(one, free // 2)
         return min(one, free - other), other
-
-    def _kept(self, pair: tuple[str, str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        one, other = self._shares(pair)
-        return self._ids[pair[0]][:one], self._ids[pair[1]][:other]
-
-
-class _Frame:
-    """Where a tokenizer puts its special tokens around two texts, and how it fills up a batch."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        one, other = (
-            tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in "ab"
-        )
-        pair = tokenizer("a", "b", verbose=False)
-        ids = pair["input_ids"]
-        if not (one and other):
-            raise ShroomError("the tokenizer has no tokens for the letters a and b")
-        first = _place(ids, one, 0)
-        second = _place(ids, other, first + len(one))
-        spans = (0, first), (first + len(one), second), (second + len(other), len(ids))
-        self._special = [np.array(ids[start:stop], np.int32) for start, stop in spans]
-        self.special = sum(map(len, self._special))
-        self._left = tokenizer.padding_side == "left"
-        self._padding = {"input_ids": tokenizer.pad_token_id or 0, "attention_mask": 0}
-        self._with_mask = "attention_mask" in pair
-        # What an array of token types has in each of the five parts of a pair.
-        self._types: tuple[NDArray[np.int32], ...] = ()
-        if "token_type_ids" in pair:
-            types = pair["token_type_ids"]
-            self._padding["token_type_ids"] = tokenizer.pad_token_type_id
-            before, between, after = (np.array(types[a:b], np.int32) for a, b in spans)
-            texts = (np.int32(types[place]) for place in (first, second))
-            self._types = (before, np.array(next(texts)), between, np.array(next(texts)), after)
-
-    def batch(
-        self, texts: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]
-    ) -> dict[str, NDArray[np.int64]]:
-        """Return the arrays of pairs of ids, filled up to the longest."""
-        before, between, after = self._special
-        rows = [np.concatenate((before, one, between, other, after)) for one, other in texts]
-        made = {"input_ids": self._filled("input_ids", rows)}
-        if self._with_mask:
-            ones = [np.ones(len(row), np.int32) for row in rows]
-            made["attention_mask"] = self._filled("attention_mask", ones)
-        if self._types:
-            types = [np.concatenate(self._types_of(len(a), len(b))) for a, b in texts]
-            made["token_type_ids"] = self._filled("token_type_ids", types)
-        return made
-
-    def _types_of(self, one: int, other: int) -> list[NDArray[np.int32]]:
-        before, first, between, second, after = self._types
-        return [before, np.repeat(first, one), between, np.repeat(second, other), after]
-
-    def _filled(self, key: str, rows: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
-        longest = max(map(len, rows))
-        filled = np.full((len(rows), longest), self._padding[key], np.int64)
-        for place, row in enumerate(rows):
-            filled[place, slice(-len(row), None) if self._left else slice(len(row))] = row
-        return filled
 
 
 def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:

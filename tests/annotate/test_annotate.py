@@ -24,7 +24,6 @@ from shroom.annotate.rankers import SCORES, Length, Percentile
 from shroom.annotate.run_scorers import Log, score, waiting
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry
-from shroom.core.result_log import line_of
 from shroom.datasets.dreamcatcher import reader as dreamcatcher
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.metrics.intervals import NO_INTERVALS

@@ -23,8 +23,8 @@ from shroom.detectors.cross_encoder.saving import card, exported
 from shroom.detectors.cross_encoder.training import Example, Stage, train
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.registry import detector
+from shroom.inference.quantization import in_steps, packed
 from shroom.inference.run_settings import Run
-from shroom.inference.weight_packing import in_steps, packed
 from shroom.metrics.correlation import rho
 from shroom.scoring.datapoint_files import read
 

@@ -16,10 +16,10 @@ from tiny_models import nli_model
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
-from shroom.inference import machine, sequence_classifier
+from shroom.inference import computation, sequence_classifier
+from shroom.inference.batching import Ahead
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.ordered_pool import Ahead
 from shroom.inference.result_cache import Cache
 from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import RUN, Run
@@ -386,7 +386,7 @@ def test_where_the_c_library_keeps_nothing_nothing_is_asked_of_it(library, monke
         raise library
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
-    machine.give_back()
+    computation.give_back()
     assert asked == [None]
 
 

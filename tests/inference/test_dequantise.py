@@ -16,10 +16,10 @@ from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.model_folder import GRAPH
 from shroom.inference import onnx_quantization
 from shroom.inference.onnx_dequantization import in_float32
+from shroom.inference.quantization import in_steps
 from shroom.inference.result_cache import Cache
 from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
-from shroom.inference.weight_packing import in_steps
 from shroom.scoring.datapoint_files import read
 
 POINTS = read(SAMPLE / "val.model-aware.json")[:24]

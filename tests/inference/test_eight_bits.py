@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from shroom.core.problems import ShroomError
-from shroom.inference.activation_quantization import LOW, MIDDLE, Layout, layout_of, plain
 from shroom.inference.forward import session
 from shroom.inference.onnx_quantization import (
     MATRIX_MOST,
@@ -21,7 +20,7 @@ from shroom.inference.onnx_quantization import (
     quantised,
     sources,
 )
-from shroom.inference.weight_packing import in_steps
+from shroom.inference.quantization import LOW, MIDDLE, Layout, in_steps, layout_of, plain
 
 CHANCE = np.random.default_rng(5)
 

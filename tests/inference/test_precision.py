@@ -12,7 +12,7 @@ from tiny_models import NLI_ARCHITECTURES, TEXT, nli_model
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
-from shroom.inference import hub, machine, sequence_classifier
+from shroom.inference import batching, hub, sequence_classifier
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.precision import TOLERANCE, Trusted, apart, precision_for, softmax
@@ -504,10 +504,10 @@ def test_threads_are_the_cores_that_are_there(asked, quota, expected, monkeypatc
     monkeypatch.setenv("OMP_NUM_THREADS", asked)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
     (tmp_path / "cpu.max").write_text(quota)
-    monkeypatch.setattr(machine, "_QUOTA", tmp_path / "cpu.max")
-    assert machine.threads() == expected
-    monkeypatch.setattr(machine, "_QUOTA", tmp_path / "none")
-    assert machine.threads() >= expected
+    monkeypatch.setattr(batching, "_QUOTA", tmp_path / "cpu.max")
+    assert batching.threads() == expected
+    monkeypatch.setattr(batching, "_QUOTA", tmp_path / "none")
+    assert batching.threads() >= expected
 
 
 # --- compiled

@@ -15,9 +15,9 @@ from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems
+from shroom.inference.batching import threads
 from shroom.inference.cache_key import files_digest, library_versions
 from shroom.inference.forward import session
-from shroom.inference.machine import threads
 from shroom.inference.onnx_dequantization import in_float32
 
 if TYPE_CHECKING:

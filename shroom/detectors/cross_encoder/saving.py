@@ -17,10 +17,8 @@ from shroom.detectors.cross_encoder.model_folder import (
     TOKENIZER,
     TRAINING_ITEMS,
 )
-from shroom.inference.activation_quantization import TEXTS
-from shroom.inference.onnx_export import graph_of
-from shroom.inference.onnx_quantization import layouts_of, quantised
-from shroom.inference.weight_packing import packed
+from shroom.inference.onnx_quantization import graph_of, layouts_of, quantised
+from shroom.inference.quantization import TEXTS, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

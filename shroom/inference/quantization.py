@@ -1,17 +1,25 @@
-"""Which 8 bits hold a row of numbers best, found on rows that a model made of a few texts.
+"""Integers of 8 bits for the weights of a model, and for the rows that it multiplies with them.
 
-A row's greatest number sets the step of all others, and in transformers it stands in the same few
-columns whatever the text: they are 10 to 30 times the rest. Such a column is shared out to several,
-each of which holds a part and is multiplied with the same row of the matrix (Zhao et al. 2019,
-"Improving Neural Network Quantization without Retraining using Outlier Channel Splitting"). The
-parts are rounded at places of their own, so that their sum is the whole, rounded once: for whole m,
-the sum of floor(x / m + k / m) over k < m is floor(x) (Hermite's identity).
+Trained matrices are close to normally distributed, so that evenly spaced integers of which the
+common ones are small can be stored in fewer bits than they have: with steps of a sixth of the
+standard deviation a weight takes 4.6 bits under Huffman's code and is off by 5%, while 4 bits with
+a scale for every 64 weights take 4.25 and are off by 11%. The same integers are what the runtime
+computes with.
+
+The form of rows is chosen on rows that a model made of a few texts. A row's greatest number sets
+the step of all others, and in transformers it stands in the same few columns whatever the text:
+they are 10 to 30 times the rest. Such a column is shared out to several, each of which holds a part
+and is multiplied with the same row of the matrix (Zhao et al. 2019, "Improving Neural Network
+Quantization without Retraining using Outlier Channel Splitting"). The parts are rounded at places
+of their own, so that their sum is the whole, rounded once: for whole m, the sum of
+floor(x / m + k / m) over k < m is floor(x) (Hermite's identity).
 
 Rows that hardly go below 0, as GELU's, get most of the 256 integers for what is above.
 """
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -106,21 +114,22 @@ def layout_of(rows: NDArray[np.float32]) -> Layout:
     >>> print(layout_of(rows).copies.max())
     1
     >>> rows[:, 7] *= 20
-    >>> found = layout_of(rows)
-    >>> print(found.zero, np.flatnonzero(found.copies > 1), found.copies[7])
+    >>> layout = layout_of(rows)
+    >>> print(layout.zero, np.flatnonzero(layout.copies > 1), layout.copies[7])
     128 [7] 3
     >>> layout_of(np.maximum(rows, 0)).zero
     20
     """
     with np.errstate(over="ignore", invalid="ignore"):  # rows of a model that is out of range
-        found = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
-        layout, cost = min(found, key=lambda each: each[1])
-        once = plain(rows.shape[1], layout.zero)
-        return layout if 2 * cost < _cost(rows, once) else once
+        layouts = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
+        costs = [_cost(rows, layout) for layout in layouts]
+        best = costs[1] < costs[0]
+        once = plain(rows.shape[1], layouts[best].zero)
+        return layouts[best] if 2 * costs[best] < _cost(rows, once) else once
 
 
-def _shared(rows: NDArray[np.float32], zero: int) -> tuple[Layout, float]:
-    """Return the layout with a zero, and its cost."""
+def _shared(rows: NDArray[np.float32], zero: int) -> Layout:
+    """Return the layout with a zero in which the widest columns are shared out."""
     layout = plain(rows.shape[1], zero)
     below, above = layout.steps
     sizes = np.maximum(rows / above, -rows / below)
@@ -132,7 +141,7 @@ def _shared(rows: NDArray[np.float32], zero: int) -> tuple[Layout, float]:
         column = np.bincount(widest, weights=steps**2).argmax()
         layout.copies[column] += 1
         parts[:, column] = sizes[:, column] / layout.copies[column]
-    return layout, _cost(rows, layout)
+    return layout
 
 
 def _cost(rows: NDArray[np.float32], layout: Layout) -> float:
@@ -142,3 +151,41 @@ def _cost(rows: NDArray[np.float32], layout: Layout) -> float:
     steps = np.maximum(parts.max(axis=1) / above, -parts.min(axis=1) / below)
     square = np.square(rows).mean(axis=1) + np.finfo(np.float32).tiny
     return float((steps**2 / square).mean())
+
+
+def in_steps(
+    weights: NDArray[np.float32], steps: float, most: int, axis: int
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return a matrix as integers, and the sizes of their steps along ``axis``.
+
+    Parameters
+    ----------
+    weights : array, two-dimensional
+        The matrix.
+    steps : float
+        Steps to a standard deviation of the whole matrix.
+    most : int
+        Greatest size of an integer; a line with a weight beyond it has wider steps.
+    axis : int
+        The axis along which a step is shared: 0 gives one for each column, 1 one for each row.
+
+    Examples
+    --------
+    >>> weights = np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)
+    >>> values, sizes = in_steps(weights, 6.5, 63, axis=0)
+    >>> values.dtype.name, sizes.shape, bool(abs(values * sizes - weights).max() < 0.08)
+    ('int8', (1, 8), True)
+    """
+    widest = np.abs(weights).max(axis=axis, keepdims=True) / most
+    sizes = np.maximum(widest, weights.std() / steps)
+    sizes = np.where(sizes == 0, 1, sizes).astype(np.float32)
+    return np.rint(weights / sizes).astype(np.int8), sizes
+
+
+def packed(data: bytes) -> bytes:
+    """Return bytes under Huffman's code alone, as any zlib reads it.
+
+    Looking for repetitions, as zlib does by itself, makes such data larger.
+    """
+    coder = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_HUFFMAN_ONLY)
+    return coder.compress(data) + coder.flush()
