@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from shroom.cli.options import COLUMNS_OPTION, format_option, refuse_two_pipes
-from shroom.cli.output import deliver, say
+from shroom.cli.output import deliver, note, say
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
 from shroom.core.problems import ShroomError, printable
@@ -19,8 +19,7 @@ from shroom.learners.calibrators import METHODS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shroom.prediction.calibration.calibrate import How
-    from shroom.prediction.calibration.fitted import Fitted
+    from shroom.prediction.calibration.calibrate import FitSettings
     from shroom.prediction.calibration.quality import Calibration
     from shroom.scoring.check import Checked
 
@@ -100,18 +99,18 @@ def command(
     Applying writes SUBMISSION anew, with other p and labels; with GOLD, which must not be the one
     that was fitted on, it shows figures before and after.
     """
-    from shroom.prediction.calibration.calibrate import How
+    from shroom.prediction.calibration.calibrate import FitSettings
 
     submission, gold = _submission_and_gold(arguments, fitting=calibrator is None)
     if output is None:
         what = "calibrator" if calibrator is None else "calibrated submission"
-        raise click.UsageError(f"where shall the {what} go? Name a file with -o")
+        raise click.UsageError(f"missing option '-o': name a file for the {what}")
     if calibrator is None:
         if method == "none" and not threshold:
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
         assert gold is not None  # noqa: S101 - for mypy
-        how = How(method, threshold, folds, seed, in_sample)
-        _fit(submission, gold, output, how, form)
+        settings = FitSettings(method, threshold, folds, seed, in_sample)
+        _fit(submission, gold, output, settings, form)
         return
     for name in _FITTING:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -131,17 +130,17 @@ def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[
     return first, rest[0] if rest else None
 
 
-def _fit(submission: str, gold: str, output: str, how: How, form: str) -> None:
+def _fit(submission: str, gold: str, output: str, settings: FitSettings, form: str) -> None:
     from shroom.prediction.calibration.calibrate import fit
     from shroom.prediction.calibration.calibrator_file import text_of
 
     refuse_overwriting([output], [submission, gold])
     checked = _checked(submission, gold)
-    _, figures = fit(checked.aligned, how)
+    _, figures = fit(checked.aligned, settings)
     deliver(text_of(figures), output)
     _show(figures, form, output)
     say(checked.problems)
-    if not how.in_sample:
+    if not settings.in_sample:
         say(_notes(checked, figures))
     tracks = " and ".join(result.track for result in figures.results)
     say([f"wrote the calibrator of {tracks} to {output}"])
@@ -170,26 +169,35 @@ def _apply(
     in_sample: bool,
 ) -> None:
     from shroom.prediction.calibration.calibrate import apply
-    from shroom.prediction.calibration.calibrator_file import fitted_for
+    from shroom.prediction.calibration.calibrator_file import fitted_for, fitted_in
     from shroom.prediction.calibration.quality import Calibration
+    from shroom.prediction.run_record import mark_in_sample, record_path
     from shroom.prediction.submission_rows import check_made, name_for, text_of
 
-    fitted = _read(calibrator)
+    try:
+        fitted = fitted_in(Path(calibrator).read_text(encoding="utf-8-sig"), calibrator)
+    except UnicodeDecodeError as error:
+        raise ShroomError(
+            f"{calibrator}: is not a calibrator of `shroom calibrate`: not text"
+        ) from error
     checked = _checked(submission, gold)
     inputs = [calibrator, submission, gold]
     made: dict[str, str] = {}
+    marks: dict[str, int] = {}
     for track in checked.tracks:
-        chosen = fitted_for(fitted, track)
         predictions = track.predictions
-        label, p = chosen(predictions.p)
+        label, p = fitted_for(fitted, track)(predictions.p)
         name = name_for(track.name, output, predictions.file)
-        made[name] = text_of(label, p, predictions.ids)
+        made[name], marks[name] = text_of(label, p, predictions.ids), track.in_sample
     results = [
         apply(fitted_for(fitted, track), track, in_sample=in_sample) for track in checked.aligned
     ]
     prepare(output, list(made), inputs)
+    record_path(output)  # refuses a file of the user's
     check_made(made)
     write_files(output, made, inputs)
+    if warning := mark_in_sample(output, "shroom calibrate --apply", marks):
+        note(warning)
     if results:
         _show(Calibration(results), form, output)
     say(checked.problems)
@@ -214,15 +222,6 @@ def _checked(submission: str, gold: str | None) -> Checked:
                 table = read_table(document, Role.GOLD, Problems(), texts=True)
                 track.gold.texts = table.texts if table else None
     return checked
-
-
-def _read(path: str) -> dict[str, Fitted]:
-    from shroom.prediction.calibration.calibrator_file import fitted_in
-
-    try:
-        return fitted_in(Path(path).read_text(encoding="utf-8-sig"), path)
-    except UnicodeDecodeError as error:
-        raise ShroomError(f"{path}: is not a calibrator of `shroom calibrate`: not text") from error
 
 
 def _show(figures: Calibration, form: str, output: str) -> None:

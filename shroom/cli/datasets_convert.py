@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from shroom.cli.options import refuse_two_pipes
-from shroom.cli.output import amount, say
+from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import (
     check_ending,
@@ -22,6 +22,7 @@ from shroom.core.atomic_writing import (
     write_atomically,
     zipped,
 )
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.conversion.to_shroom import as_json
 from shroom.datasets.conversion.to_shroom import convert as converted
@@ -126,15 +127,15 @@ def _write_datapoints(
         texts = {source.name: as_json(rows, lines=ending(output) == ".jsonl")}
     _write(output, texts, inputs, CSV if source.ending == ".csv" else JSON)
     if collection.dropped:
-        say([f"{amount(collection.dropped, 'row')} could not be used"])
+        say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in files:
         if not file.rows:
             say([f"{file.stem}: left out, since no record of {file.records} was judged"])
         elif file.left_out:
             why = "nobody judged them, or there is no text to compare them with"
-            say([f"{file.stem}: left out {amount(file.left_out, 'datapoint')}: {why}"])
-    records = amount(sum(file.records for file in files if file.rows), "record")
-    say([f"wrote {amount(len(rows), 'datapoint')} of {records} to {output}"])
+            say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')}: {why}"])
+    records = counted(sum(file.records for file in files if file.rows), "record")
+    say([f"wrote {counted(len(rows), 'datapoint')} of {records} to {output}"])
 
 
 def _write_predictions(
@@ -152,7 +153,7 @@ def _write_predictions(
     if ending(output) == ".json":
         text = as_json([json.loads(line) for line in text.split("\n") if line])
     _write(output, {f"{source.name}.pred.jsonl": text}, inputs, JSON)
-    say([f"wrote predictions for {amount(len(collection.records), 'record')} to {output}"])
+    say([f"wrote predictions for {counted(len(collection.records), 'record')} to {output}"])
 
 
 def _predictions_for(

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from shroom.cli.options import COLUMNS_OPTION
-from shroom.cli.output import say
+from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import prepare, write_files
 from shroom.core.problems import Problems
@@ -18,6 +18,7 @@ from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble.columns import Columns
 from shroom.prediction.ensemble.combine import FOLDS, METHODS, Training, Weighted, out_of_fold
 from shroom.prediction.ensemble.members import groups, read, refuse_seen
+from shroom.prediction.run_record import mark_in_sample, record_path
 from shroom.prediction.submission_rows import check_made, name_for, text_of
 from shroom.scoring.display.text import align, number
 from shroom.scoring.input_files import is_pipe
@@ -86,6 +87,7 @@ def command(
     names = [name_for(one.name, output, one.file) for one in judged]
     inputs = [*preds, *train, train_gold, data]
     prepare(output, names, inputs)
+    record_path(output)  # refuses a file of the user's
     if method == LOGISTIC and train_gold is not None:
         trained = read(train, problems, gold=train_gold)
         say(problems)
@@ -93,7 +95,7 @@ def command(
     else:
         say(problems)
         if len(preds) == 1:
-            say([f"note: {preds[0]} is the only submission, so there is nothing to combine"])
+            note(f"{preds[0]} is the only submission, so there is nothing to combine")
         combined = [METHODS[method](one.p, one.label) for one in judged]
     made = {
         name: text_of(said.label, said.p, one.against.ids)
@@ -101,6 +103,9 @@ def command(
     }
     check_made(made)
     write_files(output, made, inputs)
+    in_sample = {name: one.in_sample for name, one in zip(names, judged)}
+    if warning := mark_in_sample(output, "shroom ensemble", in_sample):
+        note(warning)
     say([f"wrote {sum(len(said.p) for said in combined)} predictions to {output}"])
 
 
@@ -128,7 +133,7 @@ def _weighted(trained: list[Members], judged: list[Members]) -> list[Combined]:
     """Return what fitted weights say of each track, having told what they are worth."""
     doubled = refuse_seen(trained, judged)
     if doubled:
-        say([f"note: {doubled} of the datapoints to judge are in the training gold, too"])
+        note(f"{doubled} of the datapoints to judge are in the training gold, too")
     columns = Columns(trained, judged)
     data = Training(
         columns.of(trained),

@@ -12,6 +12,7 @@ from shroom.cli.options import COLUMNS_OPTION, SETTINGS, format_option
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import OUTPUT
 from shroom.cli.predict import detector_and_data
+from shroom.cli.run_options import check_device
 from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.datapoint_files import read_files
 
@@ -38,7 +39,9 @@ Examples:
 @click.option("--model", help="Model of the detector: a file, a folder or a name on the hub.")
 @SETTINGS
 @click.option(
-    "--device", help="Device to run on: cpu, cuda, cuda:1 or mps; by default the best available."
+    "--device",
+    callback=check_device,
+    help="Device to run on: cpu, cuda, cuda:1 or mps; by default the best available.",
 )
 def command(
     *,

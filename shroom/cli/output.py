@@ -48,10 +48,9 @@ def say(problems: Problems | Iterable[str]) -> None:
         _say_how_many_more(problems.unshown)
 
 
-def amount(n: int, noun: str) -> str:
-    """Return a number of things: ``1 row``, ``2 rows``, ``2 queries``."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{n} {noun if n == 1 else plural}"
+def note(text: str) -> None:
+    """Write a sentence to stderr that the user should read."""
+    say([f"note: {text}"])
 
 
 def say_alike(lines: Iterable[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import time
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -14,27 +12,19 @@ import click
 
 from shroom.cli.cache import NO_CACHE, opened
 from shroom.cli.options import COLUMNS_OPTION, SETTINGS
-from shroom.cli.output import say
-from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.cli.output import note, say
+from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.append_only import Unwritable
-from shroom.core.atomic_writing import (
-    names_a_file,
-    names_a_zip,
-    prepare,
-    refuse_overwriting,
-    write_atomically,
-    write_files,
-)
-from shroom.core.paths import RUN_RECORD
+from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.result_log import computed_anew
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference.resume_log import PARTIAL, Journal
-from shroom.prediction.run_record import is_run_record, run_record
+from shroom.prediction.run_record import record_path, run_record, write_record
 from shroom.prediction.submission_rows import (
     check_data,
     check_made,
@@ -72,7 +62,7 @@ Examples:
 @SETTINGS
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     help="Label items with a greater p as Hallucination.",
 )
 @run_options()
@@ -111,104 +101,79 @@ def command(
     its latest version. What is written has passed the check.
     """
     named, data = detector_and_data(arguments, anywhere=ray is not None)
-    if threshold is not None and math.isnan(threshold):
-        raise click.BadParameter("nan is no threshold", param_hint="--threshold")
     recipe = Recipe.of(named)
-    given = {"model": model, "threshold": threshold, "max_cost": max_cost}
-    given = {key: value for key, value in given.items() if value is not None}
-    recipe = replace(recipe, settings={**recipe.settings, **settings, **given})
-    run = replace(run, precision=run.precision or recipe.precision)
-    chosen = recipe.make()
+    options = {"model": model, "threshold": threshold, "max_cost": max_cost}
+    options = {key: value for key, value in options.items() if value is not None}
+    recipe = replace(recipe, settings={**recipe.settings, **settings, **options})
+    run = replace(run, precision=run.precision or recipe.precision, in_sample=in_sample)
+    detector = recipe.make()
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o': name a file or a folder for the predictions")
-    if in_sample and not (output and _record_place(output)):
+    if in_sample and not (output and record_path(output)):
         raise click.UsageError(
-            "--in-sample wants a folder for its output, where run.json marks the scores"
+            "--in-sample needs a folder for its output, where run.json marks the scores"
         )
-    run = replace(run, in_sample=in_sample)
     if ray is not None and output is not None:
         ray.predict(recipe, data, output, run, resume=resume)
         return
-    files = _files(data, recipe)
+    files = _read(data, recipe)
     if output is None or dry_run:
-        _rehearse(chosen, files)
+        for file in files:
+            click.echo(f"{file.base}: {detector.dry_run(file.datapoints)}")
         return
     if resume and output == "-":
         raise click.UsageError("nothing is kept of what goes to stdout; to --resume, name a file")
     inputs = [data, model, recipe.path]
     names = [name_for(Name.guess(file.base), output, file.base) for file in files]
     prepare(output, names, inputs)
-    kept = output.rstrip("/") + PARTIAL
-    # In a folder of inputs it may lie: a journal is none, and nothing else is taken for one.
-    refuse_overwriting([kept], [path for path in inputs if path and not Path(path).is_dir()])
-    record = _record_in(output)
-    cache = None if no_cache else opened(_note)
-    began = time.monotonic()
-    with nullcontext() if output == "-" else _journal(kept, resume=resume) as journal:
-        how = replace(run, note=_note, journal=journal, cache=cache)
-        training = training_counts(chosen, files, how)
-        for text in training_notes(chosen, training, sum(len(file.datapoints) for file in files)):
-            _note(text)
-        made = dict(zip(names, _made(chosen, files, how)))
-        seconds = time.monotonic() - began
+    record = record_path(output)
+    partial = output.rstrip("/") + PARTIAL
+    # The output, and so its journal, may be in the folder that is read: a journal is not an input.
+    refuse_overwriting([partial], [path for path in inputs if path and not Path(path).is_dir()])
+    run = replace(run, note=note, cache=None if no_cache else opened(note))
+    total = sum(len(file.datapoints) for file in files)
+    start = time.monotonic()
+    with nullcontext() if output == "-" else _journal(partial, resume=resume) as journal:
+        run = replace(run, journal=journal)
+        training = training_counts(detector, files, run)
+        for text in training_notes(detector, training, total):
+            note(text)
+        made = dict(zip(names, _predictions(detector, files, run)))
+        seconds = time.monotonic() - start
         check_made(made)
         write_files(output, made, inputs)
     if record:
-        record.unlink(missing_ok=True)  # that of another run
-        where = Path(output)
-        about = seconds, made, training, how.precisions
-        content = run_record(recipe, chosen, files, data, where, *about)
-        write_atomically(record, json.dumps(content, indent=2, default=str) + "\n")
-    say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
-
-
-def _record_in(output: str) -> Path | None:
-    """Return where the record of a run lies, if its output is a folder; refuse another's file."""
-    place = _record_place(output)
-    if place and place.exists() and not is_run_record(place):
-        raise ShroomError(
-            f"{place}: is no record of a run, and would be overwritten; move it away, or name "
-            "another folder"
-        )
-    return place
-
-
-def _record_place(output: str) -> Path | None:
-    """Return where the record of a run lies, if its output is a folder."""
-    if names_a_file(output) or names_a_zip(output) or output == "-":
-        return None
-    return Path(output) / RUN_RECORD
-
-
-def _note(text: str) -> None:
-    say([f"note: {text}"])
+        record.unlink(missing_ok=True)  # that of an earlier run
+        about = seconds, made, training, run.precisions
+        write_record(record, run_record(recipe, detector, files, data, Path(output), *about))
+    say([f"wrote {total} predictions to {output}"])
 
 
 @contextmanager
 def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
-    """Keep what is computed until the output is written; where nothing can be kept, say so."""
+    """Store what is computed until the output is written; note where nothing can be stored."""
     with ExitStack() as stack:
         journal = None
         try:
             journal = stack.enter_context(Journal(path, resume=resume).open())
             if journal.damaged:
-                _note(computed_anew(journal.path, journal.damaged))
+                note(computed_anew(journal.path, journal.damaged))
         except Unwritable as error:
-            _note(f"{error}, so that nothing is kept for --resume")
+            note(f"{error}, so that nothing is kept for --resume")
         yield journal
         if journal:
             journal.remove()
 
 
-def _made(chosen: Detector, files: list[DataFile], run: Run) -> list[str]:
+def _predictions(detector: Detector, files: list[DataFile], run: Run) -> list[str]:
     """Return the predictions for each file."""
     made = []
     try:
         for file in files:
             for text in remarks(file):
-                _note(text)
+                note(text)
             with shown_progress(file.base) as report:
-                made.append(made_by(chosen, file, replace(run, report=report)))
+                made.append(made_by(detector, file, replace(run, report=report)))
     except KeyboardInterrupt:
         if run.journal and run.journal.kept:
             kept = f"{run.journal.kept} results are kept"
@@ -220,21 +185,21 @@ def _made(chosen: Detector, files: list[DataFile], run: Run) -> list[str]:
 def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> tuple[str, str]:
     """Return the detector, by default the kit's own, and the data of a command line.
 
-    The data must lie here, unless they may lie ``anywhere``.
+    The data must be a file or a folder of this machine, unless they may be ``anywhere``.
     """
     if len(arguments) > 2:
         raise click.UsageError(f"expected a detector and data, got {len(arguments)} arguments")
     *named, data = arguments
     if not named and data in REGISTRY:
-        raise click.UsageError(f"{data} is a detector; which DATA shall it judge?")
+        raise click.UsageError(f"{data} is a detector: name the DATA that it should judge, too")
     if not anywhere or "://" not in data:
         data = INPUT.convert(data, None, None)
     return (named[0] if named else DEFAULT), data
 
 
-def _files(data: str, recipe: Recipe) -> list[DataFile]:
+def _read(data: str, recipe: Recipe) -> list[DataFile]:
     problems = Problems()
-    files = read_files(data, problems, choose=lambda found: wanted(found, recipe.data))
+    files = read_files(data, problems, choose=lambda documents: wanted(documents, recipe.data))
     if not files:
         splits = ",".join(recipe.data)
         raise ShroomError(f"{data}: has no file named {{{splits}}}.model-{{agnostic,aware}}.json")
@@ -244,9 +209,3 @@ def _files(data: str, recipe: Recipe) -> list[DataFile]:
     if problems.errors:
         raise InvalidInput(problems)
     return files
-
-
-def _rehearse(chosen: Detector, files: list[DataFile]) -> None:
-    """Print the requests that a detector would send to a service."""
-    for file in files:
-        click.echo(f"{file.base}: {chosen.dry_run(file.datapoints)}")

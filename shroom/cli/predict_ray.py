@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
-from shroom.cli.output import say
+from shroom.cli.output import note, say
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError
@@ -31,8 +31,7 @@ class Ray:
 
     def predict(self, recipe: Recipe, data: str, output: str, run: Run, *, resume: bool) -> None:
         """Judge the shards of a file or folder, and write their predictions into a folder."""
-        from shroom.prediction.ray.manifest import MANIFEST, Manifest
-        from shroom.prediction.ray.run import SUBMISSION, write_submission
+        from shroom.prediction.ray.manifest import MANIFEST, SUBMISSION, Manifest, write_submission
         from shroom.prediction.ray.shards import shards_of
         from shroom.prediction.ray.storage import Place
 
@@ -56,18 +55,18 @@ class Ray:
     def _judge(self, manifest: Manifest, recipe: Recipe, run: Run) -> None:
         """Judge the shards that are missing."""
         from shroom.prediction.ray.cluster import outcomes
-        from shroom.prediction.ray.run import run_shards
+        from shroom.prediction.ray.manifest import run_shards
 
         total = len(manifest.shards)
         kept = total - len(manifest.missing)
         if kept:
-            _note(f"{kept} of {total} shards are done")
+            note(f"{kept} of {total} shards are done")
         judge = functools.partial(
             outcomes, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
         try:
             with shown_progress("shards") as report:
-                problems = run_shards(manifest, judge, report=report, note=_note)
+                problems = run_shards(manifest, judge, report=report, note=note)
         except KeyboardInterrupt:
             done = total - len(manifest.missing)
             say([f"{done} of {total} shards are done; to go on from them, add --resume"])
@@ -102,7 +101,3 @@ def RAY_OPTIONS(command: F) -> F:  # noqa: N802 - named like the other options
         return command(ray=Ray(address, workers) if engine == "ray" else None, **given)
 
     return collected  # type: ignore[return-value]
-
-
-def _note(text: str) -> None:
-    say([f"note: {text}"])

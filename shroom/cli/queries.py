@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.options import format_option, refuse_two_pipes
-from shroom.cli.output import amount, say
+from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting, write_atomically
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import computed_anew
 from shroom.datasets.queries import reader as queries
@@ -197,11 +198,11 @@ def _generate(
                 endpoint=endpoint,
                 log=log,
                 patience=patience,
-                report=lambda made, calls: report(made, count, amount(calls, "call")),
+                report=lambda made, calls: report(made, count, counted(calls, "call")),
             )
         except (KeyboardInterrupt, ShroomError):
             if log.known:
-                answers = amount(len(log.known), "answer")
+                answers = counted(len(log.known), "answer")
                 say([f"{answers} kept in {log.path}; to go on, add --resume"])
             raise
     say([f"note: {note}" for note in endpoint.notes()])
@@ -223,7 +224,7 @@ def _show_next_call(count: int, prompts: Prompts, log: Log) -> None:
     following = next(call for call in count_from(0) if call not in log.known)
     click.echo(f"{prompts.of(following)}\n")
     logged = f", beside {len(log.known)} that the log has" if log.known else ""
-    least = amount(max(0, count - kept), "call")
+    least = counted(max(0, count - kept), "call")
     click.echo(f"at least {least}{logged}: one for each query, and for each that is dropped")
 
 
@@ -232,9 +233,9 @@ def _write(made: Generation, count: int, output: str, log: str, patience: int) -
     n = len(made.queries)
     if n:
         write_atomically(output, queries.write(map(queries.Query, made.queries)))
-        say([f"wrote {amount(n, 'query')} to {output}"])
+        say([f"wrote {counted(n, 'query')} to {output}"])
     dropped = ", ".join(f"{n} {why}" for why, n in made.dropped.items())
-    say([f"{amount(made.calls, 'call')}: {n} kept; dropped: {dropped}; each is in {log}"])
+    say([f"{counted(made.calls, 'call')}: {n} kept; dropped: {dropped}; each is in {log}"])
     if not made.complete:
         raise ShroomError(
             f"the endpoint gave nothing new in {patience} calls in a row, so there are {n} of "

@@ -1,8 +1,9 @@
-"""How verbs that run a model are told to run it."""
+"""The options of commands that run a model: batches, device and precision."""
 
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any, Callable, TypeVar
 
 import click
@@ -13,13 +14,21 @@ from shroom.inference.run_settings import Run
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def check_device(ctx: click.Context, param: click.Parameter, device: str | None) -> str | None:
+    """Return the name of a device, having refused what no device is called."""
+    if device is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", device, re.ASCII):
+        message = f"expected cpu, cuda, cuda:1 or mps, got {device}"
+        raise click.BadParameter(message, ctx=ctx, param=param)
+    return device
+
+
 def run_options(*, precision: bool = True) -> Callable[[F], F]:
-    """Return the options on batches, device and precision; a verb gets them as ``run``.
+    """Return the options on batches, device and precision; a command gets them as ``run``.
 
     Parameters
     ----------
     precision : bool
-        Whether there is a choice of it.
+        Whether there is an option for it.
     """
 
     def add(command: F) -> F:
@@ -30,12 +39,13 @@ def run_options(*, precision: bool = True) -> Callable[[F], F]:
         )
         @click.option(
             "--device",
+            callback=check_device,
             help="Device to run on: cpu, cuda, cuda:1 or mps; by default the best available.",
         )
         @functools.wraps(command)
-        def collected(*, batch_tokens: int | None, device: str | None, **given: Any) -> Any:
-            chosen = given.pop("precision", None)
-            return command(run=Run(batch_tokens, device, precision=chosen), **given)
+        def collected(*, batch_tokens: int | None, device: str | None, **others: Any) -> Any:
+            run = Run(batch_tokens, device, precision=others.pop("precision", None))
+            return command(run=run, **others)
 
         if precision:
             collected = click.option(

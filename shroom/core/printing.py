@@ -47,10 +47,11 @@ def counted(count: int, thing: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "row"), counted(0, "row")
-    ('1 row', '0 rows')
+    >>> counted(1, "row"), counted(0, "row"), counted(2, "query")
+    ('1 row', '0 rows', '2 queries')
     """
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
+    return f"{count} {thing if count == 1 else plural}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

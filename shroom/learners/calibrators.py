@@ -1,54 +1,79 @@
-"""Calibrators: rising curves from a system's p to what annotators say where it says that.
+"""Calibrators: rising curves from a system's p to the proportion of annotators who agree.
 
 All are fitted to the annotators' proportions; see :mod:`shroom.learners.curves` for how.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shroom.core.extras import require
-from shroom.learners.curves import (
-    FLAT,
-    fit_logistic,
-    log_odds,
-    sigmoid,
-    smoothed,
-)
+from shroom.learners.curves import FLAT, fit_logistic, log_odds, sigmoid, smoothed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
     Floats = NDArray[np.float64]
 
 
-class Calibrator(Protocol):
-    """A rising curve, fitted or read."""
+@dataclass(frozen=True)
+class Calibrator:
+    """A rising curve, fitted or read. A subclass is a dataclass of its parameters.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    keeps_order : bool
+        Whether it makes no ties, whatever it is fitted on.
+    """
 
     method: ClassVar[str]
-    keeps_order: ClassVar[bool]  #: Whether it makes no ties, whatever it is fitted on.
+    keeps_order: ClassVar[bool] = True
+
+    @classmethod
+    def fitted(cls, p: Floats, y: Floats) -> Self:
+        """Return the curve that suits p and the annotators' proportions y best."""
+        raise NotImplementedError
 
     @property
     def rises(self) -> bool:
         """Whether a greater p ever means more; if not, p runs against the gold, or is constant."""
-        ...
+        return True
 
     def __call__(self, p: Floats) -> Floats:
         """Return the calibrated p, in [0, 1]: shape [n]."""
-        ...
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise ValueError where the parameters are not those of a fitted curve."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fitted state as plain values, for json."""
-        ...
+        """Return the parameters as plain values, for json."""
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Return what :meth:`to_dict` gave; raises ValueError, KeyError, TypeError for others."""
+        parameters = {}
+        for field in fields(cls):
+            values = np.array(content[field.name], np.float64)
+            if not np.isfinite(values).all():
+                raise ValueError("a number is not finite")
+            parameters[field.name] = values if values.ndim else values.item()
+        calibrator = cls(**parameters)
+        calibrator.check()
+        return calibrator
 
 
 @dataclass(frozen=True)
-class Platt:
+class Platt(Calibrator):
     """A logistic curve of the log-odds of p.
 
     Attributes
@@ -70,30 +95,21 @@ class Platt:
     """
 
     method: ClassVar[str] = "platt"
-    keeps_order: ClassVar[bool] = True
     slope: float
     intercept: float
 
     @classmethod
-    def fitted(cls, p: Floats, y: Floats) -> Platt:
+    def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the curve of the greatest likelihood, with Platt's targets."""
-        x, wanted = log_odds(p), smoothed(y)
+        x, targets = log_odds(p), smoothed(y)
         if np.ptp(x) > 0:  # the deviation may be above 0 by rounding alone
             scale = float(x.std())
             centred = (x - x.mean()) / scale
-            height, slope = fit_logistic(centred[:, None], wanted).tolist()
+            height, slope = fit_logistic(centred[:, None], targets).tolist()
             if slope > FLAT:
                 return cls(slope / scale, height - slope / scale * float(x.mean()))
-        share = float(wanted.mean())
+        share = float(targets.mean())
         return cls(0.0, float(np.log(share) - np.log1p(-share)))
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Platt:
-        """Return what :meth:`to_dict` gave; raises ValueError, KeyError, TypeError for others."""
-        slope, intercept = _finite([content["slope"], content["intercept"]]).tolist()
-        if slope <= 0:
-            raise ValueError("slope is not positive")
-        return cls(slope, intercept)
 
     @property
     def rises(self) -> bool:
@@ -104,19 +120,20 @@ class Platt:
         """Return the calibrated p: shape [n]."""
         return sigmoid(self.slope * log_odds(p) + self.intercept)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the slope and the intercept."""
-        return {"slope": self.slope, "intercept": self.intercept}
+    def check(self) -> None:
+        """Raise ValueError where the slope is not positive."""
+        if not self.slope > 0:
+            raise ValueError("slope is not positive")
 
 
 @dataclass(frozen=True)
-class Temperature:
+class Temperature(Calibrator):
     """The log-odds of p over a temperature: above 1 it takes p nearer to 0.5.
 
     Attributes
     ----------
     temperature : float
-        Above 0; infinite where p tells nothing.
+        Above 0; infinite where p says nothing.
 
     References
     ----------
@@ -130,11 +147,10 @@ class Temperature:
     """
 
     method: ClassVar[str] = "temperature"
-    keeps_order: ClassVar[bool] = True
     temperature: float
 
     @classmethod
-    def fitted(cls, p: Floats, y: Floats) -> Temperature:
+    def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the temperature of the greatest likelihood, with Platt's targets."""
         x = log_odds(p)
         scale = float(np.sqrt(np.mean(x * x)))
@@ -143,14 +159,6 @@ class Temperature:
             if slope > FLAT:
                 return cls(scale / slope)
         return cls(float("inf"))
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Temperature:
-        """Return what :meth:`to_dict` gave; raises ValueError, KeyError, TypeError for others."""
-        (temperature,) = _finite([content["temperature"]]).tolist()
-        if temperature <= 0:
-            raise ValueError("temperature is not positive")
-        return cls(temperature)
 
     @property
     def rises(self) -> bool:
@@ -161,13 +169,14 @@ class Temperature:
         """Return the calibrated p: shape [n]."""
         return sigmoid(log_odds(p) / self.temperature)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the temperature."""
-        return {"temperature": self.temperature}
+    def check(self) -> None:
+        """Raise ValueError where the temperature is not positive."""
+        if not self.temperature > 0:
+            raise ValueError("temperature is not positive")
 
 
 @dataclass(frozen=True, eq=False)
-class Isotonic:
+class Isotonic(Calibrator):
     """The rising curve nearest to the proportions, straight between its knots.
 
     Attributes
@@ -195,7 +204,7 @@ class Isotonic:
     values: Floats
 
     @classmethod
-    def fitted(cls, p: Floats, y: Floats) -> Isotonic:
+    def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the curve of least squares, by scikit-learn; equal p share one value."""
         require("fit", "scikit-learn")
         from sklearn.isotonic import isotonic_regression
@@ -204,20 +213,9 @@ class Isotonic:
         counts = np.bincount(place.reshape(-1))
         means = np.bincount(place.reshape(-1), weights=y) / counts
         values = np.clip(isotonic_regression(means, sample_weight=counts), 0.0, 1.0)
-        kept = np.ones(len(knots), bool)
-        kept[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
-        return cls(knots[kept], values[kept])
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Isotonic:
-        """Return what :meth:`to_dict` gave; raises ValueError, KeyError, TypeError for others."""
-        knots, values = _finite(content["knots"]), _finite(content["values"])
-        if len(knots) != len(values) or len(knots) < 2:
-            raise ValueError("knots and values are not two lists of one length, 2 or more")
-        for name, side in (("knots", knots), ("values", values)):
-            if side[0] < 0 or side[-1] > 1 or (np.diff(side) < 0).any():
-                raise ValueError(f"{name} do not rise from 0 to 1")
-        return cls(knots, values)
+        corner = np.ones(len(knots), bool)
+        corner[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
+        return cls(knots[corner], values[corner])
 
     @property
     def rises(self) -> bool:
@@ -228,48 +226,33 @@ class Isotonic:
         """Return the calibrated p: shape [n]."""
         return np.asarray(np.interp(p, self.knots, self.values))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the knots and their values."""
-        return {"knots": self.knots.tolist(), "values": self.values.tolist()}
+    def check(self) -> None:
+        """Raise ValueError where knots and values are not two rising lists of one length."""
+        if self.knots.shape != self.values.shape or self.knots.ndim != 1 or len(self.knots) < 2:
+            raise ValueError("knots and values are not two lists of one length, 2 or more")
+        for name, side in (("knots", self.knots), ("values", self.values)):
+            if side[0] < 0 or side[-1] > 1 or (np.diff(side) < 0).any():
+                raise ValueError(f"{name} do not rise from 0 to 1")
 
 
 @dataclass(frozen=True)
-class Unchanged:
+class Unchanged(Calibrator):
     """p as it is, for those who want a threshold alone."""
 
     method: ClassVar[str] = "none"
-    keeps_order: ClassVar[bool] = True
-    rises: ClassVar[bool] = True
 
     @classmethod
-    def fitted(cls, p: Floats, y: Floats) -> Unchanged:
+    def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the one there is."""
         del p, y
         return cls()
 
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Unchanged:
-        """Return the one there is."""
-        del content
-        return cls()
-
     def __call__(self, p: Floats) -> Floats:
-        """Return p as it is, rounding errors beyond [0, 1] taken off."""
+        """Return p as it is, without rounding errors beyond [0, 1]."""
         return np.asarray(np.clip(p, 0.0, 1.0))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return nothing: there is nothing to keep."""
-        return {}
 
 
 #: The methods by name.
-METHODS: dict[str, type[Platt | Isotonic | Temperature | Unchanged]] = {
+METHODS: dict[str, type[Calibrator]] = {
     kind.method: kind for kind in (Platt, Isotonic, Temperature, Unchanged)
 }
-
-
-def _finite(numbers: Any) -> Floats:
-    found = np.array([float(number) for number in numbers])
-    if not np.isfinite(found).all():
-        raise ValueError("a number is not finite")
-    return found

@@ -1,4 +1,8 @@
-"""The record of a run: detector, settings, versions, duration and scores."""
+"""The record of a run: detector, settings, versions, duration and scores.
+
+It is the file ``run.json`` in the folder of a submission. What is made from predictions in-sample
+has one, too, so that scores on it are marked.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,18 @@ import json
 import platform
 from importlib import metadata
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.problems import InvalidInput
+from shroom.core.atomic_writing import names_a_file, names_a_zip, write_atomically
+from shroom.core.paths import RUN_RECORD
+from shroom.core.problems import InvalidInput, ShroomError
 from shroom.core.version import __version__
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.scores import score
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Mapping, Sequence
 
     from shroom.detectors.base import Detector
     from shroom.detectors.recipe import Recipe
@@ -36,7 +42,7 @@ PACKAGES = {
 
 def run_record(
     recipe: Recipe,
-    chosen: Detector,
+    detector: Detector,
     files: Sequence[DataFile],
     data: str,
     output: Path,
@@ -49,7 +55,7 @@ def run_record(
 
     Parameters
     ----------
-    recipe, chosen
+    recipe, detector
         The recipe and its detector.
     files : sequence of DataFile
         The data.
@@ -70,7 +76,7 @@ def run_record(
         "recipe": recipe.name,
         "detector": recipe.detector,
         "settings": dict(recipe.settings),
-        "weights": chosen.identity,
+        "weights": detector.identity,
         "precision": "+".join(sorted(precisions)) or None,
         "seconds": round(seconds, 1),
         "datapoints": {file.base: len(file.datapoints) for file in files},
@@ -84,29 +90,89 @@ def run_record(
     }
 
 
-def is_run_record(path: Path) -> bool:
-    """Return whether a file is a record of :func:`run_record`."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and {"recipe", "detector", "versions"} <= found.keys()
+def record_path(output: str) -> Path | None:
+    """Return the path of the record of a run, if its output is a folder.
+
+    Raises
+    ------
+    ShroomError
+        Where a file that no run has written has that name.
+
+    Examples
+    --------
+    >>> record_path("submission.zip"), record_path("submission").as_posix()
+    (None, 'submission/run.json')
+    """
+    if output == "-" or names_a_file(output) or names_a_zip(output):
+        return None
+    path = Path(output, RUN_RECORD)
+    if path.exists():
+        try:
+            record = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            record = None
+        if not isinstance(record, dict) or not {"recipe", "detector", "versions"} <= record.keys():
+            raise ShroomError(
+                f"{path}: is not a record of a run, and would be overwritten; move it away, or "
+                "name another folder"
+            )
+    return path
+
+
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a record whole or not at all."""
+    write_atomically(path, json.dumps(record, indent=2, default=str) + "\n")
+
+
+def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> str | None:
+    """Mark a submission that a command made of others, if a detector was fitted on its items.
+
+    A folder gets a record, in place of that of an earlier run.
+
+    Parameters
+    ----------
+    output : path
+        The submission, which has been written.
+    command : str
+        Such as ``shroom ensemble``.
+    in_sample : mapping of int
+        For each file, the number of items that a detector was fitted on.
+
+    Returns
+    -------
+    str or None
+        What the user should know where the submission cannot be marked.
+    """
+    path, counts = record_path(output), {name: n for name, n in in_sample.items() if n}
+    if path:
+        path.unlink(missing_ok=True)
+    if not counts:
+        return None
+    if path is None:
+        return (
+            f"{output}: {sum(counts.values())} of its predictions are in-sample, and only a folder "
+            "has a run.json that marks them: scores on them are too good"
+        )
+    versions = {"shroom-kit": __version__}
+    record = {"recipe": command, "detector": None, "in_sample": counts, "versions": versions}
+    write_record(path, record)
+    return None
 
 
 def _scores(output: Path, data: str, made: Collection[str]) -> list[dict[str, Any]]:
     """Return what the submission scores where the data have labels, each with its signature."""
     try:
-        found = score(output, data, intervals=Intervals(resamples=0))
+        scored = score(output, data, intervals=Intervals(resamples=0))
     except InvalidInput:  # without labels there is nothing to score
         return []
-    kept = ("split", "track", "n", "accuracy", "rho", "slices", "signature")
+    keys = ("split", "track", "n", "accuracy", "rho", "slices", "signature")
     return [
-        {key: getattr(result, key) for key in kept}
-        for result in found.results
+        {key: getattr(result, key) for key in keys}
+        for result in scored.results
         if f"{result.split}.{result.track}.json" in made
     ]
 
 
 def _versions() -> dict[str, str]:
-    installed = {package: find_spec(module) for package, module in PACKAGES.items()}
-    return {package: metadata.version(package) for package, found in installed.items() if found}
+    installed = [package for package, module in PACKAGES.items() if find_spec(module)]
+    return {package: metadata.version(package) for package in installed}

@@ -15,7 +15,7 @@ from sklearn.isotonic import IsotonicRegression
 from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature
 from shroom.learners.curves import log_odds, smoothed
 from shroom.metrics.calibration import log_loss
-from shroom.prediction.calibration.calibrate import How, fitted_on, out_of_fold
+from shroom.prediction.calibration.calibrate import FitSettings, fitted_on, out_of_fold
 
 CURVES = ("platt", "isotonic", "temperature")
 P_KEY = "p(Hallucination)"
@@ -186,7 +186,7 @@ def test_what_is_written_reads_alike(method):
 
 def test_no_item_has_a_say_in_its_own_p_or_label():
     p, y = system(40)
-    how = How("isotonic", folds=8)
+    how = FitSettings("isotonic", folds=8)
     _, before = out_of_fold(p, y, y > 0.5, how)
     for item in range(0, 40, 7):
         changed = y.copy()
@@ -197,10 +197,10 @@ def test_no_item_has_a_say_in_its_own_p_or_label():
 
 def test_leaving_one_out_is_as_many_folds_as_items():
     p, y = system(12)
-    label, found = out_of_fold(p, y, y > 0.5, How(folds=1000))
+    label, found = out_of_fold(p, y, y > 0.5, FitSettings(folds=1000))
     for item in range(12):
         rest = np.arange(12) != item
-        curve, threshold = fitted_on(p[rest], y[rest], y[rest] > 0.5, How())
+        curve, threshold = fitted_on(p[rest], y[rest], y[rest] > 0.5, FitSettings())
         assert found[item] == curve(p[item : item + 1])[0]
         assert label[item] == (found[item] > threshold)
 
@@ -496,6 +496,33 @@ def test_inputs_are_never_touched(fitted, shroom):
     assert [path.read_bytes() for path in fitted] == before
 
 
+@pytest.mark.parametrize("verb", ["calibrate", "ensemble"])
+def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, tmp_path):
+    record = {"recipe": "r", "detector": "lexical", "versions": {}}
+    seen, other, out = (tmp_path / name for name in ("seen", "other", "out"))
+    for seed, folder in enumerate((seen, other)):
+        write_json(folder / "val.model-aware.json", rows(system(seed=seed)[0]))
+    write_json(seen / "run.json", {**record, "in_sample": {"val.model-aware.v2.json": 7}})
+    write_json(
+        out / "run.json", {**record, "in_sample": {"val.model-aware.json": 50}}
+    )  # an old one
+    call = {"calibrate": ["calibrate", "--apply", fitted[2]], "ensemble": ["ensemble", other]}[verb]
+    assert shroom(*call, other, "-o", out)[0] == 0
+    assert not (out / "run.json").exists()
+    assert shroom(*call, seen, "-o", out)[0] == 0
+    scored = shroom("score", out, fitted[1], "--format", "json", "--no-ci")[1]
+    assert json.loads(scored)["results"][0]["in_sample"] == 7
+    assert shroom(*call, seen, "-o", out)[0] == 0  # over a record of its own
+    code, _, err = shroom(*call, seen, "-o", tmp_path / "out.zip")
+    assert code == 0
+    assert "note: " in err
+    assert "out.zip: 7 of its predictions are in-sample, and only a folder has a run.json" in err
+    (out / "run.json").write_text("mine")
+    code, _, err = shroom(*call, seen, "-o", out)
+    assert (code, "run.json: is not a record of a run" in err) == (1, True)
+    assert (out / "run.json").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -559,14 +586,14 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
     [
         ("S -o O", "expected SUBMISSION and GOLD, got 1"),
         ("S G G -o O", "got 3 arguments"),
-        ("S G", "where shall the calibrator go"),
+        ("S G", "name a file for the calibrator"),
         ("-o O", "Missing argument"),
         ("S no-such-file -o O", "does not exist"),
         ("- - -o O", "only one input"),
         ("S G -o O --method none --no-threshold", "nothing is fitted"),
         ("S G -o O --method magic", "magic"),
         ("S G -o O --folds 1", "--folds"),
-        ("--apply C S", "where shall the calibrated submission go"),
+        ("--apply C S", "name a file for the calibrated submission"),
         ("--apply C S G G -o O", "got 3 arguments"),
         ("--apply no-such-file S -o O", "does not exist"),
         ("--apply C S -o O --method isotonic", "--method belongs to fitting"),

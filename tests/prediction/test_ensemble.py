@@ -14,9 +14,9 @@ from scipy import optimize, stats
 
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import Problems, ShroomError
-from shroom.learners import kernel_logistic
+from shroom.learners import logistic
 from shroom.learners.curves import clipped_log_odds
-from shroom.learners.kernel_logistic import KernelLogistic
+from shroom.learners.logistic import KernelLogistic
 from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble import combine
 from shroom.prediction.ensemble.columns import Columns, distinct, measures, resolution
@@ -105,7 +105,7 @@ class World:
 @pytest.fixture
 def quick(monkeypatch):
     """Fit with less care, where the care is not what is tested."""
-    monkeypatch.setattr(kernel_logistic, "LANDMARKS", 10)
+    monkeypatch.setattr(logistic, "LANDMARKS", 10)
     monkeypatch.setattr(combine, "STRENGTHS", (0.1,))
 
 
@@ -238,7 +238,7 @@ def test_the_surface_spans_the_kernel():
     rows = np.hstack([(data.values - data.values.mean(0)) / data.values.std(0),
                       data.tasks[:, None] == np.unique(data.tasks)])  # fmt: skip
     squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
-    kernel = np.exp(-kernel_logistic.WIDTH / 3 * squares)
+    kernel = np.exp(-logistic.WIDTH / 3 * squares)
     np.testing.assert_allclose(surface @ surface.T, kernel, atol=1e-4)
 
 

@@ -136,12 +136,13 @@ def test_the_default_recipe_leaves_a_record(tmp_path, out, shroom):
         (["lexicle", "{data}"], 2, "did you mean 'lexical'? the detectors are cross-encoder, "),
         (["LEXICAL", "{data}"], 2, "no detector 'LEXICAL'"),
         (["", "{data}"], 2, "no detector ''"),
-        (["lexical"], 2, "lexical is a detector; which DATA shall it judge?"),
+        (["lexical"], 2, "lexical is a detector: name the DATA that it should judge, too"),
         (["{data}", "lexical"], 2, "'lexical' does not exist"),
         (["nowhere.json"], 2, "'nowhere.json' does not exist"),
         (["lexical", "{data}", "{data}"], 2, "got 3 arguments"),
         ([], 2, "Missing argument"),
         (["lexical", "{data}", "--batch-tokens", "0"], 2, "--batch-tokens"),
+        (["lexical", "{data}", "--device", "foo"], 2, "expected cpu, cuda, cuda:1 or mps, got foo"),
         (["lexical", "{data}", "--max-cost", "3"], 1, "has no setting 'max_cost'"),
         (["lexical", "{data}", "--dry-run"], 1, "sends no requests to a service"),
     ],
@@ -269,7 +270,7 @@ def test_the_folder_of_real_data_has_a_place(tmp_path, monkeypatch):
         (["--model", "nowhere"], 1, "nowhere: not a model of the lexical detector"),
         (["--set", "threshold"], 2, "expected NAME=VALUE, got threshold"),
         (["--threshold", "1.5"], 2, "--threshold"),
-        (["--threshold", "nan"], 2, "nan is no threshold"),
+        (["--threshold", "nan"], 2, "nan is no number"),
     ],
     ids=lambda given: " ".join(given)[:40] if isinstance(given, list) else "",
 )
@@ -704,7 +705,7 @@ def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
     (out / "run.json").write_text("mine")
     code, _, err = shroom("predict", "slow", data, "-o", out)
     assert not slow.asked
-    assert (code, "run.json: is no record of a run" in err) == (1, True)
+    assert (code, "run.json: is not a record of a run" in err) == (1, True)
     assert (listing(out), (out / "run.json").read_text()) == (["run.json"], "mine")
 
 

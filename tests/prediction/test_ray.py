@@ -26,11 +26,9 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import RUN
 from shroom.prediction.ray.cluster import outcomes
-from shroom.prediction.ray.manifest import MANIFEST, Manifest
-from shroom.prediction.ray.run import run_shards
-from shroom.prediction.ray.shards import read, shards_of
+from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
+from shroom.prediction.ray.shards import Outcome, Worker, read, shards_of
 from shroom.prediction.ray.storage import Place
-from shroom.prediction.ray.worker import Outcome, Worker
 from shroom.prediction.submission_rows import list_of, made_by
 from shroom.scoring.datapoint_files import from_document
 from shroom.scoring.input_files import Document

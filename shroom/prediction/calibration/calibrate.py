@@ -14,8 +14,13 @@ import numpy as np
 from shroom.core.problems import ShroomError
 from shroom.learners.calibrators import METHODS
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
-from shroom.prediction.calibration.fitted import Fitted, rows_hash
-from shroom.prediction.calibration.quality import Calibration, Quality, TrackQuality
+from shroom.prediction.calibration.quality import (
+    Calibration,
+    Fitted,
+    Quality,
+    TrackQuality,
+    rows_hash,
+)
 from shroom.scoring.in_sample import refuse
 from shroom.scoring.signature import gold_hash, signature
 
@@ -29,13 +34,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: How a figure's calibrator was fitted, as signatures have it.
+#: FitSettings a figure's calibrator was fitted, as signatures have it.
 IN_SAMPLE = "in-sample"
 ELSEWHERE = "other-gold"
 
 
 @dataclass(frozen=True)
-class How:
+class FitSettings:
     """How to fit.
 
     Attributes
@@ -59,14 +64,16 @@ class How:
     in_sample: bool = False
 
 
-def fit(tracks: Sequence[AlignedTrack], how: How = How()) -> tuple[dict[str, Fitted], Calibration]:
+def fit(
+    tracks: Sequence[AlignedTrack], settings: FitSettings = FitSettings()
+) -> tuple[dict[str, Fitted], Calibration]:
     """Return what calibrates each track, and how well what is fitted so does on unseen items.
 
     Parameters
     ----------
     tracks : sequence of AlignedTrack
         Checked without errors; one of each kind.
-    how : How
+    settings : FitSettings
         How to fit.
 
     Returns
@@ -74,13 +81,13 @@ def fit(tracks: Sequence[AlignedTrack], how: How = How()) -> tuple[dict[str, Fit
     fitted : dict of Fitted
         By track.
     figures : Calibration
-        Out of fold, unless ``how`` is in-sample.
+        Out of fold, unless ``settings`` are in-sample.
 
     Raises
     ------
     ShroomError
         Where two files are of one track, p does not rise with the gold, or the detector was
-        fitted on these items and ``how`` does not say in-sample.
+        fitted on these items and ``settings`` are not in-sample.
 
     Examples
     --------
@@ -98,9 +105,9 @@ def fit(tracks: Sequence[AlignedTrack], how: How = How()) -> tuple[dict[str, Fit
             f"a calibrator is fitted on one file for each track, and these are {listed}; name "
             "those of one split"
         )
-    if not how.in_sample:
+    if not settings.in_sample:
         refuse(tracks, "a calibrator", ", or say --in-sample")
-    results = [_fit_track(track, how) for track in tracks]
+    results = [_fit_track(track, settings) for track in tracks]
     return {result.track: result.fitted for result in results}, Calibration(results)
 
 
@@ -134,7 +141,9 @@ def apply(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> Tr
     return _quality(track, fitted, before, after, IN_SAMPLE if known else ELSEWHERE)
 
 
-def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], how: How) -> tuple[Calibrator, float]:
+def fitted_on(
+    p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings
+) -> tuple[Calibrator, float]:
     """Return a calibrator and a threshold.
 
     Parameters
@@ -143,63 +152,63 @@ def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], how: How) -> tuple
         A system's p, and the annotators' proportions, which the calibrator is fitted to.
     gold_label : array, shape [n]
         Their majority, which the threshold is fitted to: the best one for the calibrated p.
-    how : How
+    settings : FitSettings
         How to fit.
 
     Examples
     --------
     >>> p, y = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 0.2, 0.8, 1.0])
-    >>> fitted_on(p, y, y > 0.5, How("none"))
+    >>> fitted_on(p, y, y > 0.5, FitSettings("none"))
     (Unchanged(), 0.25)
     """
-    calibrator: Calibrator = METHODS[how.method].fitted(p, y)
-    if not how.threshold:
+    calibrator: Calibrator = METHODS[settings.method].fitted(p, y)
+    if not settings.threshold:
         return calibrator, DEFAULT_THRESHOLD
     return calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold
 
 
 def out_of_fold(
-    p: Floats, y: Floats, gold_label: NDArray[Any], how: How
+    p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Return labels and p, each calibrated by what was fitted on the other folds.
 
     Parameters
     ----------
-    p, y, gold_label, how
+    p, y, gold_label, settings
         As of :func:`fitted_on`, with at least two items.
 
     Returns
     -------
     label, p : array, shape [n]
     """
-    folds = np.arange(len(p)) % min(how.folds, len(p))
-    folds = np.random.default_rng(how.seed).permutation(folds)
+    folds = np.arange(len(p)) % min(settings.folds, len(p))
+    folds = np.random.default_rng(settings.seed).permutation(folds)
     label, calibrated = np.empty(len(p), bool), np.empty(len(p))
     for fold in range(int(folds.max()) + 1):
         held, rest = folds == fold, folds != fold
-        calibrator, threshold = fitted_on(p[rest], y[rest], gold_label[rest], how)
+        calibrator, threshold = fitted_on(p[rest], y[rest], gold_label[rest], settings)
         calibrated[held] = calibrator(p[held])
         label[held] = calibrated[held] > threshold
     return label, calibrated
 
 
-def _fit_track(track: AlignedTrack, how: How) -> TrackQuality:
+def _fit_track(track: AlignedTrack, settings: FitSettings) -> TrackQuality:
     gold = track.gold
     label, p, gold_label, y = track.columns
     file = track.predictions.file
-    calibrator, threshold = fitted_on(p, y, gold_label, how)
-    if how.method != "none" and (why := _why_flat(p, y, calibrator)):
+    calibrator, threshold = fitted_on(p, y, gold_label, settings)
+    if settings.method != "none" and (why := _why_flat(p, y, calibrator)):
         raise ShroomError(f"{file}: {why}")
     fitted = Fitted(calibrator, threshold, gold.n, gold_hash(gold), rows_hash(gold))
     before = Quality.of(label == 1, p, gold_label, y)
-    if how.in_sample:
+    if settings.in_sample:
         return _quality(track, fitted, before, Quality.of(*fitted(p), gold_label, y), IN_SAMPLE)
     if gold.n < 2:
         raise ShroomError(f"{file}: one item cannot be cross-validated; give more of them")
-    made = Quality.of(*out_of_fold(p, y, gold_label, how), gold_label, y)
+    made = Quality.of(*out_of_fold(p, y, gold_label, settings), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
     after = made.with_order_of(before if calibrator.keeps_order else None)
-    kind = f"out-of-fold.{min(how.folds, gold.n)}"
+    kind = f"out-of-fold.{min(settings.folds, gold.n)}"
     return _quality(track, fitted, before, after, kind)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.problems import ShroomError, show
 from shroom.core.version import __version__
 from shroom.learners.calibrators import METHODS
-from shroom.prediction.calibration.fitted import Fitted
+from shroom.prediction.calibration.quality import Fitted
 from shroom.scoring.file_names import TRACKS
 
 if TYPE_CHECKING:

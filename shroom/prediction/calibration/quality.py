@@ -1,7 +1,8 @@
-"""How good probabilities and labels are, before calibration and after it."""
+"""Fitted calibrators, and how good probabilities and labels are before and after them."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,63 @@ from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.reliability import BINS, reliability
-from shroom.scoring.signature import joined
+from shroom.scoring.signature import gold_hash, joined
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-    from shroom.prediction.calibration.fitted import Fitted
+    from shroom.learners.calibrators import Calibrator
+    from shroom.scoring.table import Table
 
+    Floats = NDArray[np.float64]
     Figures = dict[str, "float | None"]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A calibrator and a threshold, and what they were fitted on.
+
+    Attributes
+    ----------
+    calibrator : Calibrator
+        From p to the annotators' proportion.
+    threshold : float
+        The label is Hallucination where the calibrated p is greater.
+    n : int
+        The number of items.
+    gold : str
+        Their gold's hash; see :func:`shroom.scoring.signature.gold_hash`.
+    rows : str
+        Their gold's hash whatever its order; see :func:`rows_hash`.
+    """
+
+    calibrator: Calibrator
+    threshold: float
+    n: int
+    gold: str
+    rows: str
+
+    def __call__(self, p: Floats) -> tuple[NDArray[np.bool_], Floats]:
+        """Return the labels, True for Hallucination, and the calibrated p."""
+        calibrated = self.calibrator(p)
+        return calibrated > self.threshold, calibrated
+
+    def was_fitted_on(self, gold: Table) -> bool:
+        """Whether a gold is the one that was fitted on, under whatever name and in any order."""
+        return gold_hash(gold) == self.gold or rows_hash(gold) == self.rows
+
+
+def rows_hash(gold: Table) -> str:
+    """Return hexadecimal digits that identify a gold, whatever the order of its rows.
+
+    They depend on ids, labels and p, and on the texts where they have been read.
+    """
+    ids = [None] * gold.n if gold.ids is None else gold.ids.tolist()
+    texts = [None] * gold.n if gold.texts is None else gold.texts
+    rows = zip(ids, gold.label.tolist(), (gold.p + 0.0).tolist(), texts)
+    digests = sorted(hashlib.sha256(repr(row).encode()).digest() for row in rows)
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.out_of_fold import best_strength
-from shroom.learners.kernel_logistic import KernelLogistic
+from shroom.learners.logistic import KernelLogistic
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.correlation import levels, twice_ranks
 

@@ -64,6 +64,8 @@ class Members:
         Each submission's, in the order in which they were named.
     datapoints : list of Datapoint or None
         The data's, where they were given.
+    in_sample : int
+        The most items that the detector of a submission was fitted on.
     """
 
     name: Name
@@ -71,6 +73,7 @@ class Members:
     against: Table
     of: list[Member]
     datapoints: list[Datapoint] | None
+    in_sample: int
 
     @property
     def p(self) -> Values:
@@ -144,6 +147,7 @@ def read(
             track.gold,
             [_member(own[file], listed) for own, listed in zip(tracks, found)],
             texts.get(file),
+            max(own[file].in_sample for own in tracks),
         )
         for file, track in tracks[0].items()
     ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.inference.run_settings import RUN
-from shroom.prediction.ray.worker import Outcome, Worker
+from shroom.prediction.ray.shards import Outcome, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
