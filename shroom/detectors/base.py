@@ -11,7 +11,7 @@ import numpy as np
 
 from shroom.core.datapoint import Rule, premises
 from shroom.core.problems import ShroomError
-from shroom.detectors.out_of_fold import DECIMALS, UNREADABLE, TrainingItems, splits
+from shroom.detectors.out_of_fold import DECIMALS, UNREADABLE, TrainingItems, splits, why_unreadable
 from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
@@ -315,6 +315,6 @@ def state_from(path: Path, parse: Callable[[bytes], T], name: str, options: str 
         if isinstance(error, ShroomError) and str(path) in str(error):
             raise
         raise ShroomError(
-            f"{path}: not a model of the {name} detector ({error}); make one with: "
+            f"{path}: not a model of the {name} detector: {why_unreadable(error)}; make one with: "
             f"shroom fit {name} DATA {options}-o MODEL"
         ) from error

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Words = NDArray[np.str_]
     Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
+#: Decimal places of p in submissions, and so of stored p.
+DECIMALS = 6
 #: The errors that a damaged model file can raise while it is read.
 UNREADABLE = (
     OSError,
@@ -36,8 +38,23 @@ UNREADABLE = (
     OverflowError,
     RecursionError,
 )
-#: Decimal places of p in submissions, and so of stored p.
-DECIMALS = 6
+
+
+def why_unreadable(error: Exception) -> str:
+    """Return why a model file cannot be read, for one of the errors ``UNREADABLE``.
+
+    Examples
+    --------
+    >>> why_unreadable(KeyError("mean")), why_unreadable(FileNotFoundError(2, "No such file"))
+    ('it has no "mean"', 'No such file')
+    """
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, KeyError):
+        return f'it has no "{error.args[0]}"'
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON: {error}"
+    return str(error) if isinstance(error, ValueError) else "it is another JSON than a model's"
 
 
 def fingerprint(point: Datapoint) -> str:

@@ -3,7 +3,6 @@
 import ctypes
 import gc
 import threading
-import time
 import weakref
 from types import SimpleNamespace
 
@@ -32,9 +31,21 @@ def value(text):
 
 
 def work(batch):
-    """Be quicker with later batches, so that they overtake the first ones."""
-    time.sleep(max(len(text) for (text,) in batch) / 5000)
     return np.array([value(text) for (text,) in batch], float)
+
+
+def overtaken(n):
+    """Return work of which the first batch ends after the n next ones."""
+    begun, done = threading.Lock(), threading.Semaphore(0)
+
+    def late(batch):
+        if begun.acquire(blocking=False):
+            for _ in range(n):
+                assert done.acquire(timeout=20)
+        done.release()
+        return work(batch)
+
+    return late
 
 
 def run_over(texts, work, run=RUN, workers=3, **more):
@@ -52,6 +63,12 @@ def test_the_values_are_those_of_one_worker(texts, batch_tokens, workers):
     np.testing.assert_array_equal(run_over(texts, work, run, workers=workers), one)
 
 
+def test_batches_that_overtake_others_are_taken_in_order():
+    texts = [f"{n:0{1 + n}}" for n in range(40)]
+    found = run_over(texts, overtaken(2), Run(1), workers=3)
+    np.testing.assert_array_equal(found, [value(text) for text in texts])
+
+
 def test_journal_and_reports_are_those_of_one_worker(tmp_path):
     texts = [f"{n:0{1 + n}}" for n in range(40)]
     written = {}
@@ -59,7 +76,7 @@ def test_journal_and_reports_are_those_of_one_worker(tmp_path):
         told = []
         journal = Journal(tmp_path / str(workers))
         run = Run(20, report=lambda *at, told=told: told.append(at), journal=journal)
-        run_over(texts, work, run, workers=workers)
+        run_over(texts, overtaken(workers - 1), run, workers=workers)
         written[workers] = journal.path.read_bytes(), told
     assert written[1] == written[4]
 
@@ -111,7 +128,6 @@ def test_what_a_batch_raises_comes_after_the_batches_before_it(error, tmp_path):
     def failing(batch):
         if batch == [("aaa",)]:
             raise error
-        time.sleep(0.02)
         return work(batch)
 
     texts = ["a" * n for n in range(1, 9)]
@@ -184,24 +200,21 @@ def test_what_a_failed_batch_held_is_free_when_it_is_tried_again():
 @pytest.mark.parametrize(("length", "most"), [(1, 4), (2048, 4), (2900, 1), (9000, 1)])
 def test_very_long_items_are_not_computed_side_by_side(length, most):
     """Their attention takes memory with the square of their length."""
-    lock, state = threading.Lock(), {"now": 0, "most": 0}
+    here, most_here = [], []
+    together = threading.Barrier(most)
 
     def counted(batch):
-        with lock:
-            state["now"] += 1
-            state["most"] = max(state["most"], state["now"])
-        late = time.monotonic() + 5
-        while state["most"] < most and time.monotonic() < late:
-            time.sleep(0.002)
-        time.sleep(0.01)
-        with lock:
-            state["now"] -= 1
+        here.append(batch)
+        together.wait(20)  # never ends where fewer are computed at a time
+        most_here.append(len(here))
+        together.wait(20)
+        here.remove(batch)
         return np.zeros(len(batch))
 
     items = [(f"{n}",) for n in range(8)]
     run = Run(batch_tokens=1)
     compute(items, counted, lengths=[length] * 8, key=CacheKey(""), run=run, workers=4)
-    assert state["most"] == most
+    assert max(most_here) == most
 
 
 def test_one_item_that_does_not_fit_alone_gives_a_sentence():
@@ -259,12 +272,18 @@ def test_a_change_comes_between_two_batches(bad, workers, tmp_path):
 
 
 def test_a_call_that_was_forgotten_is_over():
-    ended = []
+    ended, begun = [], threading.Barrier(3)
+
+    def call():
+        begun.wait(20)
+        ended.append(None)
+
     with Ahead(2) as ahead:
         for n in range(2):
-            ahead.ask(n, lambda n=n: (time.sleep(0.05), ended.append(n)))
+            ahead.ask(n, call)
+        begun.wait(20)
         ahead.forget()
-        assert sorted(ended) == [0, 1]
+        assert len(ended) == 2
         assert ahead.waiting == 0
 
 
@@ -353,12 +372,13 @@ def test_a_classifier_has_a_worker_for_each_core(tmp_path, monkeypatch):
     pairs = [(f"a cat {'sleeps ' * n}", f"a dog {m}") for n in range(12) for m in range(3)]
     found = []
     for workers in (1, 3):
-        seen = set()
+        seen, together = set(), threading.Barrier(workers)
         forward = sequence_classifier.Trusted.__call__
 
-        def told(self, batch, forward=forward, seen=seen):
-            seen.add(threading.current_thread())
-            time.sleep(0.01)
+        def told(self, batch, forward=forward, seen=seen, together=together):
+            if len(seen) < together.parties:
+                seen.add(threading.current_thread())
+                together.wait(20)  # for a batch in each other thread
             return forward(self, batch)
 
         monkeypatch.setattr(sequence_classifier, "threads", lambda workers=workers: workers)

@@ -375,6 +375,29 @@ def test_a_folder_that_is_no_cross_encoder(about, said, data, out, tmp_path, shr
     assert said in err
 
 
+@pytest.mark.parametrize("detector", ["lexical", "cross-encoder", "stack", "similarity"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, ": No such file or directory"),
+        ("[]", ": it is another JSON than a model's"),
+        ("{}", ': it has no "'),
+        ("x", ": it is not JSON: "),
+    ],
+)
+def test_a_file_that_is_not_a_model(detector, content, said, data, out, tmp_path, shroom):
+    path = tmp_path / "model.json"
+    about = path / "about.json" if detector == "cross-encoder" else path
+    if content is not None:
+        about.parent.mkdir(exist_ok=True)
+        about.write_text(content)
+    code, _, err = shroom("predict", detector, data, "--model", path, "-o", out / "p.json")
+    assert (code, listing(out)) == (1, [])
+    assert err.startswith(f"shroom: {path}: not a model of the ")
+    assert said in err
+    assert "Errno" not in err
+
+
 # --- run.json
 
 

@@ -14,7 +14,7 @@ from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
-from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems
+from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
 from shroom.inference.batching import threads
 from shroom.inference.cache_key import files_digest, library_versions
 from shroom.inference.forward import session
@@ -138,8 +138,8 @@ class ModelFolder:
             return {**about, "threshold": float(about["threshold"])}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ShroomError(
-                f"{self.folder}: not a model of the cross-encoder ({error}); make one with: "
-                "shroom fit cross-encoder DATA -o MODEL"
+                f"{self.folder}: not a model of the cross-encoder: {why_unreadable(error)}; "
+                "make one with: shroom fit cross-encoder DATA -o MODEL"
             ) from error
 
     @cached_property

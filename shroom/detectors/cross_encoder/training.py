@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -125,7 +124,7 @@ def train(
     seed : int
         Decides the order and the dropout.
     device : str
-        Where; on a device that has it, matrices are multiplied in bfloat16.
+        The device, on which all is computed in float32.
     report : callable, optional
         Gets the stage's name and a :class:`Progress` after each step, with the running mean of the
         loss.
@@ -151,8 +150,7 @@ def train(
     end = min(len(plan), per_epoch * (stop or stage.epochs))
     for step in range(state.resume(), end):
         batch = torch.from_numpy(encoding.batch([pairs[i] for i in plan[step]])).to(device)
-        with _precision(device):
-            logits = model(batch[0], batch[1])
+        logits = model(batch[0], batch[1])
         loss = torch.nn.functional.binary_cross_entropy_with_logits(
             logits.float(), targets[plan[step]].to(device)
         )
@@ -193,16 +191,6 @@ def _plan(lengths: Sequence[int], stage: Stage, seed: int) -> list[list[int]]:
 def _line(steps: int) -> Callable[[int], float]:
     warm = max(1, round(_WARM_UP * steps))
     return lambda step: min(1.0, (step + 1) / warm) * max(0.05, 1 - step / steps)
-
-
-def _precision(device: str) -> Any:
-    """Return a context with bfloat16 where the device multiplies it faster than float32."""
-    fast = device.startswith("cuda") and torch.cuda.is_bf16_supported()
-    if device == "cpu":
-        fast = bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
-    if not fast:
-        return contextlib.nullcontext()
-    return torch.autocast(device.split(":", maxsplit=1)[0], torch.bfloat16)
 
 
 class _Checkpoint:
