@@ -6,12 +6,14 @@ import gzip
 import hashlib
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -531,8 +533,9 @@ def test_a_driver_that_is_killed_is_taken_up(cluster, tmp_path, shroom):
     whole.write_text("".join(lines(rows_of(shard, 300)) for shard in range(n)))
     assert shroom("predict", "lexical", whole, "-o", tmp_path / "whole.out.jsonl")[0] == 0
     assert union(out) == (tmp_path / "whole.out.jsonl").read_bytes()
-    while running(scratch):  # its cluster ends by itself, soon
-        time.sleep(0.1)
+    for process in running(scratch):  # its cluster ends by itself, soon
+        assert select.select([process], [], [], 60)[0]
+        os.close(process)
     shutil.rmtree(scratch)
 
 
@@ -543,10 +546,15 @@ def done(out: Path) -> set[str]:
     return {row["output"] for row in manifest_of(out)["shards"] if row["sha256"]}
 
 
-def running(folder: str) -> list[str]:
-    """Return the processes that name a folder in their command line."""
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    return [line for line in listed.stdout.splitlines() if folder in line]
+def running(folder: str) -> list[int]:
+    """Return descriptors of the processes that name a folder in their command line."""
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
+    found = []
+    for line in listed.stdout.splitlines():
+        if folder in line:
+            with suppress(ProcessLookupError):
+                found.append(os.pidfd_open(int(line.split()[0])))
+    return found
 
 
 # --- the command line
