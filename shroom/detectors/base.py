@@ -314,7 +314,8 @@ def state_from(path: Path, parse: Callable[[bytes], T], name: str, options: str 
     except (ShroomError, *UNREADABLE) as error:
         if isinstance(error, ShroomError) and str(path) in str(error):
             raise
+        reason = error if isinstance(error, ShroomError) else why_unreadable(error)
         raise ShroomError(
-            f"{path}: not a model of the {name} detector: {why_unreadable(error)}; make one with: "
+            f"{path}: not a model of the {name} detector: {reason}; make one with: "
             f"shroom fit {name} DATA {options}-o MODEL"
         ) from error

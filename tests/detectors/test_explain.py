@@ -367,7 +367,7 @@ def test_a_datapoint_that_is_not_there(explained, data, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "which DATA"),
+        ([], "name the DATA"),
         ([SAMPLE, "--id", 3, "--index", 0], "give --id or --index, not both"),
         ([SAMPLE, "--id", 3, "-o", "x.html", "--html", "x.html"], "a file of its own"),
     ],

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import sqlite3
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,11 +82,6 @@ def test_every_digit_comes_back(tmp_path_factory, entries):
         assert found[one].tobytes() == array.tobytes()
 
 
-def test_many_keys(path):
-    Cache(path).add(some(5000))
-    assert Cache(path).get(key(n) for n in range(6000)).keys() == some(5000).keys()
-
-
 def test_nothing_is_made_by_looking(path):
     cache = Cache(path)
     assert cache.get([key(1)]) == {}
@@ -144,13 +138,6 @@ def test_a_second_run_costs_only_what_is_new(path):
     np.testing.assert_array_equal(found, run_over(["dddd", "ccc", "a", "e"], Worker(), RUN))
     assert notes == ["2 of 4 results are those of earlier runs, from the cache"]
     assert told == [(3, 4), (4, 4)]
-
-
-def test_values_are_the_same_with_and_without(path):
-    texts = [text * n for n in range(1, 9) for text in TEXT]
-    without = run_over(texts, Worker(), RUN)
-    for _ in range(2):
-        assert run_over(texts, Worker(), Run(cache=Cache(path))).tobytes() == without.tobytes()
 
 
 @pytest.mark.parametrize("content", [None, lambda: None])
@@ -244,12 +231,6 @@ def test_it_never_takes_more_than_it_may(path, monkeypatch):
     assert len(cache.get(key(i) for i in range(5900, 6000))) == 100  # the newest
     cache.close()
     assert path.stat().st_size < 130_000
-
-
-def test_a_cache_that_may_hold_nothing(path):
-    run = Run(cache=Cache(path, most=0))
-    np.testing.assert_array_equal(run_over(["a"], Worker(), run), [values("a")])
-    assert Cache(path).info().entries == 0
 
 
 @pytest.mark.parametrize(
@@ -374,11 +355,6 @@ def test_values_of_another_shape_are_told(path):
     cache.add({key_of("a"): np.ones(5)})
     with pytest.raises(ShroomError, match="expected 5 values, got 2; run again without the cache"):
         run_over(["a", "b"], Worker(), Run(cache=cache))
-
-
-def test_a_folder_that_cannot_be(tmp_path):
-    (tmp_path / "file").write_text("")
-    goes_on_without(tmp_path / "file" / "pairs.sqlite")
 
 
 def test_a_folder_in_place_of_the_file(path):
@@ -537,8 +513,3 @@ def test_limits_on_the_command_line(at_home, shroom, monkeypatch):
     assert code == 1
     assert err.startswith("shroom: SHROOM_CACHE_MAX: expected a size such as 200MB")
     assert not at_home.exists()
-
-
-def test_a_run_has_no_cache_unless_it_is_given_one():
-    assert RUN.cache is None
-    assert replace(RUN, batch_tokens=1).cache is None

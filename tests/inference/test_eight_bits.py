@@ -20,7 +20,7 @@ from shroom.inference.onnx_quantization import (
     quantised,
     sources,
 )
-from shroom.inference.quantization import LOW, MIDDLE, Layout, in_steps, layout_of, plain
+from shroom.inference.quantization import LOW, MIDDLE, in_steps, layout_of, plain
 
 CHANCE = np.random.default_rng(5)
 
@@ -147,12 +147,6 @@ def test_rows_do_not_depend_on_their_neighbours(layout):
         np.testing.assert_allclose(whole[part], product(rows[part], matrix, layout), rtol=1e-6)
 
 
-def test_even_columns_are_left_alone():
-    found = layout_of(CHANCE.normal(size=(200, 96)).astype(np.float32))
-    assert found.zero == MIDDLE
-    assert len(found.added) == 0
-
-
 @pytest.mark.parametrize("size", [-25, 25])
 def test_an_outlying_column_is_shared_out_and_no_column_is_coarse(size):
     rows = CHANCE.normal(size=(200, 192)).astype(np.float32)
@@ -248,11 +242,6 @@ def test_a_layout_is_found_for_what_large_products_read():
     assert all(np.array_equal(found[name].copies, again[name].copies) for name in found)
 
 
-def test_a_graph_that_wants_more_than_the_tokenizer_gives_is_told():
-    with pytest.raises(ShroomError, match="wants input_ids, and the tokenizer gives ids; export"):
-        layouts_of(classifier(), "told", [{"ids": np.zeros((1, 1), np.int64)}])
-
-
 def test_of_graphs_without_products_nothing_is_run():
     model = graph_of(CHANCE.normal(size=(4, 4)).astype(np.float32))
     del model.graph.node[:]
@@ -265,8 +254,3 @@ def test_a_graph_that_cannot_take_the_texts_is_told():
     put.type.tensor_type.shape.dim[0].dim_value = 4
     with pytest.raises(ShroomError, match="told: the runtime cannot run it: "):
         layouts_of(model, "told", [{"input_ids": np.zeros((1, 5), np.int64)}])
-
-
-def test_a_layout_is_a_value():
-    assert Layout(MIDDLE, np.ones(3, np.int64)).steps == (127, 127)
-    assert plain(3, LOW).steps == (20, 235)

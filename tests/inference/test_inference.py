@@ -151,24 +151,6 @@ def test_a_journal_that_cannot_be_written_is_told_with_its_place(place, tmp_path
         Journal(tmp_path / place).add([("key", [0.5])])
 
 
-def test_without_resume_the_journal_is_begun_anew(tmp_path):
-    path = tmp_path / "journal"
-    run_over(["a"], Worker(), Run(journal=Journal(path)))
-    worker = Worker()
-    with Journal(path).open() as journal:
-        assert path.read_bytes() == b""
-        run_over(["a"], worker, Run(journal=journal))
-    assert worker.items == [("a",)]
-
-
-def test_another_model_has_nothing_of_the_journal(tmp_path):
-    path = tmp_path / "journal"
-    run_over(["a"], Worker(), Run(journal=Journal(path)))
-    worker = Worker()
-    run_over(["a"], worker, Run(journal=Journal(path, resume=True).read()), "another model")
-    assert worker.items == [("a",)]
-
-
 @pytest.mark.parametrize("cut", [1, 2, 11])
 def test_a_line_cut_in_the_middle_costs_that_line_alone(tmp_path, cut):
     path = tmp_path / "journal"
@@ -231,17 +213,6 @@ def test_texts_that_utf8_cannot_write_are_kept_apart(tmp_path):
 
 
 # --- memory
-
-
-@pytest.mark.parametrize("most", [1, 2, 3, 7])
-def test_a_batch_that_does_not_fit_is_made_smaller_for_good(most):
-    texts = [f"{n:03}" for n in range(16)]
-    worker = Worker(most=most)
-    found = run_over(texts, worker, Run(batch_tokens=10_000))
-    np.testing.assert_array_equal(found, run_over(texts, Worker()))
-    sizes = [len(batch) for batch in worker.batches]
-    assert sum(sizes) == 16
-    assert max(sizes) <= most < 2 * max(sizes) + 1
 
 
 @pytest.mark.parametrize(

@@ -216,13 +216,6 @@ def test_a_precision_is_left_for_good_where_it_gives_no_number():
     assert not forward.fall_back()
 
 
-def test_float32_is_not_tried_twice():
-    load, loaded = loader()
-    forward = Trusted(load)
-    assert np.isnan(forward(np.full((1, 2), np.nan))).all()
-    assert loaded == ["float32"]
-
-
 # --- real architectures
 
 
@@ -352,17 +345,6 @@ def test_a_model_that_does_not_fit_is_told():
         settled(load, "bfloat16")
 
 
-def test_a_model_that_leaves_float16_is_read_in_float32(made, tmp_path):
-    model = hub.model("nli", made(), device="cpu")
-    with torch.no_grad():
-        model.classifier.weight *= 1e6
-    model.save_pretrained(tmp_path)
-    hub.tokenizer(made()).save_pretrained(tmp_path)
-    found, (note,) = probabilities(str(tmp_path), "float16")
-    assert note == f"float16 is 1.0000 off float32 on a sample of {len(PAIRS)}, so it is not used"
-    np.testing.assert_array_equal(found, probabilities(str(tmp_path), "float32")[0])
-
-
 def test_the_sample_goes_from_the_shortest_to_the_longest():
     items = [(n,) for n in range(100)]
     lengths = [n % 50 + 1 for n in range(100)]
@@ -470,17 +452,6 @@ def test_padding_does_not_shift_what_a_model_reads(side, made, tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_a_model_whose_folder_takes_the_output_goes_on(made, tmp_path):
-    folder = calmed(made(), tmp_path)
-    journal = tmp_path / "out.json.partial"
-    expected, _ = probabilities(folder, "float32", journal=Journal(journal))
-    again = Journal(journal, resume=True).read()
-    size = journal.stat().st_size
-    found, _ = probabilities(folder, "float32", journal=again)
-    assert journal.stat().st_size == size
-    np.testing.assert_array_equal(found, expected)
-
-
 # --- threads
 
 
@@ -550,9 +521,3 @@ def test_where_the_compiler_fails_the_model_runs_as_it_is(made, monkeypatch):
     compiled_by(monkeypatch, backend)
     found, _ = probabilities(made(), "float32")
     np.testing.assert_array_equal(found, expected)
-
-
-def test_few_items_are_not_worth_it_nor_is_a_processor():
-    assert SequenceClassifier._of_many("cuda:1", 100_000)
-    assert not SequenceClassifier._of_many("cuda:1", 99_999)
-    assert not SequenceClassifier._of_many("cpu", 10**9)

@@ -142,13 +142,6 @@ def test_calibration_repairs_what_was_distorted(method):
     assert log_loss(curve(p), y) < log_loss(p, y)
 
 
-def test_perfect_p_stays_as_it_is():
-    generator = np.random.default_rng(5)
-    p = generator.uniform(0.02, 0.98, 20_000)
-    y = generator.binomial(5, p) / 5
-    assert Temperature.fitted(p, y).temperature == pytest.approx(1, abs=0.05)
-
-
 @pytest.mark.parametrize("method", CURVES)
 @pytest.mark.parametrize(
     ("p", "y"),
@@ -444,20 +437,6 @@ def test_like_labels_of_other_texts_in_another_order_are_other_gold(fitted, shro
     assert "fit:other-gold" in shown
 
 
-def test_with_ids_the_gold_is_known_in_another_order(shroom, tmp_path):
-    p, y = system(20)
-    submission = write_json(tmp_path / "test.model-agnostic.json", rows(p, first_id=1))
-    gold = write_json(tmp_path / "g.json", rows(p, y, first_id=1))
-    calibrator = tmp_path / "c.json"
-    assert shroom("calibrate", submission, gold, "-o", calibrator)[0] == 0
-    moved = write_json(tmp_path / "g2.json", rows(p, y, first_id=1)[::-1])
-    code, _, err = shroom(
-        "calibrate", "--apply", calibrator, submission, moved, "-o", tmp_path / "o.json"
-    )
-    assert code == 1
-    assert "was fitted on" in err
-
-
 def test_a_track_without_its_calibrator_is_told(fitted, shroom, tmp_path):
     p, _ = system(10)
     agnostic = write_json(tmp_path / "val.model-agnostic.json", rows(p))
@@ -611,12 +590,6 @@ def test_wrong_command_lines(fitted, shroom, tmp_path, arguments, sentence):
     assert (code, shown) == (2, "")
     assert sentence in err
     assert not out.exists()
-
-
-def test_no_threshold_is_a_half(files, shroom):
-    submission, gold, calibrator = files
-    assert shroom("calibrate", submission, gold, "-o", calibrator, "--no-threshold")[0] == 0
-    assert json.loads(calibrator.read_text())["tracks"]["model-aware"]["threshold"] == 0.5
 
 
 def test_a_threshold_that_costs_out_of_fold_is_told(shroom, tmp_path):
