@@ -215,7 +215,7 @@ def _checked(submission: str, gold: str | None) -> Checked:
     checked.raise_for_errors()
     if gold is None or gold == "-":
         return checked
-    # Without ids, texts tell gold from other gold when its rows have been put into another order.
+    # Without ids, texts distinguish gold from other gold whose rows are in another order.
     for document in documents(gold, Problems()):
         for track in checked.tracks:
             if track.gold and track.gold.file == document.file and track.gold.ids is None:

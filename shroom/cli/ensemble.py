@@ -130,7 +130,7 @@ def _refuse_misuse(
 
 
 def _weighted(trained: list[Members], judged: list[Members]) -> list[Combined]:
-    """Return what fitted weights say of each track, having told what they are worth."""
+    """Return the predictions of fitted weights for each track, and show their figures."""
     doubled = refuse_seen(trained, judged)
     if doubled:
         note(f"{doubled} of the datapoints to judge are in the training gold, too")

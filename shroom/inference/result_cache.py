@@ -194,7 +194,7 @@ class Cache:
                     Path(f"{self.path}{end}").unlink(missing_ok=True)
             except (sqlite3.Error, OSError) as error:
                 raise ShroomError(f"{self.path}: cannot be cleared ({damage})") from error
-            self._note(f"{self.path}: was damaged ({damage}) and is begun anew")
+            self._note(f"{self.path}: was damaged ({damage}) and is started anew")
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""

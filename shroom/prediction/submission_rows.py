@@ -224,8 +224,8 @@ def name_for(name: Name | None, out: Source, data_name: str) -> str:
     if str(out) == "-" or names_a_file(out):
         return "predictions.json"
     raise ShroomError(
-        f"{out}: a zip or a folder wants names like val.model-aware.json, and {data_name} does not "
-        "tell split and track of val or test; name a .json file"
+        f"{out}: a zip or a folder needs names like val.model-aware.json, and {data_name} does not "
+        "show split and track of val or test; name a .json file"
     )
 
 

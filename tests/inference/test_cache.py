@@ -310,7 +310,7 @@ def test_an_index_that_does_not_fit_is_begun_anew(changed_key):
     cache.clear()
     (note,) = notes
     assert note.startswith(f"{changed_key}: was damaged (")
-    assert note.endswith(") and is begun anew")
+    assert note.endswith(") and is started anew")
     cache.add(some(3))
     assert cache.info().entries == 3
 

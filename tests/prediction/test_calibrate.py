@@ -454,7 +454,7 @@ def test_a_name_that_tells_no_track_serves_where_there_is_one_calibrator(fitted,
     assert shroom("calibrate", SAMPLE, SAMPLE, "-o", both)[0] == 0
     code, _, err = shroom("calibrate", "--apply", both, unnamed, "-o", out)
     assert code == 1
-    assert "its name does not tell the track" in err
+    assert "its name does not show the track" in err
     code, _, err = shroom("calibrate", "--apply", fitted[2], unnamed, "-o", tmp_path / "folder")
     assert code == 1
     assert "name a .json file" in err

@@ -334,7 +334,7 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
 def test_what_is_no_manifest_is_told(text, data, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / MANIFEST).write_text(text)
-    with pytest.raises(ShroomError, match="is no manifest of a run"):
+    with pytest.raises(ShroomError, match="is not a manifest of a run"):
         begun(data, tmp_path / "out", resume=True)
 
 

@@ -41,7 +41,7 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
         if len(fitted) == 1:
             return next(iter(fitted.values()))
         raise ShroomError(
-            f"{file}: its name does not tell the track, and the calibrator holds {known}; call it "
+            f"{file}: its name does not show the track, and the calibrator holds {known}; call it "
             "test.model-aware.json or the like"
         )
     if wanted not in fitted:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """What one submission says of one track, in the order of what it is held against.
+    """The predictions of one submission for one track, in the order of the gold or the data.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def read(
     problems : Problems
         Gets what is wrong with any of them.
     gold, data : path, optional
-        What they are held against. Gold is what weights are fitted to, so that no detector may
+        The data they are aligned with. Weights are fitted to gold, so that no detector may
         have been fitted on it.
 
     Returns
@@ -154,7 +154,7 @@ def read(
 
 
 def _refuse_more_tracks(first: Source, problems: Problems) -> None:
-    """Refuse a track that the first submission, which the others are held against, is without."""
+    """Refuse a track that is missing in the first submission, with which the others are aligned."""
     lacking = [problem for problem in problems if problem.code in ("no-gold", "gold-skipped")]
     if lacking and problems.errors == problems.count("no-gold"):
         raise ShroomError(
@@ -213,7 +213,7 @@ def _nli(document: Document) -> tuple[Values, Values] | None:
 def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
     """Return how many datapoints to be judged are in the training gold, too, refusing a file of it.
 
-    Datapoints are told by their texts; where the texts are not known, files by what the
+    Datapoints are identified by their texts; where the texts are not known, files by what the
     submissions say of them.
 
     Raises
@@ -233,7 +233,7 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
             raise ShroomError(
                 f"{one.file}: is about datapoints that the weights would be fitted on, so what it "
                 "scored would mean nothing; name submissions for other data (what the ensemble is "
-                "worth on the training gold, the figures out of fold tell)"
+                "worth on the training gold is shown by the figures out of fold)"
             )
     return again
 

@@ -169,7 +169,7 @@ class Manifest:
                 if same and there.get(row["output"]) == old["bytes"]:
                     row.update((key, old[key]) for key in _DONE)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ShroomError(f"{where}: is no manifest of a run: {error}") from error
+            raise ShroomError(f"{where}: is not a manifest of a run: {error}") from error
 
 
 def run_shards(
@@ -234,7 +234,7 @@ def run_shards(
     if lost:
         raise ShroomError(
             f"{len(lost)} of {total} shards were given up, the first being {lost[0]}: their "
-            "workers were lost again and again, perhaps for want of memory, which Ray's logs tell. "
+            "workers were lost again and again, perhaps for want of memory, as Ray's logs show. "
             "Take fewer --workers, and add --resume"
         )
     return problems
