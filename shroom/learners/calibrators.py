@@ -102,13 +102,15 @@ class Platt(Calibrator):
     def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the curve of the greatest likelihood, with Platt's targets."""
         x, targets = log_odds(p), smoothed(y)
+        share = float(targets.mean())
         if np.ptp(x) > 0:  # the deviation may be above 0 by rounding alone
             scale = float(x.std())
             centred = (x - x.mean()) / scale
-            height, slope = fit_logistic(centred[:, None], targets).tolist()
-            if slope > FLAT:
-                return cls(slope / scale, height - slope / scale * float(x.mean()))
-        share = float(targets.mean())
+            # The likelihood has to rise at a slope of 0, from where the solver starts.
+            if float(np.mean(centred * targets)) > FLAT * share * (1 - share):
+                height, slope = fit_logistic(centred[:, None], targets).tolist()
+                if slope > FLAT:
+                    return cls(slope / scale, height - slope / scale * float(x.mean()))
         return cls(0.0, float(np.log(share) - np.log1p(-share)))
 
     @property
@@ -152,10 +154,11 @@ class Temperature(Calibrator):
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the temperature of the greatest likelihood, with Platt's targets."""
-        x = log_odds(p)
+        x, targets = log_odds(p), smoothed(y)
         scale = float(np.sqrt(np.mean(x * x)))
-        if scale > 0:
-            _, slope = fit_logistic((x / scale)[:, None], smoothed(y), intercept=False).tolist()
+        # The likelihood has to rise at a slope of 0, from where the solver starts.
+        if scale > 0 and float(np.mean(x * (targets - 0.5))) / scale > FLAT / 4:
+            _, slope = fit_logistic((x / scale)[:, None], targets, intercept=False).tolist()
             if slope > FLAT:
                 return cls(scale / slope)
         return cls(float("inf"))

@@ -306,7 +306,7 @@ def test_unnamed_predictions_go_to_a_file_alone(shroom, tmp_path):
     code, _, _ = shroom("convert", "nli", source, data, "-o", tmp_path / "out.json")
     assert code == 0
     assert name_for(Name("trial", "model-aware"), "-", "x") == "predictions.json"
-    with pytest.raises(ShroomError, match="does not tell"):
+    with pytest.raises(ShroomError, match="does not show"):
         name_for(Name("", "model-aware"), "folder", "m.csv")
 
 

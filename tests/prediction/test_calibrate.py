@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 from conftest import DATA, SAMPLE, write_json
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize
 from sklearn import calibration as sklearn_calibration
@@ -71,6 +71,8 @@ def test_platt_is_scikit_learns_on_labels(seed):
     assert (found.slope, found.intercept) == pytest.approx((-slope, -intercept), abs=1e-5)
 
 
+@example([(0.0, 0.5), (0.0, 0.5), (0.0, 0.5)])  # where no slope is likelier than 0
+@example([(0.0, 0.5), (0.0, 0.5), (1.0, 0.5)])
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=40))
 def test_nothing_near_a_fitted_curve_is_likelier(items):
     p, y = np.array(items).T
