@@ -19,6 +19,8 @@ from shroom.prediction.calibration.calibrate import FitSettings, fitted_on, out_
 
 CURVES = ("platt", "isotonic", "temperature")
 P_KEY = "p(Hallucination)"
+#: As detectors write it; at a distance of 1e-17, the loss itself is lost to rounding.
+P_OF_6_DIGITS = st.floats(0, 1).map(lambda p: round(p, 6))
 
 
 def system(n=60, seed=0):
@@ -73,7 +75,7 @@ def test_platt_is_scikit_learns_on_labels(seed):
 
 @example([(0.0, 0.5), (0.0, 0.5), (0.0, 0.5)])  # where no slope is likelier than 0
 @example([(0.0, 0.5), (0.0, 0.5), (1.0, 0.5)])
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=40))
+@given(st.lists(st.tuples(P_OF_6_DIGITS, st.floats(0, 1)), min_size=2, max_size=40))
 def test_nothing_near_a_fitted_curve_is_likelier(items):
     p, y = np.array(items).T
     x, wanted = log_odds(p), smoothed(y)
