@@ -107,6 +107,15 @@ def test_links_lead_to_pages_and_headings():
     assert broken == []
 
 
+def test_the_tests_that_the_page_of_sources_names_exist():
+    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+    code = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    defined = set(re.findall(r"^def (test_\w+)", "\n".join(code.values()), flags=re.MULTILINE))
+    assert set(re.findall(r"\btest_\w+(?=`)", page)) - defined == set()
+    paths = set(re.findall(r"\btests/[\w/]+\.\w+", page))
+    assert {path for path in paths if not (ROOT / path).exists()} == set()
+
+
 def test_nothing_names_a_place_of_one_machine():
     tracked = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
