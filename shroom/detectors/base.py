@@ -33,8 +33,7 @@ class Detector:
     """Anything that turns datapoints into p(Hallucination).
 
     A subclass sets :attr:`name` and defines :meth:`predict`; everything else has a default. A
-    detector that can be fitted derives from
-    :class:`FittedDetector`.
+    detector that can be fitted derives from :class:`FittedDetector`.
 
     Attributes
     ----------

@@ -110,7 +110,7 @@ def detector(name: str, /, **settings: Any) -> Detector:
     'lexical'
     >>> detector("lexicle")
     Traceback (most recent call last):
-    shroom.core.problems.ShroomError: no detector 'lexicle'; did you mean 'lexical'? ...
+    shroom.core.problems.UnknownName: no detector 'lexicle'; did you mean 'lexical'? ...
     """
     made: Detector = REGISTRY.make(name, **settings)
     return made

@@ -117,9 +117,12 @@ def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission):
 
 def test_paths_are_shown_relative_to_the_working_directory(tmp_path):
     """Whatever was given, absolute or not, and where SHROOM_DATA is absolute."""
-    data, pred = tmp_path / "data" / "semeval2024", tmp_path / "preds" / "val.model-aware.json"
+    data, pred = (
+        tmp_path / "data" / "semeval2024",
+        tmp_path / "preds" / "mine" / "val.model-aware.json",
+    )
     data.mkdir(parents=True)
-    pred.parent.mkdir()
+    pred.parent.mkdir(parents=True)
     rows = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
     next(row for row in rows if row["tgt"])["src"] = float("nan")
     (data / "val.model-aware.json").write_text(json.dumps(rows), encoding="utf-8")

@@ -400,7 +400,7 @@ def test_what_cannot_be_explained(explained, tmp_path):
     rows[0]["hyp"] = ""
     data = write_json(tmp_path / "d.json", rows)
     code, _, err = explained("lexicle", data)
-    assert (code, "did you mean 'lexical'?" in err) == (1, True)
+    assert (code, "did you mean 'lexical'?" in err) == (2, True)
     code, _, err = explained("lexical", data)
     assert (code, "has no words" in err) == (1, True)
     rows[0].update(hyp="a", src="", tgt=" ")

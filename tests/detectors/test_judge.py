@@ -1112,7 +1112,7 @@ def test_nothing_is_loaded_before_it_is_needed():
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "nobody/nothing"])
 def test_a_missing_model_is_reported(name, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(ShroomError, match=r"there is no such folder|cannot be had"):
+    with pytest.raises(ShroomError, match=r"there is no such folder|cannot be fetched"):
         judging(model=name).predict([point()])
 
 

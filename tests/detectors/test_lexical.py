@@ -150,7 +150,7 @@ def test_what_cannot_be_used_is_told(tmp_path, shroom, monkeypatch):
     assert code == 1
     assert "not a model of the lexical detector" in err
     code, _, err = shroom("predict", "lexicle", SAMPLE, "-o", tmp_path / "x")
-    assert code == 1
+    assert code == 2
     assert "did you mean 'lexical'?" in err
     unlabelled = write_json(tmp_path / "u.json", [{"hyp": "a", "src": "b", "task": "MT"}])
     code, _, err = shroom("fit", "lexical", unlabelled, "-o", tmp_path / "x")

@@ -127,7 +127,7 @@ def test_in_sample_p_go_where_a_record_can_mark_them(output, fitted, shroom, tmp
     given = ("--model", model, "--in-sample")
     code, text, err = shroom("predict", "lexical", data, *given, "-o", output)
     assert (code, text, list(out.iterdir())) == (2, "", [])
-    assert "--in-sample wants a folder" in err
+    assert "--in-sample needs a folder" in err
 
 
 def test_what_is_explained_is_the_fitted_model(fitted, shroom):

@@ -15,14 +15,8 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.paths import Source, data_folder_problem, in_data_folder, shown_path
-from shroom.core.problems import (
-    InvalidInput,
-    Problems,
-    ShroomError,
-    UnknownName,
-    nearest,
-    printable,
-)
+from shroom.core.printing import nearest, printable
+from shroom.core.problems import InvalidInput, Problems, ShroomError, UnknownName
 from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.data_set_forms import DATA_SETS
