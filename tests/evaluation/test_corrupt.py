@@ -160,6 +160,10 @@ def test_numbers_keep_their_manner(hyp, number):
         "The Big Ten won.",
         "Nineteen Eighty-Four is a novel.",
         "It was between 5 and half.",
+        "A coin [from 20th c.] of gold.",
+        "It has sense 2 here.",
+        "It fell in the third half.",
+        "The first cases came.",
     ],
 )
 def test_other_numbers_are_left_alone(hyp):
@@ -268,6 +272,7 @@ def test_negation(hyp, made):
         "A can of beer.",
         "He sings.",
         "I don't have any.",
+        "That doesn't sound like very much fun.",
         "If it is open, go.",
         "",
         "not",
@@ -290,6 +295,16 @@ def test_negation(hyp, made):
 )
 def test_what_negation_leaves_alone(hyp):
     assert edits("negation", hyp) == []
+
+
+def test_what_speakers_say_of_themselves_in_a_dialogue_is_not_negated():
+    assert edits("negation", "I can swim.", "I am here.") != []
+    assert edits("negation", "I can swim.", "I am here.\nWho are you?\nI am Tom.") == []
+
+
+def test_no_ordinal_is_first_before_a_superlative():
+    assert "The first biggest city." not in edits("number", "The third biggest city.")
+    assert "The fourth biggest city." in edits("number", "The third biggest city.")
 
 
 ANTONYMS = [
@@ -324,6 +339,10 @@ def test_antonyms(hyp, made):
         ("I saw a large dog.", ""),
         ('They sang "A hot night" there.', ""),
         ("(informal) A thing.", ""),
+        ("A small part, the small one.", ""),
+        ("It can also include dogs.", ""),
+        ("He arrived in time.", ""),
+        ("He died on Monday.", ""),
     ],
 )
 def test_what_antonyms_leave_alone(hyp, src):
@@ -419,6 +438,7 @@ def test_rules_of_english_are_for_english(hyp):
         "Dr Pepper is sweet.",
         "He met J. Smith and Tom M. Brax.",
         "Frank words help.",
+        "(chiefly, British)",
     ],
 )
 def test_names_of_no_known_kind_are_left_alone(hyp):
@@ -743,7 +763,7 @@ def test_unlabelled_data_on_request(corrupt, tmp_path):
 
 REAL = {
     "val.model-agnostic.json": (203, [203, 22, 2, 55, 15]),
-    "val.model-aware.v2.json": (206, [206, 16, 30, 71, 32]),
+    "val.model-aware.v2.json": (206, [206, 16, 30, 70, 30]),
 }
 
 

@@ -140,7 +140,7 @@ class Item:
         """The place of the first token after a label in brackets, as dictionaries have them."""
         if not self.tokens or self.tokens[0].text != "(":
             return 0
-        closing = (n for n, token in enumerate(self.tokens[:-1]) if token.text == ")")
+        closing = (n for n, token in enumerate(self.tokens) if token.text == ")")
         return next(closing, -1) + 1
 
     @cached_property

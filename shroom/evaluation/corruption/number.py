@@ -62,10 +62,14 @@ def _others(one: Quantity, tokens: Sequence[Token], known: set[Fraction]) -> lis
     places = _decimals(tokens[one.place].low) if one.style == "digits" else 0
     whole = int(one.number * 10**places)
     if one.style in ("ordinal", "ordinal words"):
+        following = tokens[one.last + 1].low if one.last + 1 < len(tokens) else ""
+        if following == "half" or (following.endswith("s") and not following.endswith("ss")):
+            return []  # a half has no third, and "the first cases" do not follow others
         last = 20 if one.style == "ordinal words" else max(whole, 31 if whole <= 31 else 10**6)
-        if tokens[one.last + 1 : one.last + 2] and tokens[one.last + 1].low.startswith("centur"):
+        if following.startswith("centur"):
             last = min(last, max(whole, _LAST_CENTURY))
-        fitting = [n for n in range(whole - 5, whole + 6) if 1 <= n <= last]
+        lowest = 2 if following.endswith("est") else 1  # "the first biggest"
+        fitting = [n for n in range(whole - 5, whole + 6) if lowest <= n <= last]
     elif one.style == "decade":
         fitting = [whole + 10 * step for step in (-4, -3, -2, -1, 1, 2, 3, 4)]
     elif _is_year(one, tokens):

@@ -5,6 +5,7 @@ Both refuse a sentence whose opposite would not contradict the premise, or would
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from shroom.evaluation.corruption.items import Edit, like
@@ -60,12 +61,15 @@ def antonym(item: Item, pool: Pool) -> list[Edit]:
         place for place, word in enumerate(item.tokens) if word.low in words("hedges")
     ]
     fixed = _in_phrases(item.tokens)
+    counts = Counter(word.low for word in item.tokens)
     for place, word in enumerate(item.tokens):
         in_a_name = word.text != word.low and not _begins(item, place)
         following = item.tokens[place + 1].low if place + 1 < len(item.tokens) else ""
         # In "stupid, foolish" and "old or outdated" the next word says the same.
         is_alone = following not in (",", "or") and word.low not in words("stances")
         if in_a_name or not is_alone or place < item.first or place in fixed:
+            continue
+        if counts[word.low] > 1:  # the other one would still say it
             continue
         if set(hindering) - {place}:
             continue
@@ -102,7 +106,12 @@ def _is_beside_the_premise(item: Item, start: int) -> bool:
     before, first_person = item.hyp[:start], words("first_person")
     sentence, _ = _sentence(item, start)
     speaks = not first_person.isdisjoint(word.low for word in sentence)
-    is_answered = not first_person.isdisjoint(word.low for word in item.premise_tokens)
+    # A dialogue has several speakers, so that an "I" there may be another one. Its turns are lines;
+    # other premises have two at most, the source and the target.
+    is_dialogue = item.premise.strip().count("\n") > 1
+    is_answered = not (
+        is_dialogue or first_person.isdisjoint(word.low for word in item.premise_tokens)
+    )
     is_quoted = before.count('"') % 2 == 1 or before.count("“") > before.count("”")
     return is_quoted or (speaks and not is_answered)
 

@@ -215,9 +215,10 @@ def _is_joined(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_label(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a number only counts or points: a citation "[3]", or "3." before an entry."""
+    """Return whether a number only counts or points: "[3]", "sense 3", "3." before an entry."""
     before = tokens[place - 1].text if place else ""
     after = tokens[place + 1].text if place + 1 < len(tokens) else ""
-    if after.startswith("]") or (before.endswith("[") and after == ","):
+    brackets = [char for token in tokens[:place] for char in token.text if char in "[]"]
+    if brackets[-1:] == ["["] or before.lower() == "sense":
         return True
     return place == 0 and after in (".", ")", ":")
