@@ -48,8 +48,8 @@ class FileRecords:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as plain values, for json."""
-        kept, lost = len(self.records), self.dropped
-        return {"file": self.file, "rows": kept + lost, "records": kept, "dropped": lost}
+        counts = {"records": len(self.records), "dropped": self.dropped}
+        return {"file": self.file, "rows": sum(counts.values()), **counts}
 
 
 @dataclass(frozen=True)

@@ -167,8 +167,8 @@ def lengths(texts: Mapping[str, Iterable[str]]) -> Table:
     >>> lengths({"hyp": ["ab", "abcd"]}).rows
     [{'text': 'hyp', 'n': 2, 'characters': 6, 'min': 2, 'median': 3.0, 'mean': 3.0, 'max': 4}]
     """
-    sizes = {name: np.array([*map(len, found)], np.int64) for name, found in texts.items()}
-    rows = [_length(name, found) for name, found in sizes.items() if len(found)]
+    sizes = {name: np.array([*map(len, values)], np.int64) for name, values in texts.items()}
+    rows = [_length(name, values) for name, values in sizes.items() if len(values)]
     return Table("lengths in characters", ("text",), rows)
 
 
@@ -217,7 +217,7 @@ def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
     ['x.json', 'y.json']
     """
     bases = Counter(file.base for file in files)
-    return [(each.base if bases[each.base] == 1 else each.file, each.records) for each in files]
+    return [(file.base if bases[file.base] == 1 else file.file, file.records) for file in files]
 
 
 def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Description:

@@ -131,7 +131,7 @@ def part_of(counts: Mapping[str, int], scored: Scored, how: Intervals) -> dict[s
     return {**counts, **flat(*estimates(scored, how))}
 
 
-def whole(scored: Scored) -> dict[str, float | None]:
+def point_scores(scored: Scored) -> dict[str, float | None]:
     """Return scores without intervals, as those of trivial systems are."""
     return {metric.name: metric(statistics) for metric, statistics in scored}
 
@@ -202,8 +202,8 @@ def score(
             f"'shroom datasets convert {name} {gold} -o gold.json' makes SHROOM's gold of it, "
             f"for submissions in SHROOM's form"
         )
-    found: NativeScore = SCORED.load(name)(predictions, gold, how, limit)
-    return found
+    result: NativeScore = SCORED.load(name)(predictions, gold, how, limit)
+    return result
 
 
 def check(name: str, predictions: Source, gold: Source, limit: int | None = 20) -> Problems:

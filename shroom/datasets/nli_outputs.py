@@ -131,8 +131,8 @@ def recorded(path: Source, problems: Problems) -> Recorded | None:
         total = np.array(columns[CONTRADICTION]) + np.array(columns[ENTAILMENT])
         for index in np.flatnonzero(total > 1 + _ROUNDING).tolist():
             expected = f"{CONTRADICTION} + {ENTAILMENT} of at most 1"
-            found = f"{float(total[index]):g} at line {lines[1 + index][0]}"
-            problems.add("p-range", str(path), expected, found, index=index)
+            got = f"{float(total[index]):g} at line {lines[1 + index][0]}"
+            problems.add("p-range", str(path), expected, got, index=index)
     return Recorded(
         str(path),
         np.array(columns[CONTRADICTION], np.float64),
@@ -147,14 +147,14 @@ def _are_complete(header: list[str], rows: list[_Line], file: str, problems: Pro
         if header.count(name) > 1:
             problems.add("key-missing", file, f'one column "{name}"', f"{header.count(name)}")
     if CONTRADICTION not in header:
-        found = f"columns {show(header)}"
-        problems.add("key-missing", file, f'a column "{CONTRADICTION}"', found)
+        got = f"columns {show(header)}"
+        problems.add("key-missing", file, f'a column "{CONTRADICTION}"', got)
     if not rows:
         problems.add("empty", file, "a line for each datapoint", "only a header")
     for index, (number, fields) in enumerate(rows if CONTRADICTION in header else []):
         if len(fields) != len(header):
-            expected, found = f"{len(header)} fields, as the header has", f"{len(fields)}"
-            problems.add("key-missing", file, expected, f"{found} at line {number}", index=index)
+            expected, got = f"{len(header)} fields, as the header has", f"{len(fields)}"
+            problems.add("key-missing", file, expected, f"{got} at line {number}", index=index)
     return CONTRADICTION in header and bool(rows)
 
 
@@ -175,8 +175,8 @@ def _column(
         else:
             values.append(value)
             continue
-        found = f"{show(text)} at line {number}"
-        problems.add(code, file, expected, found, index=index, key=name)
+        got = f"{show(text)} at line {number}"
+        problems.add(code, file, expected, got, index=index, key=name)
         values.append(0)
     return values
 
@@ -191,15 +191,15 @@ def _lines(path: Source, problems: Problems) -> list[_Line] | None:
         text = bytes(data).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        found = f"byte 0x{error.object[error.start]:02x} at line {line}"
-        problems.add("not-utf8", file, "UTF-8", found)
+        got = f"byte 0x{error.object[error.start]:02x} at line {line}"
+        problems.add("not-utf8", file, "UTF-8", got)
         return None
     reader = csv.reader(io.StringIO(text, newline=""))
     try:
         lines = [(reader.line_num, row) for row in reader if any(field.strip() for field in row)]
     except csv.Error as error:
-        found = f"{error} at line {reader.line_num}"
-        problems.add("not-csv", file, "lines of fields between commas", found)
+        got = f"{error} at line {reader.line_num}"
+        problems.add("not-csv", file, "lines of fields between commas", got)
         return None
     if not lines:
         problems.add("empty", file, f"a header with {CONTRADICTION}, and lines", "an empty file")

@@ -36,8 +36,8 @@ def data_set(name: str) -> DataSet:
     >>> data_set("felm").licence
     'CC BY-NC-SA 4.0'
     """
-    found: DataSet = DATA_SETS.load(name)
-    return found
+    source: DataSet = DATA_SETS.load(name)
+    return source
 
 
 def guess(source: Source) -> str | None:
@@ -71,12 +71,12 @@ def refuse_another(name: str, source: Source) -> None:
     other = guess(source)
     if other in (name, None):
         return
-    found = documents_among_others(source, Problems(), endings=JSON + CSV)
-    if all(_form_of(document) != name for document in found):
-        where = printable(os.fspath(source))
+    candidates = documents_among_others(source, Problems(), endings=JSON + CSV)
+    if all(_form_of(document) != name for document in candidates):
+        path = printable(os.fspath(source))
         raise ShroomError(
-            f"{where}: this has the form of {other}, not of {name}; "
-            f"see 'shroom datasets describe {other} {where}'"
+            f"{path}: this has the form of {other}, not of {name}; "
+            f"see 'shroom datasets describe {other} {path}'"
         )
 
 

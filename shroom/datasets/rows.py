@@ -73,17 +73,17 @@ class Row:
         """Return an object inside the row."""
         return replace(self, item=item, above=above, read=set())
 
-    def report(self, code: str, key: str | None, expected: str, found: str) -> None:
+    def report(self, code: str, key: str | None, expected: str, got: str) -> None:
         """Add a problem at a key of the row itself."""
         place = {"index": self.index, "id": self.id, "key": key}
-        self.problems.add(code, self.file, expected, found, **place)
+        self.problems.add(code, self.file, expected, got, **place)
 
-    def odd(self, key: str, expected: str, found: str | None = None) -> None:
+    def odd(self, key: str, expected: str, got: str | None = None) -> None:
         """Report an odd value of a key of this object, by default the one in the file."""
-        found = self.found(key) if found is None else found
-        self.report("row-odd", self.above + key, expected, found)
+        got = self.shown(key) if got is None else got
+        self.report("row-odd", self.above + key, expected, got)
 
-    def found(self, key: str) -> str:
+    def shown(self, key: str) -> str:
         """Return the value of a key as it is shown in messages."""
         return show(self.item[key]) if key in self.item else "no such key"
 
@@ -102,7 +102,7 @@ class Row:
         """Return a value; without one of this type the row is unusable."""
         value = self.item.get(key)
         if not is_right(value):
-            raise Unusable(self.above + key, expected, self.found(key))
+            raise Unusable(self.above + key, expected, self.shown(key))
         self.read.add(key)
         return value
 
@@ -120,7 +120,7 @@ class Row:
         value = self.item.get(key)
         if is_texts(value):
             return tuple(value)
-        self.odd(name or key, "a list of texts (read as empty)", self.found(key))
+        self.odd(name or key, "a list of texts (read as empty)", self.shown(key))
         return ()
 
 
@@ -162,9 +162,9 @@ class RowReader(ABC, Generic[R]):
     def records(self, items: Sequence[Any]) -> list[R | None]:
         """Return the record of each item; ``None`` for those that cannot be used."""
         records = [self.record(index, item) for index, item in enumerate(items)]
-        for (key, expected, found), rows in self._shared.items():
+        for (key, expected, got), rows in self._shared.items():
             rest = f", here and in {len(rows) - 1} more of {len(items)} rows"
-            rows[0].odd(key, expected, found + (rest if len(rows) > 1 else ""))
+            rows[0].odd(key, expected, got + (rest if len(rows) > 1 else ""))
         return records
 
     def record(self, index: int, item: Any) -> R | None:
@@ -187,9 +187,9 @@ class RowReader(ABC, Generic[R]):
         row_id = row_id if type(row_id) in (str, int) else None
         return Row(item, index, self.file, self.problems, row_id)
 
-    def share(self, row: Row, key: str, expected: str, found: str) -> None:
+    def share(self, row: Row, key: str, expected: str, got: str) -> None:
         """Note what is odd in many rows of a file, to be reported once with its count."""
-        self._shared.setdefault((key, expected, found), []).append(row)
+        self._shared.setdefault((key, expected, got), []).append(row)
 
     def earlier(self, row: Row, content: Hashable) -> str | None:
         """Return the place of an earlier row with the same content, if there is one."""
@@ -244,20 +244,20 @@ def collect(
     """
     by_file = []
     for file, records in files:
-        kept = [record for record in records if record is not None]
-        by_file.append(FileRecords(file, kept, len(records) - len(kept)))
+        usable = [record for record in records if record is not None]
+        by_file.append(FileRecords(file, usable, len(records) - len(usable)))
     if problems.errors:
         raise InvalidInput(problems)
     return Collection(name, by_file, problems)
 
 
 def report_unknown_keys(
-    items: Iterable[Any], known: set[str], expected: str, file: str, problems: Problems
+    items: Iterable[Any], keys: set[str], expected: str, file: str, problems: Problems
 ) -> None:
     """Report each unknown key of the objects in a file once, with the number of objects."""
     places: dict[str, list[int]] = {}
     for index, item in enumerate(items):
-        for key in item.keys() - known if isinstance(item, dict) else ():
+        for key in item.keys() - keys if isinstance(item, dict) else ():
             places.setdefault(key, []).append(index)
     for key, indices in sorted(places.items()):
         rest = f" here and in {len(indices) - 1} more" if len(indices) > 1 else ""
@@ -276,7 +276,7 @@ def is_filled(value: Any) -> TypeGuard[str]:
 
 def is_texts(value: Any) -> TypeGuard[list[str]]:
     """Return whether a value is a list of texts."""
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:
@@ -286,7 +286,7 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 
 def is_objects(value: Any) -> TypeGuard[list[dict[str, Any]]]:
     """Return whether a value is a list of objects."""
-    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def is_number(value: Any) -> TypeGuard[float]:

@@ -120,12 +120,12 @@ def from_hf(
     """
     problems = Problems() if problems is None else problems
     splits: Any = data.values() if isinstance(data, dict) else [data]
-    found = []
-    for each in splits:
-        found += from_items(rows_of(each), str(each.split or "dataset"), problems)
+    points = []
+    for part in splits:
+        points += from_items(rows_of(part), str(part.split or "dataset"), problems)
     if problems.errors:
         raise InvalidInput(problems)
-    return found
+    return points
 
 
 def rows_of(data: datasets.Dataset, split: str | None = None) -> list[dict[str, Any]]:
@@ -145,8 +145,8 @@ def rows_of(data: datasets.Dataset, split: str | None = None) -> list[dict[str, 
     if "hyp" in names.values() and "task" not in names.values() and task in set(Task):
         row = {"task": task}
     return [
-        row | {names[key]: decoded[key](value) for key, value in each.items() if value is not None}
-        for each in data.with_format(None)
+        row | {names[key]: decoded[key](value) for key, value in item.items() if value is not None}
+        for item in data.with_format(None)
     ]
 
 
@@ -184,8 +184,8 @@ def _decoder(feature: Any) -> Callable[[Any], Any]:
     if isinstance(feature, list):
         inner = feature[0]
     if inner is not None:
-        each = _decoder(inner)
-        return lambda values: list(map(each, values)) if isinstance(values, list) else values
+        decode = _decoder(inner)
+        return lambda values: list(map(decode, values)) if isinstance(values, list) else values
     if hasattr(feature, "int2str"):
         return lambda value: feature.int2str(value) if value >= 0 else None
     return lambda value: value
@@ -216,7 +216,9 @@ def cached_files(name: str) -> list[Path]:
     []
     """
     names = NAMES.get(name, ()) if name in DATA_SETS else (name,)
-    return next(filter(None, (_snapshot(each) or _prepared(each) for each in names)), [])
+    return next(
+        filter(None, (_snapshot(hub_name) or _prepared(hub_name) for hub_name in names)), []
+    )
 
 
 def read_cached(
@@ -287,19 +289,19 @@ def _prepared(hub_name: str) -> list[Path]:
         return []
     folder = Path(config.HF_DATASETS_CACHE) / hub_name.replace("/", "___")
     newest = {}
-    for made in sorted(
+    for info in sorted(
         folder.glob("*/*/*/dataset_info.json"), key=lambda path: path.stat().st_mtime
     ):
-        if made.parent.suffix != ".incomplete":
-            newest[made.parts[-4]] = made.parent
-    return [path for each in newest.values() for path in _data_files(each)]
+        if info.parent.suffix != ".incomplete":
+            newest[info.parts[-4]] = info.parent
+    return [path for folder in newest.values() for path in _data_files(folder)]
 
 
 def _data_files(folder: Path) -> list[Path]:
     """Return the data files in a folder: texts, or tables if there are no texts."""
     paths = sorted(path for path in folder.rglob("*") if not path.name.startswith(_ABOUT))
     for endings in ((*JSON, *CSV), _TABLES):
-        found = [path for path in paths if path.name.lower().endswith(endings) and path.is_file()]
-        if found:
-            return found
+        chosen = [path for path in paths if path.name.lower().endswith(endings) and path.is_file()]
+        if chosen:
+            return chosen
     return []

@@ -46,14 +46,16 @@ class Converted:
     left_out: int
 
 
-def convert(source: DataSet, found: Collection[Any], view: str | None = None) -> list[Converted]:
+def convert(
+    source: DataSet, collection: Collection[Any], view: str | None = None
+) -> list[Converted]:
     """Return the datapoints of each file as rows in SHROOM's form.
 
     Parameters
     ----------
     source : DataSet
         The data set of the records.
-    found : Collection
+    collection : Collection
         As its ``read`` returns them.
     view : str, optional
         Name of the view; the first one by default. Without a view, all rows of SHROOM's own data
@@ -64,14 +66,14 @@ def convert(source: DataSet, found: Collection[Any], view: str | None = None) ->
     ShroomError
         If there is no such view, or two files have the same name apart from their endings.
     """
-    stems = Counter(stem_of(file, source) for file in found.files)
+    stems = Counter(stem_of(file, source) for file in collection.files)
     for stem, times in stems.items():
         if times > 1:
             raise ShroomError(f"{times} of the files are called {stem}; convert them one by one")
     chosen = source.view(view)
-    name = next(key for key, each in source.views.items() if each is chosen)
+    name = next(key for key, candidate in source.views.items() if candidate is chosen)
     converted = []
-    for part in found.by_file:
+    for part in collection.by_file:
         if source.name == semeval2024.NAME:
             points = part.records if view is None else chosen.datapoints(part.records)
             rows, left_out = [*map(row_of, points)], len(part.records) - len(points)

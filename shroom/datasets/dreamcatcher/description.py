@@ -21,36 +21,38 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
     """Return what the questions and preferences hold."""
     del how
     records: list[Record] = [record for file in files for record in file.records]
-    questions = [each for each in records if isinstance(each, Question)]
-    preferences = [each for each in records if isinstance(each, Preference)]
-    generations = [generation for each in questions for generation in each.generation]
+    questions = [record for record in records if isinstance(record, Question)]
+    preferences = [record for record in records if isinstance(record, Preference)]
+    generations = [generation for question in questions for generation in question.generation]
     return Contents(
         labels={
-            "category": counted(each.category for each in questions),
-            "task": counted(each.task for each in preferences),
-            "type of generation": counted(each.type for each in generations),
+            "category": counted(question.category for question in questions),
+            "task": counted(preference.task for preference in preferences),
+            "type of generation": counted(generation.type for generation in generations),
         },
         lengths=lengths(
             {
-                "question": [each.question for each in questions],
-                "answer": [each.answer for each in questions],
-                "generation": [each.text for each in generations],
-                "preference": [text for each in preferences for text in each.preference],
+                "question": [question.question for question in questions],
+                "answer": [question.answer for question in questions],
+                "generation": [generation.text for generation in generations],
+                "preference": [
+                    text for preference in preferences for text in preference.preference
+                ],
             }
         ),
         tables={
             "file": Table(
                 "questions with generations, and rankings of two or more for training",
                 ("file",),
-                [_of_file(*each) for each in named(files)],
+                [_of_file(*file) for file in named(files)],
             ),
             "category": Table(
                 "questions and rankings by category, and the p of their normal generations",
                 ("file", "category"),
                 [
-                    _of_category(name, category, own)
-                    for name, own in named(files)
-                    for category in counted(map(_category, own))
+                    _of_category(name, category, members)
+                    for name, members in named(files)
+                    for category in counted(map(_category, members))
                     if category != "none"
                 ],
             ),
@@ -64,8 +66,8 @@ def _category(record: Record) -> str | None:
 
 
 def _of_file(file: str, records: Sequence[Record]) -> Row:
-    questions = [each for each in records if isinstance(each, Question)]
-    kinds = [generation.type for each in questions for generation in each.generation]
+    questions = [record for record in records if isinstance(record, Question)]
+    kinds = [generation.type for question in questions for generation in question.generation]
     return {
         "file": file,
         "questions": len(questions),
@@ -73,20 +75,20 @@ def _of_file(file: str, records: Sequence[Record]) -> Row:
         "generations": len(kinds),
         "normal": kinds.count(NORMAL),
         "uncertain": kinds.count(UNCERTAIN),
-        "with_category": sum(each.category is not None for each in questions),
-        "ranked": sum(each.rank is not None for each in questions),
-        "ranked_two_or_more": sum(len(each.rank or ()) > 1 for each in questions),
+        "with_category": sum(question.category is not None for question in questions),
+        "ranked": sum(question.rank is not None for question in questions),
+        "ranked_two_or_more": sum(len(question.rank or ()) > 1 for question in questions),
     }
 
 
 def _of_category(file: str, category: str, records: Sequence[Record]) -> Row:
-    own = [record for record in records if _category(record) == category]
-    p = [point.p for point in datapoints(own)]
+    members = [record for record in records if _category(record) == category]
+    p = [point.p for point in datapoints(members)]
     return {
         "file": file,
         "category": category,
-        "questions": sum(isinstance(record, Question) for record in own),
-        "preferences": sum(isinstance(record, Preference) for record in own),
+        "questions": sum(isinstance(record, Question) for record in members),
+        "preferences": sum(isinstance(record, Preference) for record in members),
         "p_0": p.count(0.0),
         "p_1": p.count(1.0),
         "no_p": p.count(None),

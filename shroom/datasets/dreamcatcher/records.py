@@ -137,14 +137,14 @@ def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
     {'text': '是', 'type': 'normal', 'rm_score': 0.5, 'gpt_judgement': 'right'}
     """
     content: dict[str, Any] = {}
-    for each in fields(record):
-        value = getattr(record, each.name)
-        if each.name == "onegram_probs" and value is not None:
-            content[each.name] = [{token: number} for token, number in value]
+    for attribute in fields(record):
+        value = getattr(record, attribute.name)
+        if attribute.name == "onegram_probs" and value is not None:
+            content[attribute.name] = [{token: number} for token, number in value]
         elif isinstance(value, tuple):
-            content[each.name] = [
+            content[attribute.name] = [
                 item if isinstance(item, str) else to_dict(item) for item in value
             ]
-        elif each.name != "extra" and value is not None:
-            content[each.name] = value
+        elif attribute.name != "extra" and value is not None:
+            content[attribute.name] = value
     return {**content, **record.extra}

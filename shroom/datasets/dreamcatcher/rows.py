@@ -48,7 +48,7 @@ class RowReader(rows.RowReader[Union[Question, Preference]]):
         question = row.need("question", is_text, "a text")
         answer = row.need("answer", is_text, "a text")
         kind = row.text("type", None)
-        given = tuple(
+        generations = tuple(
             _generation(row.inner(item, f"generation[{number}]."))
             for number, item in enumerate(row.need("generation", is_objects, "a list of objects"))
         )
@@ -56,8 +56,8 @@ class RowReader(rows.RowReader[Union[Question, Preference]]):
         rank = None
         if "rank" in row.item:
             rank = row.take("rank", is_objects, "a list of objects (read as none)")
-            rank = None if rank is None else tuple(_ranked(row, rank, given))
-        return Question(question, answer, kind, given, category, rank, row.left)
+            rank = None if rank is None else tuple(_ranked(row, rank, generations))
+        return Question(question, answer, kind, generations, category, rank, row.left)
 
     def _preference(self, row: Row) -> Preference:
         turns = []
@@ -71,15 +71,17 @@ class RowReader(rows.RowReader[Union[Question, Preference]]):
 
 
 def _ranked(
-    row: Row, rank: list[dict[str, Any]], given: tuple[Generation, ...]
+    row: Row, rank: list[dict[str, Any]], generations: tuple[Generation, ...]
 ) -> Iterator[Generation]:
     """Yield the ranked generations, which should be among those of the question."""
     for number, item in enumerate(rank):
-        known = next((each for each in given if _stood_as(each, item)), None)
-        if known is None:
+        generation = next(
+            (candidate for candidate in generations if _stood_as(candidate, item)), None
+        )
+        if generation is None:
             row.odd(f"rank[{number}]", "one of the generations", "another")
-            known = _generation(row.inner(item, f"rank[{number}]."))
-        yield known
+            generation = _generation(row.inner(item, f"rank[{number}]."))
+        yield generation
 
 
 def _generation(row: Row) -> Generation:
@@ -90,7 +92,7 @@ def _generation(row: Row) -> Generation:
     if "onegram_probs" in row.item:
         expected = "a list of objects of a word and its number (read as none)"
         words = row.take("onegram_probs", _is_pairs, expected)
-        probs = None if words is None else tuple(pair for one in words for pair in one.items())
+        probs = None if words is None else tuple(pair for word in words for pair in word.items())
     return Generation(text, kind, **scores, onegram_probs=probs, extra=row.left)
 
 
@@ -105,7 +107,7 @@ def _word(row: Row, key: str, words: tuple[str, ...]) -> str | None:
 def _is_pairs(value: Any) -> bool:
     """Return whether a value is a list of objects with one number each."""
     return is_objects(value) and all(
-        len(one) == 1 and all(map(is_number, one.values())) for one in value
+        len(pair) == 1 and all(map(is_number, pair.values())) for pair in value
     )
 
 

@@ -14,7 +14,7 @@ _MAC_ROMAN = bytes(range(128, 256)).decode("mac_roman")
 
 def _one_of(first: int, last: int, without: str = "") -> str:
     characters = (_MAC_ROMAN[byte - 128] for byte in range(first, last + 1))
-    return "[" + "".join(re.escape(one) for one in characters if one not in without)
+    return "[" + "".join(re.escape(c) for c in characters if c not in without)
 
 
 #: Characters that can begin such a pair of bytes, but are also common before an accented letter:

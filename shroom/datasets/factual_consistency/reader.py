@@ -81,11 +81,15 @@ def read(
     problems = Problems(limit=None) if problems is None else problems
     files = []
     for document in (
-        one for path in paths for one in documents_among_others(path, problems, endings=CSV)
+        document
+        for path in paths
+        for document in documents_among_others(path, problems, endings=CSV)
     ):
         responses = _responses(document, problems)
         if repair:
-            responses = [None if one is None else repaired_response(one) for one in responses]
+            responses = [
+                None if response is None else repaired_response(response) for response in responses
+            ]
         files.append((document.file, responses))
     return collect(NAME, files, problems)
 
@@ -149,7 +153,7 @@ def _responses(document: Document, problems: Problems) -> list[Response | None]:
         response_of(cells, lines[0], stem, Row({}, index, document.file, problems))
         for index, cells in enumerate(lines[1:])
     ]
-    usable = {index: one for index, one in enumerate(responses) if one is not None}
+    usable = {index: response for index, response in enumerate(responses) if response is not None}
     report_the_whole(usable, document.file, problems)
     return responses
 

@@ -105,9 +105,9 @@ def tables(
     """
     records = list(responses)
     return [
-        {**group, **_consistency(own, how, verifiable_only=verifiable_only)}
+        {**group, **_consistency(members, how, verifiable_only=verifiable_only)}
         for fields in groupings
-        for group, own in _groups(records, fields)
+        for group, members in _groups(records, fields)
     ]
 
 
@@ -150,8 +150,8 @@ def correlations(
     return [
         {**group, **row}
         for fields in groupings
-        for group, own in _groups(records, fields)
-        for row in _correlations(own, how)
+        for group, members in _groups(records, fields)
+        for row in _correlations(members, how)
     ]
 
 
@@ -179,9 +179,9 @@ def agreement(responses: Iterable[Response], how: Intervals = USUAL) -> list[Row
     """
     return [
         {**group, "judgement": judgement, **row}
-        for group, own in _groups(list(responses), ("file",))
+        for group, members in _groups(list(responses), ("file",))
         for judgement in ("hallucination", "verifiable")
-        if (row := _repeats(judgement, own, how)) is not None
+        if (row := _repeats(judgement, members, how)) is not None
     ]
 
 
@@ -211,9 +211,9 @@ def _consistency(records: Sequence[Response], how: Intervals, *, verifiable_only
             (MEAN_CORRECTNESS, HALLUCINATED_SHARE, VERIFIABLE_SHARE), columns.values()
         )
     ]
-    given = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
+    values = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
     with np.errstate(over="ignore"):  # of values that are far out of range
-        mean = float(given.mean()) if len(given) else np.nan
+        mean = float(values.mean()) if len(values) else np.nan
     return {
         "rows": len(records),
         "verifiable": int(np.nansum(columns["verifiable"])),
@@ -258,15 +258,15 @@ def _estimated(
     """Return each figure of the counted items, and its interval when whole units are resampled."""
     scores: dict[str, float | None] = dict.fromkeys(figures)
     intervals: dict[str, Interval | None] = dict.fromkeys(figures)
-    own = units[counted]
-    for name, figure in figures.items() if len(own) > 1 else ():
-        value = float(figure(np.ones((1, len(own))))[0])
+    unit_of = units[counted]
+    for name, figure in figures.items() if len(unit_of) > 1 else ():
+        value = float(figure(np.ones((1, len(unit_of))))[0])
         if np.isnan(value):
             continue
         scores[name] = value
         if how.resamples and units.max() > 0:
             drawn = resamples(int(units.max()) + 1, how.resamples, how.seed)
-            values = np.concatenate([figure(weights[:, own]) for weights in drawn])
+            values = np.concatenate([figure(weights[:, unit_of]) for weights in drawn])
             intervals[name] = percentile_interval(values, how.confidence)
     return flat(scores, intervals)
 
@@ -290,12 +290,14 @@ def _repeats(judgement: str, records: Sequence[Response], how: Intervals) -> Row
         if vote is not None:
             votes_of_item = items[record.dialogue, record.knowledge, record.response]
             votes_of_item.setdefault((record.model_type, record.decoding), int(vote))
-    repeated = {item: list(own.values()) for item, own in items.items() if len(own) > 1}
+    repeated = {
+        item: list(judgements.values()) for item, judgements in items.items() if len(judgements) > 1
+    }
     if not repeated:
         return None
     votes = np.full((len(repeated), max(map(len, repeated.values()))), MISSING, np.int8)
-    for row, own in zip(votes, repeated.values()):
-        row[: len(own)] = own
+    for row, judgements in zip(votes, repeated.values()):
+        row[: len(judgements)] = judgements
     figures = {name: partial(AGREEMENT[name], votes) for name in _AGREEMENT}
     dialogues = _numbered(item[0] for item in repeated)
     counts = {"items": len(votes), "judgements": int((votes != MISSING).sum())}

@@ -188,7 +188,7 @@ class _RowReader(rows.RowReader[None]):
             return None
         record = None if row.id is None else self.of_index.get(str(row.id))
         if record is None:
-            row.report("id-unknown", "index", f"an index of {self.gold_files}", row.found("index"))
+            row.report("id-unknown", "index", f"an index of {self.gold_files}", row.shown("index"))
         elif record.index in self.read_rows:
             row.report("id-doubled", "index", "an index of its own", f"{row.id} again")
         return record

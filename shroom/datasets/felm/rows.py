@@ -112,7 +112,7 @@ class RowReader(rows.RowReader[Response]):
             self.share(row, key, "a list", '""')
             return ()
         kinds = (str, type(None)) if none else (str,)
-        if isinstance(value, list) and all(isinstance(one, kinds) for one in value):
+        if isinstance(value, list) and all(isinstance(item, kinds) for item in value):
             return tuple(value)
         row.odd(key, "a list of texts (read as none)")
         return ()

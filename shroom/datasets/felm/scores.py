@@ -13,9 +13,9 @@ from shroom.datasets.native_scores import (
     NativeResult,
     NativeScore,
     part_of,
+    point_scores,
     read_gold,
     signature,
-    whole,
 )
 from shroom.metrics.intervals import USUAL, Intervals, estimates
 from shroom.metrics.segment_metrics import scored
@@ -45,9 +45,9 @@ def score(
     segments = felm.Segments.of(records.records)
     n, m = len(records.records), len(segments.wrong)
 
-    def of(one: Predictions, mask: slice | NDArray[np.bool_] = slice(None)) -> Scored:
-        p = None if one.p is None else one.p[mask]
-        return scored(one.wrong[mask], segments.wrong[mask], segments.response[mask], n, p)
+    def of(answers: Predictions, mask: slice | NDArray[np.bool_] = slice(None)) -> Scored:
+        p = None if answers.p is None else answers.p[mask]
+        return scored(answers.wrong[mask], segments.wrong[mask], segments.response[mask], n, p)
 
     columns = of(predicted)
     scores, intervals = estimates(columns, settings)
@@ -82,7 +82,7 @@ def score(
         scores=scores,
         intervals=intervals,
         slices={key: parts for key, parts in slices.items() if parts},
-        floors={name: whole(of(floor)) for name, floor in floors(m).items()},
+        floors={name: point_scores(of(floor)) for name, floor in floors(m).items()},
         signature=signature(felm.NAME, n, labels, "align:index"),
     )
     return NativeScore([result], problems, settings)

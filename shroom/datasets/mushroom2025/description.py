@@ -36,9 +36,11 @@ _NOT_THE_SAME = (
 def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
     """Return what the answers hold; intervals resample answers."""
     records: list[Record] = [record for file in files for record in file.records]
-    rows = [{"file": name, **_row(own, intervals)} for name, own in named(files)]
-    voted = [(name, _voted(own)) for name, own in named(files)]
-    agreement = [{"file": name, **_agreement(own, intervals)} for name, own in voted if own]
+    rows = [{"file": name, **_row(answers, intervals)} for name, answers in named(files)]
+    voted = [(name, _voted(answers)) for name, answers in named(files)]
+    agreement = [
+        {"file": name, **_agreement(answers, intervals)} for name, answers in voted if answers
+    ]
     return Contents(
         labels={
             "answers": counted(map(_kind, records)),
@@ -97,12 +99,12 @@ def _row(records: Sequence[Record], intervals: Intervals) -> Row:
 
 def _floors(gold: Marks, intervals: Intervals) -> Row:
     """Return what systems that know nothing score, as ``flag_everything_iou`` and so on."""
-    found: Row = {}
+    row: Row = {}
     lengths = gold.hard.lengths.tolist()
     for name, floor in FLOORS.items():
         scores = flat(*estimates(scored(Marks.alike(floor(lengths)), gold), intervals))
-        found |= {f"{name.replace(' ', '_')}_{key}": value for key, value in scores.items()}
-    return found
+        row |= {f"{name.replace(' ', '_')}_{key}": value for key, value in scores.items()}
+    return row
 
 
 def _voted(records: Sequence[Record]) -> list[Record]:

@@ -96,10 +96,10 @@ class Fields(rows.Row):
         self.report(code, key + part, expected + rest, show(value))
 
     def _places(self, start: Any, end: Any, key: str, place: int, span: object) -> bool:
-        whole = type(start) is int and type(end) is int  # not True or 1.0
-        if whole and 0 <= start < end <= MAX_END:
+        are_integers = type(start) is int and type(end) is int  # not True or 1.0
+        if are_integers and 0 <= start < end <= MAX_END:
             return True
-        if not whole or not (0 <= start <= MAX_END and 0 <= end <= MAX_END):
+        if not are_integers or not (0 <= start <= MAX_END and 0 <= end <= MAX_END):
             expected = f"whole numbers in [0, {MAX_END}] as start and end"
             self._malformed(key, f"[{place}]", expected, span)
             return False
@@ -120,10 +120,10 @@ class Fields(rows.Row):
 
     def _overlaps(self, spans: Sequence[SoftSpan], key: str) -> None:
         full = sorted(span for span in spans if span[0] < span[1])
-        for one, other in zip(full, full[1:]):
-            if other[0] < one[1]:
+        for span, following in zip(full, full[1:]):
+            if following[0] < span[1]:
                 expected = "spans that do not overlap (the last in the list gives the probability)"
-                self.report("row-odd", key, expected, show([one, other]))
+                self.report("row-odd", key, expected, show([span, following]))
                 return
 
 
@@ -173,8 +173,8 @@ class RowReader(rows.RowReader[Record]):
 
     def _id(self, row: Fields) -> str | None:
         if not isinstance(row.id, str):
-            found = show(row.item["id"]) if "id" in row.item else "none"
-            self.share(row, "id", "an id", found)
+            got = show(row.item["id"]) if "id" in row.item else "none"
+            self.share(row, "id", "an id", got)
             return None
         first = self.earlier(row, row.id)
         if first:
@@ -226,12 +226,14 @@ def _annotations(row: Fields) -> dict[str, tuple[HardSpan, ...]]:
     """Return what each annotator marked, by name; the hub's copy has a list of objects instead."""
     value = row.item.get("annotations")
     if rows.is_objects(value):
-        value = {str(each.get("annotator_id")): each.get("labels") for each in value}
+        value = {
+            str(annotation.get("annotator_id")): annotation.get("labels") for annotation in value
+        }
     if value is None or isinstance(value, dict):
-        found = {
+        by_name = {
             name: () if spans is None else row.hard(spans, f"annotations.{name}")
             for name, spans in (value or {}).items()
         }
-        return {name: spans for name, spans in found.items() if spans is not None}
+        return {name: spans for name, spans in by_name.items() if spans is not None}
     row.odd("annotations", "spans by annotator (left out)")
     return {}

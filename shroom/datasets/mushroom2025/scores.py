@@ -16,7 +16,13 @@ from shroom.datasets.mushroom2025.reader import NAME, read_files
 from shroom.datasets.mushroom2025.records import KEYS, Record
 from shroom.datasets.mushroom2025.rows import Fields
 from shroom.datasets.mushroom2025.rows import RowReader as GoldReader
-from shroom.datasets.native_scores import NativeResult, NativeScore, read_gold, signature, whole
+from shroom.datasets.native_scores import (
+    NativeResult,
+    NativeScore,
+    point_scores,
+    read_gold,
+    signature,
+)
 from shroom.metrics.intervals import USUAL, Intervals, estimates
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, Marks, scored
@@ -73,7 +79,7 @@ def score(
         problems.add("gold-unlabelled", str(gold), expected, "none that can be used")
         raise InvalidInput(problems)
     aligned = align_files(golds, predictions, problems=problems)
-    return NativeScore([_result(one, how) for one in aligned], problems, how)
+    return NativeScore([_result(file, how) for file in aligned], problems, how)
 
 
 def _result(aligned: Aligned, how: Intervals) -> NativeResult:
@@ -92,7 +98,7 @@ def _result(aligned: Aligned, how: Intervals) -> NativeResult:
         intervals=intervals,
         slices={},
         floors={
-            name: whole(scored(Marks.alike(floor(lengths)), aligned.gold))
+            name: point_scores(scored(Marks.alike(floor(lengths)), aligned.gold))
             for name, floor in FLOORS.items()
         },
         signature=signature(NAME, n, labels, *parts),
@@ -133,12 +139,12 @@ def align_files(
     by_id = {str(pair[0].id): pair for _, pairs in files for pair in pairs if pair is not None}
     predicted = [gold for gold in golds if any(record.id in by_id for record in gold.records)]
     predicted = predicted or list(golds)
-    known = {record.id for gold in predicted for record in gold.records}
+    ids = {record.id for gold in predicted for record in gold.records}
     for prediction, row in by_id.values():
-        if prediction.id not in known:
+        if prediction.id not in ids:
             row.report("id-unknown", "id", f"an id of {_named(predicted)}", show(prediction.id))
-    where = ", ".join(map(str, paths))
-    aligned = [_aligned(gold, by_id, where, problems) for gold in predicted]
+    place = ", ".join(map(str, paths))
+    aligned = [_aligned(gold, by_id, place, problems) for gold in predicted]
     if problems.errors:
         raise InvalidInput(problems)
     return aligned
@@ -149,7 +155,7 @@ def _named(golds: Sequence[Collection[Record]]) -> str:
 
 
 def _aligned(
-    gold: Collection[Record], by_id: Mapping[str, Prediction], where: str, problems: Problems
+    gold: Collection[Record], by_id: Mapping[str, Prediction], place: str, problems: Problems
 ) -> Aligned:
     """Return both sides, without the rows for which a prediction is missing, which is reported."""
     _check_gold(gold, problems)
@@ -157,8 +163,8 @@ def _aligned(
     missing = [record.id for record in records if record.id not in by_id]
     if missing:
         expected = f"all {len(records)} ids of {_named([gold])}"
-        found = f"{len(missing)} missing: {_first(missing)}"
-        problems.add("ids-missing", where, expected, found, key="id")
+        got = f"{len(missing)} missing: {_first(missing)}"
+        problems.add("ids-missing", place, expected, got, key="id")
     records = [record for record in records if record.id in by_id]
     sizes = [len(record.model_output_text) for record in records]
     pairs = [by_id[str(record.id)] for record in records]
@@ -191,8 +197,8 @@ class _PredictionReader(rows.RowReader["Prediction"]):
             expected = "soft_labels, hard_labels or both"
             row.report("key-missing", None, expected, f"keys {show(list(item))}")
         if not isinstance(row.id, str):
-            found = show(item["id"]) if "id" in item else "none"
-            row.report("id-missing", "id", "the id of an answer, a string", found)
+            got = show(item["id"]) if "id" in item else "none"
+            row.report("id-missing", "id", "the id of an answer, a string", got)
             return None
         first = self.earlier(row, row.id)
         if first:
@@ -209,9 +215,9 @@ def _check_gold(gold: Collection[Record], problems: Problems) -> None:
     }
     for code, (what, without) in expected.items():
         if without:
-            found = f"{len(without)} of {len(gold.records)} without"
+            got = f"{len(without)} of {len(gold.records)} without"
             ids = [record.id for record in without if record.id is not None]
-            problems.add(code, file, what, found + (f": {_first(ids)}" if ids else ""))
+            problems.add(code, file, what, got + (f": {_first(ids)}" if ids else ""))
 
 
 def _first(ids: Sequence[str | None]) -> str:

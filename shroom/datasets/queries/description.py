@@ -28,7 +28,7 @@ def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
             "file": Table(
                 "exam prompts, debate queries, and those that the generator would keep",
                 ("file",),
-                [_row(*each) for each in named(files)],
+                [_row(*file) for file in named(files)],
             ),
             "exam_name": Table(
                 "exam prompts by exam",

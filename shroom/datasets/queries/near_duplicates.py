@@ -64,7 +64,7 @@ def rouge_l(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> ND
     from rapidfuzz.process import cdist
 
     twice = cdist([candidate], references, scorer=Indel.similarity)[0]
-    lengths = np.array([len(candidate) + len(one) for one in references], np.int64)
+    lengths = np.array([len(candidate) + len(reference) for reference in references], np.int64)
     f: NDArray[np.float64] = twice / np.maximum(lengths, 1)
     return f
 

@@ -39,7 +39,7 @@ _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}
 def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
     """Return what the datapoints hold; intervals resample datapoints."""
     points: list[Datapoint] = [point for file in files for point in file.records]
-    parts = [(name, *part) for name, own in named(files) for part in _parts(own)]
+    parts = [(name, *part) for name, points in named(files) for part in _parts(points)]
     voted = [(name, task, part) for name, task, part in parts if any(p.labels for p in part)]
     return Contents(
         labels={
@@ -53,7 +53,7 @@ def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
             "file": Table(
                 "what the rows have, and how many are labelled Hallucination",
                 ("file",),
-                [{"file": name, **_row(own, intervals)} for name, own in named(files)],
+                [{"file": name, **_row(points, intervals)} for name, points in named(files)],
             ),
             "task": Table(
                 "the same by task",

@@ -110,7 +110,7 @@ def citation_scores(
     rows = statistics(responses)
     sizes = np.array([len(response.statements) for response in responses], np.intp)
     names = [tuple(getattr(response, key) for key in keys) for response in responses]
-    groups = {name: np.array([one == name for one in names]) for name in sorted(set(names))}
+    groups = {name: np.array([other == name for other in names]) for name in sorted(set(names))}
     if responses and len(keys) == 1:
         groups[(ALL,)] = np.ones(len(responses), bool)
     return [

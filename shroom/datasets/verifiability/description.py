@@ -44,8 +44,8 @@ def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
     responses = [record for record in records if isinstance(record, Response)]
     pairs = [record for record in records if isinstance(record, Pair)]
     pages = [record for record in records if isinstance(record, PageJudgement)]
-    statements = [statement for each in responses for statement in each.statements]
-    judged = [each for statement in statements for each in statement.citation_annotations or ()]
+    statements = [statement for response in responses for statement in response.statements]
+    citations = [c for statement in statements for c in statement.citation_annotations or ()]
     ratings = {
         key: counted(rating and rating.value for rating in (getattr(r, key) for r in responses))
         for key in ("fluency", "perceived_utility")
@@ -64,14 +64,15 @@ def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
         labels={key: counts for key, counts in (verdicts(records) | ratings).items() if counts},
         lengths=lengths(
             {
-                "query": [each.query for each in responses],
-                "response": [each.response for each in responses],
-                "statement": [each.text for each in statements] + [p.statement for p in pages],
-                "evidence": [each.evidence for each in judged if each.evidence],
-                "question": [each.question for each in pairs],
-                "claim": [each.claim for each in pairs],
-                "reference": [text for each in pairs for text in each.references],
-                "page": [each.source_text for each in pages],
+                "query": [response.query for response in responses],
+                "response": [response.response for response in responses],
+                "statement": [statement.text for statement in statements]
+                + [page.statement for page in pages],
+                "evidence": [citation.evidence for citation in citations if citation.evidence],
+                "question": [pair.question for pair in pairs],
+                "claim": [pair.claim for pair in pairs],
+                "reference": [text for pair in pairs for text in pair.references],
+                "page": [page.source_text for page in pages],
             }
         ),
         tables=tables,
@@ -83,6 +84,9 @@ def _of_file(file: str, records: Sequence[Record]) -> Row:
     kinds = {"responses": Response, "pairs": Pair, "page_judgements": PageJudgement}
     return {
         "file": file,
-        **{name: sum(isinstance(each, kind) for each in records) for name, kind in kinds.items()},
+        **{
+            name: sum(isinstance(record, kind) for record in records)
+            for name, kind in kinds.items()
+        },
         "verdicts_without_evidence": without_premise(records),
     }

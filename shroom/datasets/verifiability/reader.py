@@ -78,8 +78,8 @@ def _records(
     first: dict[Hashable, str] = {}
     for document, items in items_of(paths, problems):
         if document.member and _is_query_set(items):
-            found = f"a query set of {len(items)} rows"
-            problems.add("file-ignored", document.file, "responses or pairs", found)
+            got = f"a query set of {len(items)} rows"
+            problems.add("file-ignored", document.file, "responses or pairs", got)
             continue
         _report_doubled_keys(items, document.file, problems)
         yield document.file, RowReader(document.file, odd, first).records(items)

@@ -54,8 +54,8 @@ class RowReader(rows.RowReader[Record]):
         else:
             expected = f'the key "annotation", "attribution_label" or "{_VERDICT}"'
             raise Unusable(None, expected, f"keys {show(list(row.item))}")
-        for key, expected, found in oddities(record):
-            row.odd(key, expected, found)
+        for key, expected, got in oddities(record):
+            row.odd(key, expected, got)
         first = self.earlier(row, record)
         if first:
             row.report("row-doubled", None, "another row", f"that of {first}")
@@ -87,11 +87,11 @@ class RowReader(rows.RowReader[Record]):
             perceived_utility=_word(ratings, "perceived_utility", Likert),
         )
 
-    def _known(self, row: Row, key: str, known: tuple[str, ...]) -> str:
+    def _known(self, row: Row, key: str, values: tuple[str, ...]) -> str:
         """Return a text, which is kept and reported once a file if the source has no such value."""
         value: str = row.text(key)
-        if key in row.read and value not in known:
-            self.share(row, key, f"one of {', '.join(known)}", show(value))
+        if key in row.read and value not in values:
+            self.share(row, key, f"one of {', '.join(values)}", show(value))
         return value
 
 
@@ -119,8 +119,8 @@ def oddities(record: Record) -> Iterator[Oddity]:
         for number, statement in enumerate(record.statements):
             times = record.response.count(statement.text) if statement.text.strip() else 0
             if times != 1:
-                found = f"{show(statement.text)}, {times} times"
-                yield f"statement {number}", "a statement that is once in the response", found
+                got = f"{show(statement.text)}, {times} times"
+                yield f"statement {number}", "a statement that is once in the response", got
             yield from _of_verdicts(statement, f"statement {number}: {_SUPPORTED}")
             yield from _of_judgements(statement, f"statement {number}: {_JUDGED}")
 
@@ -149,13 +149,15 @@ def _of_verdicts(statement: Statement, key: str) -> Iterator[Oddity]:
         if supported or judgements:
             yield key, "no verdicts on what is not worth verifying", "some"
     elif supported is None:
-        found = "null" if judgements else "null, without a verdict on a citation"
-        yield key, "a verdict on what is worth verifying (read as No)", found
+        got = "null" if judgements else "null, without a verdict on a citation"
+        yield key, "a verdict on what is worth verifying (read as No)", got
     else:
         supports = [j.citation_supports for j in judgements]
         if supported is Supported.NO and Support.COMPLETE in supports:
             yield key, "Yes, since a citation completely supports it", '"No"'
-        elif supported is Supported.YES and not any(one and one.degree for one in supports):
+        elif supported is Supported.YES and not any(
+            support and support.degree for support in supports
+        ):
             yield key, "No, since no citation supports it", '"Yes"'
 
 
