@@ -188,7 +188,7 @@ def _tokens(name: str, text: str) -> list[str]:
 
 
 def _known(name: str, text: str) -> Collection[str]:
-    return _keywords(name, text, 100) if name == CHINESE else WAYS[name].words(text).known
+    return _keywords(name, text, 100) if name == CHINESE else WAYS[name].words(text).vocabulary
 
 
 def _keywords(name: str, text: str, most: int) -> list[str]:

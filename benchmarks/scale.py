@@ -179,7 +179,7 @@ def measure(data: Path, n: int) -> dict[str, float]:
     from shroom.detectors.pairs import Pairs
     from shroom.detectors.registry import detector
     from shroom.inference.run_settings import RUN
-    from shroom.prediction.submission_rows import check_made, made_by
+    from shroom.prediction.submission_rows import check_output, made_by
     from shroom.scoring.datapoint_files import DataFile, from_document, read_files, row_of
     from shroom.scoring.input_files import Document
 
@@ -200,7 +200,7 @@ def measure(data: Path, n: int) -> dict[str, float]:
         text = made_by(chosen, DataFile(file.base, points), RUN)
 
     def write() -> None:
-        check_made({"part.jsonl": encoded("part.jsonl", text).decode()})
+        check_output({"part.jsonl": encoded("part.jsonl", text).decode()})
 
     parts: dict[str, Callable[[], object]] = {
         "reading JSON Lines": lambda: from_document(document, Problems()),

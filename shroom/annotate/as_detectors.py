@@ -154,8 +154,8 @@ class Reward(ScorerDetector):
                 "the detector reward needs --model: a folder or the hub's name of a reward model, "
                 "such as OpenAssistant/reward-model-deberta-v3-base"
             )
-        given = {"model": model, "revision": revision, "template": template}
-        super().__init__(SCORERS.make("reward", **given), "rm_score", "src", threshold)
+        options = {"model": model, "revision": revision, "template": template}
+        super().__init__(SCORERS.make("reward", **options), "rm_score", "src", threshold)
 
     def p_from(self, scores: Values) -> Values:
         """Return p(Hallucination) from raw rewards: any numbers."""
@@ -182,5 +182,5 @@ class Probe(ScorerDetector):
             raise ShroomError(
                 "the detector probe needs --model: the folder that 'shroom probe train' has written"
             )
-        given: dict[str, Any] = {"probe": model}
-        super().__init__(SCORERS.make("probe", **given), "probe_score", "src", threshold)
+        options: dict[str, Any] = {"probe": model}
+        super().__init__(SCORERS.make("probe", **options), "probe_score", "src", threshold)

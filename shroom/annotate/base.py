@@ -86,12 +86,12 @@ class Work:
     ----------
     question : Question
         A question with all its generations, and the fields that earlier scorers have added.
-    wanted : tuple of int
+    pending : tuple of int
         Places of generations; the other ones are known from an interrupted run.
     """
 
     question: Question
-    wanted: tuple[int, ...]
+    pending: tuple[int, ...]
 
 
 class Scorer:
@@ -145,7 +145,9 @@ def normal(question: Question) -> tuple[int, ...]:
     (0, 2)
     """
     return tuple(
-        place for place, each in enumerate(question.generation) if each.type in (NORMAL, None)
+        place
+        for place, generation in enumerate(question.generation)
+        if generation.type in (NORMAL, None)
     )
 
 
@@ -186,9 +188,9 @@ def without(generation: Generation, names: Sequence[str]) -> Generation:
     >>> without(Generation("A.", NORMAL, rm_score=0.5, extra={"a": 1, "b": 2}), ["rm_score", "a"])
     Generation(text='A.', type='normal', rm_score=None, ..., extra={'b': 2})
     """
-    known: dict[str, Any] = dict.fromkeys(_KNOWN.intersection(names))
+    emptied: dict[str, Any] = dict.fromkeys(_KNOWN.intersection(names))
     rest = {name: value for name, value in generation.extra.items() if name not in names}
-    return replace(generation, **known, extra=rest)
+    return replace(generation, **emptied, extra=rest)
 
 
 def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation:
@@ -199,10 +201,10 @@ def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation
     >>> with_scores(Generation("A.", NORMAL), {"rm_score": 0.5, "nli_score": 1}).extra
     {'nli_score': 1}
     """
-    known = {name: value for name, value in scores.items() if name in _KNOWN}
+    named = {name: value for name, value in scores.items() if name in _KNOWN}
     other = {name: value for name, value in scores.items() if name not in _KNOWN}
-    rest = {name: value for name, value in generation.extra.items() if name not in known}
-    return replace(generation, **known, extra={**rest, **other})
+    rest = {name: value for name, value in generation.extra.items() if name not in named}
+    return replace(generation, **named, extra={**rest, **other})
 
 
 _KNOWN = {each.name for each in fields(Generation)} - {"extra", "text", "type"}

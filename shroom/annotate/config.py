@@ -111,10 +111,10 @@ class Config:
                 for name in (checked.data if isinstance(checked.data, list) else [checked.data])
             ),
             scorers=tuple(
-                _made(file, SCORERS, scorer, ("scorers", place))
+                _built(file, SCORERS, scorer, ("scorers", place))
                 for place, scorer in enumerate(checked.scorers or [])
             ),
-            ranker=_made(file, RANKERS, checked.ranker, ("ranker",)) if checked.ranker else None,
+            ranker=_built(file, RANKERS, checked.ranker, ("ranker",)) if checked.ranker else None,
             output=folder / checked.output,
             ranked=folder / checked.ranked if checked.ranked else None,
             pairs=folder / checked.pairs if checked.pairs else None,
@@ -127,8 +127,8 @@ def _checked(file: YamlFile, content: dict[str, Any]) -> _Content:
     """Return the content, once its keys and the types of their values are checked."""
     for key in content:
         if key not in KEYS:
-            near, known = nearest(str(key), KEYS), ", ".join(KEYS)
-            message = f"a config has no key '{printable(str(key))}';{near} there are: {known}"
+            near, names = nearest(str(key), KEYS), ", ".join(KEYS)
+            message = f"a config has no key '{printable(str(key))}';{near} there are: {names}"
             raise file.error((key,), message)
     for key in ("data", "output"):
         if content.get(key) is None:
@@ -145,10 +145,10 @@ def _checked(file: YamlFile, content: dict[str, Any]) -> _Content:
         raise file.error(place, f"{expected}, got {show(value)}") from error
 
 
-def _made(file: YamlFile, registry: Registry[Any], named: _Named, place: tuple[Any, ...]) -> Any:
+def _built(file: YamlFile, registry: Registry[Any], named: _Named, place: tuple[Any, ...]) -> Any:
     """Return the scorer or ranker of a name, or of a name with its settings."""
-    ((name, given),) = ({named: None} if isinstance(named, str) else named).items()
-    settings = {str(key): _beside(file, value) for key, value in (given or {}).items()}
+    ((name, values),) = ({named: None} if isinstance(named, str) else named).items()
+    settings = {str(key): _beside(file, value) for key, value in (values or {}).items()}
     try:
         return registry.make(name, **settings)
     except ShroomError as error:
@@ -161,7 +161,7 @@ def _made(file: YamlFile, registry: Registry[Any], named: _Named, place: tuple[A
 def _beside(file: YamlFile, value: Any) -> Any:
     """Return a setting, with paths that begin with ``./`` or ``../`` relative to the config."""
     if isinstance(value, list):
-        return [_beside(file, one) for one in value]
+        return [_beside(file, item) for item in value]
     if isinstance(value, str) and value.startswith(("./", "../")):
         return str(file.path.parent / value)
     return value
@@ -176,9 +176,9 @@ def _refuse_contradictions(file: YamlFile, config: Config) -> None:
             raise file.error((), "neither scorers nor a ranker, so there is nothing to do")
     fields: set[str] = set()
     for place, scorer in enumerate(config.scorers):
-        known = [field for field in scorer.fields if field in fields]
-        if known:
-            message = f"{scorer.name}: adds {known[0]}, as an earlier scorer does"
+        doubled = [field for field in scorer.fields if field in fields]
+        if doubled:
+            message = f"{scorer.name}: adds {doubled[0]}, as an earlier scorer does"
             raise file.error(("scorers", place), message)
         fields.update(scorer.fields)
     resolved = {key: path.resolve() for key, path in config.outputs.items()}

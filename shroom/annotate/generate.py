@@ -67,11 +67,11 @@ class SamplingSettings(PromptSettings):
         Seed of the sampling.
     """
 
-    normal: int = setting(5, settings.whole, 0, 1000)
-    refusals: int = setting(5, settings.whole, 0, 1000)
+    normal: int = setting(5, settings.integer, 0, 1000)
+    refusals: int = setting(5, settings.integer, 0, 1000)
     refusal: str | None = setting(None, settings.text)
     top_p: float | None = setting(None, settings.number, 0.001, 1)
-    seed: int = setting(0, settings.whole)
+    seed: int = setting(0, settings.integer)
 
 
 class Item(NamedTuple):
@@ -201,11 +201,11 @@ class Generator(Configurable):
             for item in items:
                 numbers.setdefault(item[:2], []).append(item)
             done = 0
-            for (_, prompt), wanted in numbers.items():
+            for (_, prompt), pending in numbers.items():
                 # Always from the first on: what a resumed run makes does not depend on the kill.
-                made = model.texts(prompt, max(item.number for item in wanted) + 1)
-                yield from ((item, made[item.number] or Failure("is empty")) for item in wanted)
-                done += len(wanted)
+                texts = model.texts(prompt, max(item.number for item in pending) + 1)
+                yield from ((item, texts[item.number] or Failure("is empty")) for item in pending)
+                done += len(pending)
                 run.report(done, len(items))
 
     def _request(self, service: Service, item: Item) -> Any:

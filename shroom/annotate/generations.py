@@ -74,11 +74,11 @@ def _in_full(row: Any) -> Any:
     missing = {"type": "", "answer": "", **({"generation": []} if "category" in row else {})}
     filled = {**missing, **row}
     if isinstance(filled.get("generation"), list):
-        filled["generation"] = [_generation(each) for each in filled["generation"]]
+        filled["generation"] = [_generation(generation) for generation in filled["generation"]]
     return filled
 
 
-def _generation(given: Any) -> Any:
-    if isinstance(given, str):
-        return {"text": given, "type": NORMAL}
-    return {"type": NORMAL, **given} if isinstance(given, dict) else given
+def _generation(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"text": value, "type": NORMAL}
+    return {"type": NORMAL, **value} if isinstance(value, dict) else value

@@ -122,8 +122,8 @@ def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgeme
                 continue
             texts = [row.get("question"), row.get("text")]
             if not all(isinstance(text, str) for text in texts):
-                expected, given = 'the keys "question" and "text"', f"keys {show(list(row))}"
-                problems.add("key-missing", document.file, expected, given, **place)
+                expected, got = 'the keys "question" and "text"', f"keys {show(list(row))}"
+                problems.add("key-missing", document.file, expected, got, **place)
                 continue
             p = _judged(row, document.file, place, problems)
             key = str(texts[0]), str(texts[1])
@@ -174,10 +174,17 @@ def agreement(
         Where no generation is judged.
     """
     places = judged(questions, judgements)
-    known = {(q.question, each.text) for q in questions for each in q.generation}
-    names = {name: None for q in questions for each in q.generation for name in scores_in(each)}
+    texts = {(q.question, generation.text) for q in questions for generation in q.generation}
+    names = {
+        name: None
+        for q in questions
+        for generation in q.generation
+        for name in scores_in(generation)
+    }
     scores = [scores_in(questions[row].generation[place]) for row, place in places]
-    columns = {name: np.array([one.get(name, np.nan) for one in scores], float) for name in names}
+    columns = {
+        name: np.array([fields.get(name, np.nan) for fields in scores], float) for name in names
+    }
     if any(question.category is not None for question in questions):
         columns["category"] = _by_ranker(questions, places)
     p = np.array(
@@ -190,7 +197,7 @@ def agreement(
         if there.any():
             rows.append(_agreement(name, values[there], p[there], row[there], how))
     wrong = int((p > 0.5).sum())
-    return Agreements(rows, len(places), wrong, len(judgements.keys() - known), how)
+    return Agreements(rows, len(places), wrong, len(judgements.keys() - texts), how)
 
 
 def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[int, int]]:
@@ -204,8 +211,8 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
     places = [
         (row, place)
         for row, question in enumerate(questions)
-        for place, each in enumerate(question.generation)
-        if (question.question, each.text) in judgements
+        for place, generation in enumerate(question.generation)
+        if (question.question, generation.text) in judgements
     ]
     if not places:
         raise ShroomError(

@@ -136,7 +136,9 @@ class Percentile:
         names = scaled.common(question)
         if not generations or not names:
             return replace(question, category=None, rank=None)
-        sums = [sum(float(value_of(each, name)) for name in names) for each in generations]
+        sums = [
+            sum(float(value_of(generation, name)) for name in names) for generation in generations
+        ]
         right = generations[sums.index(max(sums))]
         wrong = generations[sums.index(min(sums))]
         return _with_ranking(
@@ -188,8 +190,8 @@ class Length:
         ShroomError
             Where no generation has any of the scores, or one is too great to compute with.
         """
-        refuse_great("rm_score", [each.rm_score or 0 for q in questions for each in q.generation])
-        scaled = Scaled.of([changed(each, _with_verdict) for each in questions], LONG)
+        refuse_great("rm_score", [g.rm_score or 0 for q in questions for g in q.generation])
+        scaled = Scaled.of([changed(question, _with_verdict) for question in questions], LONG)
         limits = scaled.percentiles(50)
         if _VERDICT_SCORE in limits:  # a judge says yes or no, so the limit lies between
             limits[_VERDICT_SCORE] = 0.5
@@ -204,32 +206,34 @@ class Length:
         common, places = scaled.common(question), normal(question)
         generations = []
         by_label: dict[bool, list[Generation]] = {True: [], False: []}
-        for place, each in enumerate(question.generation):
-            long = len(each.text) - len(question.answer) >= self.difference
+        for place, generation in enumerate(question.generation):
+            long = len(generation.text) - len(question.answer) >= self.difference
             fields: dict[str, Any] = {"lendiff": "long" if long else "short"}
             if place in places:
                 names = [name for name in (LONG if long else SHORT) if name in common]
                 if not names:
                     return replace(question, category=None, rank=None)
-                total = sum(float(value_of(each, name)) for name in names)
+                total = sum(float(value_of(generation, name)) for name in names)
                 fields["label"] = int(total > sum(limits[name] for name in names))
-            generations.append(with_scores(each, fields))
+            generations.append(with_scores(generation, fields))
             if place in places:
                 by_label[bool(fields["label"])].append(generations[-1])
         if not places:
             return replace(question, category=None, rank=None)
 
-        def merit(each: Generation, sign: int) -> float:
-            known = _SIMILARITY in scaled.columns and value_of(each, _SIMILARITY) is not None
-            return float(each.rm_score or 0.0) + sign * (
-                value_of(each, _SIMILARITY) if known else 0.0
+        def merit(generation: Generation, sign: int) -> float:
+            has_similarity = (
+                _SIMILARITY in scaled.columns and value_of(generation, _SIMILARITY) is not None
+            )
+            return float(generation.rm_score or 0.0) + sign * (
+                value_of(generation, _SIMILARITY) if has_similarity else 0.0
             )
 
         question = replace(question, generation=tuple(generations))
         return _with_ranking(
             question,
-            max(by_label[True], key=lambda each: merit(each, 1), default=None),
-            max(by_label[False], key=lambda each: merit(each, -1), default=None),
+            max(by_label[True], key=lambda generation: merit(generation, 1), default=None),
+            max(by_label[False], key=lambda generation: merit(generation, -1), default=None),
         )
 
 
@@ -249,7 +253,7 @@ def preferences(questions: Iterable[Question]) -> list[Preference]:
     return [
         Preference(
             (Turn("human", question.question),),
-            tuple(each.text for each in question.rank),
+            tuple(generation.text for generation in question.rank),
             question.category,
         )
         for question in questions
@@ -266,10 +270,10 @@ def pairs(rankings: Iterable[Preference]) -> list[dict[str, Any]]:
     {'prompt': 'Q?', 'chosen': 'No idea.', 'rejected': 'B.'}
     """
     return [
-        {"prompt": each.query[-1].text, "chosen": better, "rejected": worse}
-        for each in rankings
-        for place, better in enumerate(each.preference)
-        for worse in each.preference[place + 1 :]
+        {"prompt": ranking.query[-1].text, "chosen": better, "rejected": worse}
+        for ranking in rankings
+        for place, better in enumerate(ranking.preference)
+        for worse in ranking.preference[place + 1 :]
     ]
 
 
@@ -286,21 +290,25 @@ def _with_ranking(
 ) -> Question:
     """Return a question with its category and ranking: the right one, a refusal, the wrong one."""
     category = ALL_RIGHT if wrong is None else ALL_WRONG if right is None else PARTIAL_RIGHT
-    ranking = tuple(each for each in (right, _refusal(question), wrong) if each is not None)
+    ranking = tuple(
+        generation for generation in (right, _refusal(question), wrong) if generation is not None
+    )
     return replace(question, category=category, rank=ranking)
 
 
 def _refusal(question: Question) -> Generation | None:
     """Return the refusal that a reward model scores highest, the first where none has a score."""
-    refusals = [each for each in question.generation if each.type == UNCERTAIN]
+    refusals = [generation for generation in question.generation if generation.type == UNCERTAIN]
     lowest = float("-inf")
     return max(refusals, key=lambda g: lowest if g.rm_score is None else g.rm_score, default=None)
 
 
 def _notes_on(questions: Sequence[Question]) -> list[str]:
     """Return a sentence for each thing that rankings lack."""
-    without = sum(each.category is None for each in questions)
-    unsure = sum(each.category is not None and _refusal(each) is None for each in questions)
+    without = sum(question.category is None for question in questions)
+    unsure = sum(
+        question.category is not None and _refusal(question) is None for question in questions
+    )
     notes, n = [], len(questions)
     if without:
         notes.append(f"not ranked, having no generation with scores: {without} of {n} questions")

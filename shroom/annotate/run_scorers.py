@@ -47,15 +47,15 @@ class ScoringResult:
     ----------
     questions : list of Question
         The questions in order, with the fields of all scorers.
-    made, known : dict of int
+    computed, reused : dict of int
         The numbers of generations that each scorer has scored now, and before.
     failed : list of Failed
         The generations that could not be scored.
     """
 
     questions: list[Question]
-    made: dict[str, int] = field(default_factory=dict)
-    known: dict[str, int] = field(default_factory=dict)
+    computed: dict[str, int] = field(default_factory=dict)
+    reused: dict[str, int] = field(default_factory=dict)
     failed: list[Failed] = field(default_factory=list)
 
 
@@ -105,14 +105,19 @@ def key_of(identity: str, question: Question, place: int) -> str:
 def waiting(
     scorer: Scorer,
     questions: Sequence[Question],
-    known: Mapping[str, Mapping[str, Any]],
+    scored: Mapping[str, Mapping[str, Any]],
     run: Run = RUN,
 ) -> list[Work]:
     """Return for each question the generations that a scorer has yet to score."""
     identity = _identity(scorer, run)
     return [
-        Work(each, tuple(g for g in scorer.places(each) if key_of(identity, each, g) not in known))
-        for each in questions
+        Work(
+            question,
+            tuple(
+                g for g in scorer.places(question) if key_of(identity, question, g) not in scored
+            ),
+        )
+        for question in questions
     ]
 
 
@@ -146,17 +151,17 @@ def score(
         Takes a scorer's name; a context that gives what shows the number done, and of all.
     """
     result = ScoringResult(list(questions))
-    known = dict(log.known) if log else {}
+    stored = dict(log.known) if log else {}
     for scorer in scorers:
         identity = _identity(scorer, run)
-        work = waiting(scorer, result.questions, known, run)
-        result.known[scorer.name] = sum(
-            len(scorer.places(each.question)) - len(each.wanted) for each in work
+        work = waiting(scorer, result.questions, stored, run)
+        result.reused[scorer.name] = sum(
+            len(scorer.places(item.question)) - len(item.pending) for item in work
         )
-        distinct = {key_of(identity, each.question, 0): each for each in work if each.wanted}
+        distinct = {key_of(identity, item.question, 0): item for item in work if item.pending}
         todo = list(distinct.values())
-        total = sum(len(each.wanted) for each in todo)
-        made, reasons = 0, dict[str, str]()
+        total = sum(len(item.pending) for item in todo)
+        computed, reasons = 0, dict[str, str]()
         if total:
             with progress(scorer.name) as report:
                 for done, (place, g, scores) in enumerate(scorer.score(todo, run), start=1):
@@ -165,30 +170,30 @@ def score(
                     if isinstance(scores, Failure):
                         reasons[key] = scores.reason
                         continue
-                    known[key] = scores
-                    made += 1
+                    stored[key] = scores
+                    computed += 1
                     if log:
                         log.add(key, scores)
-        result.made[scorer.name] = made
+        result.computed[scorer.name] = computed
         for row, question in enumerate(result.questions):
-            result.questions[row] = _with_known(
-                question, row, scorer, identity, known, reasons, result.failed
+            result.questions[row] = _with_stored(
+                question, row, scorer, identity, stored, reasons, result.failed
             )
     return result
 
 
 def is_finished(
-    questions: Sequence[Question], scorers: Sequence[Scorer], made: Sequence[Question]
+    questions: Sequence[Question], scorers: Sequence[Scorer], output: Sequence[Question]
 ) -> bool:
     """Return whether the questions of an output are those given, with all that scorers add."""
-    return len(questions) == len(made) and all(
-        _texts(one) == _texts(other)
+    return len(questions) == len(output) and all(
+        _texts(question) == _texts(written)
         and all(
-            any(value_of(other.generation[place], name) is not None for name in scorer.fields)
+            any(value_of(written.generation[place], name) is not None for name in scorer.fields)
             for scorer in scorers
-            for place in scorer.places(one)
+            for place in scorer.places(question)
         )
-        for one, other in zip(questions, made)
+        for question, written in zip(questions, output)
     )
 
 
@@ -201,16 +206,16 @@ def _identity(scorer: Scorer, run: Run) -> str:
 
 
 def _texts(question: Question) -> list[Any]:
-    generations = [[each.text, each.type] for each in question.generation]
+    generations = [[generation.text, generation.type] for generation in question.generation]
     return [question.question, question.answer, generations]
 
 
-def _with_known(
+def _with_stored(
     question: Question,
     row: int,
     scorer: Scorer,
     identity: str,
-    known: Mapping[str, Mapping[str, Any]],
+    stored: Mapping[str, Mapping[str, Any]],
     reasons: Mapping[str, str],
     failed: list[Failed],
 ) -> Question:
@@ -220,8 +225,8 @@ def _with_known(
         key = key_of(identity, question, place)
         # What an earlier run has left of this scorer is not to be taken for what this one says.
         generations[place] = without(generations[place], scorer.fields)
-        if key in known:
-            generations[place] = with_scores(generations[place], known[key])
+        if key in stored:
+            generations[place] = with_scores(generations[place], stored[key])
         else:
             reason = reasons.get(key, "the scorer gave nothing")
             failed.append(Failed(row, place, scorer.name, reason))

@@ -51,7 +51,7 @@ class Scaled:
         """
         columns: dict[str, NDArray[np.float64]] = {}
         for name in names:
-            values = [value_of(each, name) for q in questions for each in q.generation]
+            values = [value_of(generation, name) for q in questions for generation in q.generation]
             values = [value for value in values if value is not None]
             texts = [value for value in values if isinstance(value, (str, list, dict))]
             if texts:
@@ -70,14 +70,14 @@ class Scaled:
         varied = {n: column for n, column in columns.items() if n not in absent + constant}
         bounds = {name: (column.min(), np.ptp(column)) for name, column in varied.items()}
 
-        def scale(each: Generation) -> Generation:
-            values = {name: value_of(each, name) for name in bounds}
+        def scale(generation: Generation) -> Generation:
+            values = {name: value_of(generation, name) for name in bounds}
             scaled = {
                 name: float((value - bounds[name][0]) / bounds[name][1])
                 for name, value in values.items()
                 if value is not None
             }
-            return with_scores(each, scaled)
+            return with_scores(generation, scaled)
 
         return cls(
             [changed(question, scale) for question in questions],
@@ -96,7 +96,7 @@ class Scaled:
         return [
             name
             for name in self.columns
-            if all(value_of(each, name) is not None for each in generations)
+            if all(value_of(generation, name) is not None for generation in generations)
         ]
 
     def notes(self) -> list[str]:
@@ -104,12 +104,12 @@ class Scaled:
         notes = [f"no generation has {name}, so it is left out of the sum" for name in self.absent]
         left_out = "is the same everywhere, so it is left out of the sum"
         notes += [f"{name} {left_out}" for name in self.constant]
-        counted = [self.common(each) for each in self.questions if normal(each)]
+        counted = [self.common(question) for question in self.questions if normal(question)]
         for name in self.columns:
             n = sum(name not in names for names in counted)
             if n:
-                where = f"in {n} of {len(self.questions)} questions"
-                notes.append(f"{name} does not count where it is missing, {where}")
+                extent = f"in {n} of {len(self.questions)} questions"
+                notes.append(f"{name} does not count where it is missing, {extent}")
         return notes
 
 

@@ -122,11 +122,11 @@ class _Translation:
             raise self.file.error(place, message)
         return part
 
-    def _name(self, place: tuple[Any, ...], part: dict[str, Any], known: tuple[str, ...]) -> None:
+    def _name(self, place: tuple[Any, ...], part: dict[str, Any], keys: tuple[str, ...]) -> None:
         """Report the keys that are not known."""
         for key in part:
-            if key not in known:
-                there = f"{nearest(str(key), known)} there are: {', '.join(known)}"
+            if key not in keys:
+                there = f"{nearest(str(key), keys)} there are: {', '.join(keys)}"
                 self._report((*place, key), f"no key '{printable(str(key))}' is known;{there}")
 
     def _data(self, part: dict[str, Any], *, ranked: bool) -> None:
@@ -177,8 +177,8 @@ class _Translation:
     def _ranker(self, part: dict[str, Any]) -> None:
         name = part.get("ranker_name")
         if name not in RANKERS:
-            known = ", ".join(RANKERS)
-            self._report(("ranker",), f"ranker_name: expected one of {known}, got {show(name)}")
+            names = ", ".join(RANKERS)
+            self._report(("ranker",), f"ranker_name: expected one of {names}, got {show(name)}")
             return
         ours, settings = RANKERS[name]
         self._name(("ranker",), part, ("ranker_name", *settings))

@@ -54,14 +54,14 @@ class Words:
     ----------
     tokens : list of str
         All tokens, in the order of the text.
-    known : collection of str
+    vocabulary : collection of str
         The tokens that the text counts as containing, when another text's tokens are looked up.
     keywords : list of str
         The tokens that say what the text is about; some languages keep repeats.
     """
 
     tokens: list[str]
-    known: Collection[str]
+    vocabulary: Collection[str]
     keywords: list[str]
 
 

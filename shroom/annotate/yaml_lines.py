@@ -93,7 +93,9 @@ class YamlFile:
         self.lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.ScalarNode):
             # A path has neither zero characters nor lone surrogates.
-            if any(one == "\0" or "\ud800" <= one <= "\udfff" for one in node.value):
+            if any(
+                character == "\0" or "\ud800" <= character <= "\udfff" for character in node.value
+            ):
                 raise self.error(place, f"{show(node.value)} cannot be a path or name")
             return
         if id(node) in self._recorded:  # repeated lists can fill the memory

@@ -179,8 +179,8 @@ def _rehearsal(
     """Return the number of generations that each scorer would score, and their cost."""
     rows: list[dict[str, Any]] = []
     for scorer in scorers:
-        work = [each for each in waiting(scorer, questions, log.known, run) if each.wanted]
-        n = sum(len(each.wanted) for each in work)
+        work = [each for each in waiting(scorer, questions, log.known, run) if each.pending]
+        n = sum(len(each.pending) for each in work)
         rows.append(
             {
                 "scorer": scorer.name,
@@ -208,13 +208,13 @@ def _summary(
 ) -> str:
     whole: dict[str, Any] = {
         "questions": len(result.questions),
-        "scored": result.made,
-        "known": result.known,
+        "scored": result.computed,
+        "known": result.reused,
         "failed": [vars(each) for each in result.failed],
     }
     lines = []
-    for name, n in result.made.items():
-        known = f", {result.known[name]} known before" if result.known[name] else ""
+    for name, n in result.computed.items():
+        known = f", {result.reused[name]} known before" if result.reused[name] else ""
         lines.append(f"{name}: {n} scored{known}")
     if ranked is not None:
         categories, (first, *limits) = summary_of(ranked)

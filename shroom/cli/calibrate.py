@@ -172,7 +172,7 @@ def _apply(
     from shroom.prediction.calibration.calibrator_file import fitted_for, fitted_in
     from shroom.prediction.calibration.quality import Calibration
     from shroom.prediction.run_record import mark_in_sample, record_path
-    from shroom.prediction.submission_rows import check_made, name_for, text_of
+    from shroom.prediction.submission_rows import check_output, name_for, text_of
 
     try:
         fitted = fitted_in(Path(calibrator).read_text(encoding="utf-8-sig"), calibrator)
@@ -194,7 +194,7 @@ def _apply(
     ]
     prepare(output, list(made), inputs)
     record_path(output)  # refuses a file of the user's
-    check_made(made)
+    check_output(made)
     write_files(output, made, inputs)
     if warning := mark_in_sample(output, "shroom calibrate --apply", marks):
         note(warning)

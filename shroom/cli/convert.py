@@ -19,7 +19,7 @@ from shroom.datasets.conversion.to_shroom import as_json
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.detectors.nli import FORMULAS, p_from
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
-from shroom.prediction.submission_rows import check_made, name_for, text_of
+from shroom.prediction.submission_rows import check_output, name_for, text_of
 from shroom.scoring.align import AlignedTrack, align
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled
@@ -112,7 +112,7 @@ def command(
             files[name] = text
             count += track.predictions.n
     prepare(output, list(files), [csv, data])
-    check_made(files)
+    check_output(files)
     say(problems)
     write_files(output, files, [csv, data])
     say([f"wrote {counted(count, 'prediction')} to {output}"])

@@ -19,7 +19,7 @@ from shroom.prediction.ensemble.columns import Columns
 from shroom.prediction.ensemble.combine import FOLDS, METHODS, Training, Weighted, out_of_fold
 from shroom.prediction.ensemble.members import groups, read, refuse_seen
 from shroom.prediction.run_record import mark_in_sample, record_path
-from shroom.prediction.submission_rows import check_made, name_for, text_of
+from shroom.prediction.submission_rows import check_output, name_for, text_of
 from shroom.scoring.display.text import align, number
 from shroom.scoring.input_files import is_pipe
 
@@ -101,7 +101,7 @@ def command(
         name: text_of(said.label, said.p, one.against.ids)
         for name, one, said in zip(names, judged, combined)
     }
-    check_made(made)
+    check_output(made)
     write_files(output, made, inputs)
     in_sample = {name: one.in_sample for name, one in zip(names, judged)}
     if warning := mark_in_sample(output, "shroom ensemble", in_sample):

@@ -27,13 +27,13 @@ from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.prediction.run_record import record_path, run_record, write_record
 from shroom.prediction.submission_rows import (
     check_data,
-    check_made,
+    check_output,
     made_by,
     name_for,
     remarks,
+    select_documents,
     training_counts,
     training_notes,
-    wanted,
 )
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.file_names import Name
@@ -140,7 +140,7 @@ def command(
             note(text)
         made = dict(zip(names, _predictions(detector, files, run)))
         seconds = time.monotonic() - start
-        check_made(made)
+        check_output(made)
         write_files(output, made, inputs)
     if record:
         record.unlink(missing_ok=True)  # that of an earlier run
@@ -199,7 +199,9 @@ def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> 
 
 def _read(data: str, recipe: Recipe) -> list[DataFile]:
     problems = Problems()
-    files = read_files(data, problems, choose=lambda documents: wanted(documents, recipe.data))
+    files = read_files(
+        data, problems, choose=lambda documents: select_documents(documents, recipe.data)
+    )
     if not files:
         splits = ",".join(recipe.data)
         raise ShroomError(f"{data}: has no file named {{{splits}}}.model-{{agnostic,aware}}.json")

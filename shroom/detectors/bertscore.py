@@ -67,7 +67,7 @@ class BertScore:
         vectors: dict[str, NDArray[np.float32]] = {}
 
         def work(batch: list[tuple[Any, ...]]) -> NDArray[np.float64]:
-            if sum(known.size for known in vectors.values()) > _KEPT:
+            if sum(vector.size for vector in vectors.values()) > _KEPT:
                 vectors.clear()
             distinct = {text for item in batch for text in _texts(item)}
             new = sorted(distinct - vectors.keys(), key=lambda text: (-length[text], text))
@@ -94,12 +94,12 @@ class BertScore:
         return self._loaded[device]
 
 
-def f1(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+def f1(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
     """Return BERTScore's F1 of two texts' vectors, each of length 1: in [0, 1].
 
     Parameters
     ----------
-    one, other : array, shape [tokens, k]
+    first, second : array, shape [tokens, k]
         A text without tokens agrees with none; a negative F1 counts as 0.
 
     Examples
@@ -109,9 +109,9 @@ def f1(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     >>> round(f1(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[:1]), 4)
     0.6667
     """
-    if not len(one) or not len(other):
+    if not len(first) or not len(second):
         return 0.0
-    cosines = one @ other.T
+    cosines = first @ second.T
     precision, recall = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
     if precision <= 0 or recall <= 0:
         return 0.0
@@ -141,8 +141,8 @@ def _vectors(tokenizer: Any, encoder: Any, texts: list[str], room: int) -> list[
         return_tensors="pt",
         verbose=False,
     )
-    own = (batch.pop("special_tokens_mask") == 0) & (batch["attention_mask"] == 1)
+    is_text = (batch.pop("special_tokens_mask") == 0) & (batch["attention_mask"] == 1)
     with torch.inference_mode():
         states = encoder(**batch.to(encoder.device)).last_hidden_state.float()
         states = torch.nn.functional.normalize(states, dim=-1).cpu().numpy()
-    return [rows[mask] for rows, mask in zip(states, own.numpy())]
+    return [rows[mask] for rows, mask in zip(states, is_text.numpy())]

@@ -160,8 +160,8 @@ def shared_words(hyp: str, premise: str) -> tuple[int, int, int]:
     >>> shared_words("A big cat", "a cat")
     (2, 3, 2)
     """
-    own, reference = set(_WORD.findall(hyp.lower())), set(_WORD.findall(premise.lower()))
-    return len(own & reference), len(own), len(reference)
+    words, reference = set(_WORD.findall(hyp.lower())), set(_WORD.findall(premise.lower()))
+    return len(words & reference), len(words), len(reference)
 
 
 def length_ratio(hyp: str, premise: str) -> float:

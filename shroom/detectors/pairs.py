@@ -113,7 +113,7 @@ class Windows:
         Windows(aggregate='mean', overlap=2)
         """
         aggregate = settings.one_of("windows", windows, AGGREGATES)
-        return cls(aggregate, settings.whole("overlap", overlap, 0, 100))
+        return cls(aggregate, settings.integer("overlap", overlap, 0, 100))
 
     @property
     def cut(self) -> bool:
@@ -162,7 +162,7 @@ class Windowed(Generic[Item]):
         >>> read.items, read.least(np.array([0.5, 0.25, 0.75]))
         ([('one', '?'), ('one', '?'), ('two', '?')], array([0.5 , 0.25]))
         """
-        windows_of = {pair: parts(pair) for pair, whole in zip(pairs, fits) if not whole}
+        windows_of = {pair: parts(pair) for pair, fit in zip(pairs, fits) if not fit}
         by_pair = [windows_of.get(pair, [pair]) for pair in pairs]
         sizes = [len(items) for items in by_pair]
         return cls(
@@ -187,9 +187,9 @@ class Windowed(Generic[Item]):
         sums = np.add.reduceat(values, self.starts)
         return np.asarray(sums / sizes.reshape(-1, *[1] * (values.ndim - 1)))
 
-    def notes(self, name: str, room: int, how: Windows) -> list[str]:
+    def notes(self, name: str, room: int, options: Windows) -> list[str]:
         """Return the sentences on what did not fit into a model's ``room`` tokens."""
-        sentences, total, rule = [], len(self.starts), AGGREGATES[how.aggregate]
+        sentences, total, rule = [], len(self.starts), AGGREGATES[options.aggregate]
         if self.split:
             sentences.append(
                 f"{self.split} of {total} premises are too long for {name}, which reads {room} "
@@ -204,7 +204,7 @@ class Windowed(Generic[Item]):
 
 
 def parts_of(
-    premise: str, hyp: str, reader: PairReader | Encoding, how: Windows, prefix: str = ""
+    premise: str, hyp: str, reader: PairReader | Encoding, options: Windows, prefix: str = ""
 ) -> tuple[list[str], str]:
     """Return the windows of a premise and the hypothesis, which the model can read together.
 
@@ -228,10 +228,12 @@ def parts_of(
     room = free - reader.count([hyp])[hyp]
     if needed <= room:
         return [premise], hyp
-    return windows(premise, room, reader.count, overlap=how.overlap, prefix=prefix), hyp
+    return windows(premise, room, reader.count, overlap=options.overlap, prefix=prefix), hyp
 
 
-def best_rows(rows: NDArray[np.float64], read: Windowed[Any], how: Windows) -> NDArray[np.float64]:
+def best_rows(
+    rows: NDArray[np.float64], read: Windowed[Any], options: Windows
+) -> NDArray[np.float64]:
     """Return one row (entailment, neutral, contradiction) for each pair from those of its windows.
 
     By ``max``, a premise entails what one of its windows entails: E is their greatest. It
@@ -247,12 +249,12 @@ def best_rows(rows: NDArray[np.float64], read: Windowed[Any], how: Windows) -> N
     """
     if not read.split:
         return rows
-    if how.aggregate == "mean":
+    if options.aggregate == "mean":
         return read.mean(rows)
     entailment, _, contradiction = read.greatest(rows).T
     contradiction = np.minimum(contradiction, 1 - entailment)
     neutral = np.maximum(1 - entailment - contradiction, 0)
     combined = np.column_stack((entailment, neutral, contradiction))
-    whole = np.diff(np.append(read.starts, len(read.items))) == 1
-    combined[whole] = rows[read.starts[whole]]
+    single = np.diff(np.append(read.starts, len(read.items))) == 1
+    combined[single] = rows[read.starts[single]]
     return combined

@@ -112,8 +112,8 @@ def detector(name: str, /, **settings: Any) -> Detector:
     Traceback (most recent call last):
     shroom.core.problems.UnknownName: no detector 'lexicle'; did you mean 'lexical'? ...
     """
-    made: Detector = REGISTRY.make(name, **settings)
-    return made
+    instance: Detector = REGISTRY.make(name, **settings)
+    return instance
 
 
 def class_of(name: str) -> type[Detector]:

@@ -109,7 +109,7 @@ class SelfCheck(Detector):
         self.aggregate = settings.one_of("aggregate", aggregate, AGGREGATES)
         self.threshold = settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
-        self.n = settings.whole("n", n, 1, 9)
+        self.n = settings.integer("n", n, 1, 9)
         if variant != "ngram" and not model:
             what = "an encoder" if variant == "bertscore" else "an NLI model"
             raise ShroomError(
@@ -137,14 +137,16 @@ class SelfCheck(Detector):
         p = np.full(len(texts), 0.5)
         judged = [place for place, text in enumerate(texts) if text.strip()]
         hyps = [texts[place] for place in judged]
-        own = [samples[place] for place in judged]
+        of_texts = [samples[place] for place in judged]
         if self.variant == "ngram":
-            values = np.array([surprise(h, s, self.n, self.aggregate) for h, s in zip(hyps, own)])
+            values = np.array(
+                [surprise(h, s, self.n, self.aggregate) for h, s in zip(hyps, of_texts)]
+            )
             p[judged] = values / (values + MIDDLE)
         elif hyps and self.variant == "bertscore":
-            p[judged] = self._bertscore(hyps, own, run)
+            p[judged] = self._bertscore(hyps, of_texts, run)
         elif hyps:
-            p[judged] = self._contradiction(hyps, own, run)
+            p[judged] = self._contradiction(hyps, of_texts, run)
         return p
 
     @property
@@ -226,14 +228,14 @@ def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "ave
     >>> surprise("c c", ["a b"], aggregate="max") == math.log(2)
     True
     """
-    own = _ngrams(hyp, n)
-    if not own:
+    grams = _ngrams(hyp, n)
+    if not grams:
         return 0.0
-    count = Counter(own)
+    count = Counter(grams)
     for text in samples:
         count.update(_ngrams(text, n))
     total = sum(count.values())
-    surprises = [math.log(total / count[gram]) for gram in own]
+    surprises = [math.log(total / count[gram]) for gram in grams]
     return max(surprises) if aggregate == "max" else math.fsum(surprises) / len(surprises)
 
 

@@ -57,7 +57,7 @@ class SentenceEncoder:
         self._key = CacheKey(f"sentence-transformers {hub.identity(name, revision, config)}")
 
     def read(
-        self, pairs: Sequence[tuple[str, str]], how: Windows, run: Run
+        self, pairs: Sequence[tuple[str, str]], options: Windows, run: Run
     ) -> Windowed[tuple[str, str]]:
         """Return pairs of premise and hypothesis with the windows of premises that are too long."""
         length = self._lengths(premise for premise, _ in pairs)
@@ -66,11 +66,14 @@ class SentenceEncoder:
         def parts(pair: tuple[str, str]) -> list[tuple[str, str]]:
             premise, hyp = pair
             return [
-                (one, hyp) for one in windows(premise, most, self._lengths, overlap=how.overlap)
+                (text, hyp)
+                for text in windows(premise, most, self._lengths, overlap=options.overlap)
             ]
 
-        items = Windowed.of(pairs, [how.cut or length[one] <= most for one, _ in pairs], parts)
-        for note in items.notes(self._name, self._room, how):
+        items = Windowed.of(
+            pairs, [options.cut or length[text] <= most for text, _ in pairs], parts
+        )
+        for note in items.notes(self._name, self._room, options):
             run.note(note)
         return items
 
@@ -104,7 +107,7 @@ class SentenceEncoder:
         """Return how many tokens each distinct text has, without special ones."""
         read = {text: self._as_read(text) for text in texts}
         number = counts(self._tokenizer, read.values())
-        return {text: number[own] for text, own in read.items()}
+        return {text: number[form] for text, form in read.items()}
 
     def _embedded(self, texts: list[str]) -> NDArray[np.float64]:
         import torch

@@ -41,14 +41,14 @@ def number(name: str, value: Any, least: float = 0.0, most: float = math.inf) ->
     return _converted(name, value, kind, f"a number {_range(least, most)}")
 
 
-def whole(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
+def integer(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
     """Return a whole number between two bounds, from a number or from its text.
 
     Examples
     --------
-    >>> whole("shots", 4)
+    >>> integer("shots", 4)
     4
-    >>> whole("folds", 2.5, 2)
+    >>> integer("folds", 2.5, 2)
     Traceback (most recent call last):
     shroom.core.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
     """
@@ -141,7 +141,7 @@ def rule(value: object) -> Rule:
     """
     if isinstance(value, Rule):
         return value
-    return Rule(one_of("reference", value, (each.value for each in Rule)))
+    return Rule(one_of("reference", value, (member.value for member in Rule)))
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:

@@ -195,17 +195,17 @@ class Similarity(JSONDetector):
         pairs = [(premise, hyp) for _, premise, hyp in points.items]
         encoder = (state.encoder, state.revision, run.device)
         content = hub.identity(state.encoder, state.revision)
-        known = _known(encoder, content, self.windows)
-        if len(known) > _REMEMBERED:
-            known.clear()
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        cache = _remembered(encoder, content, self.windows)
+        if len(cache) > _REMEMBERED:
+            cache.clear()
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in cache]
         if new:
             model = _encoder(*encoder, content)
             read = model.read(new, self.windows, run)
             vectors = model.embed([text for pair in read.items for text in pair], run)
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-            known.update(zip(new, self.windows.folded(distances, read).tolist()))
-        distances = points.best(np.array([known[pair] for pair in pairs]))
+            cache.update(zip(new, self.windows.folded(distances, read).tolist()))
+        distances = points.best(np.array([cache[pair] for pair in pairs]))
         return distances, [point.task.value for point in datapoints]
 
 
@@ -252,7 +252,7 @@ def _encoder(name: str, revision: str | None, device: str | None, content: str) 
 
 
 @lru_cache(maxsize=_ENCODERS)
-def _known(
+def _remembered(
     encoder: tuple[str, str | None, str | None], content: str, windows: Windows
 ) -> dict[tuple[str, str], float]:
     """Return the distances that an encoder has returned, by the pair, to be filled.

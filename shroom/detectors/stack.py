@@ -87,13 +87,13 @@ class Stack(JSONDetector):
     ) -> None:
         self.features = settings.flag("features", features)
         self.c = None if c is None else settings.number("c", c, 1e-6, 1e6)
-        self.folds = settings.whole("folds", folds, 2, 100)
+        self.folds = settings.integer("folds", folds, 2, 100)
         self._inputs = None if detectors is None else inputs_of(detectors)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
         self._path = None if model is None else settings.path("model", model)
         # Both are shared by the copies that cross-validation fits.
-        self._known: dict[int, tuple[Detector, _Known]] = {}
-        self._measures = _Known(lambda points, _: lexical_features(points))
+        self._stored: dict[int, tuple[Detector, _Stored]] = {}
+        self._measures = _Stored(lambda points, _: lexical_features(points))
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -103,8 +103,8 @@ class Stack(JSONDetector):
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> Values:
         state = self._fitted()
         columns = [
-            clipped_log_odds(self._column(number, made, datapoints, run), _CLIP)
-            for number, made in enumerate(state.detectors)
+            clipped_log_odds(self._column(number, detector, datapoints, run), _CLIP)
+            for number, detector in enumerate(state.detectors)
         ]
         if state.features:
             columns.append(self._measures.of(datapoints, run))
@@ -125,18 +125,18 @@ class Stack(JSONDetector):
         self._check_unseen(datapoints)
         detectors: list[Detector] = []
         columns = []
-        for number, one in enumerate(inputs):
-            if one.trainable:
-                made = one.make()
-                column, _ = made.out_of_fold(datapoints, p, self.folds)
-                made = made.fit(datapoints, p)
-                threshold = np.full(len(p), made.threshold)
-                made.remember(TrainingItems.of(datapoints, column, threshold))
+        for number, entry in enumerate(inputs):
+            if entry.trainable:
+                detector = entry.make()
+                column, _ = detector.out_of_fold(datapoints, p, self.folds)
+                detector = detector.fit(datapoints, p)
+                threshold = np.full(len(p), detector.threshold)
+                detector.remember(TrainingItems.of(datapoints, column, threshold))
             else:
-                made, known = self._fixed(number, one)
-                column = known.of(datapoints, run)[:, 0]
+                detector, stored = self._fixed(number, entry)
+                column = stored.of(datapoints, run)[:, 0]
             columns.append(column)
-            detectors.append(made)
+            detectors.append(detector)
         values = [clipped_log_odds(column, _CLIP) for column in columns]
         if self.features:
             values.append(self._measures.of(datapoints, run))
@@ -167,9 +167,9 @@ class Stack(JSONDetector):
             As :meth:`fit` does.
         """
         self._check_unseen(datapoints)
-        for number, one in enumerate(self._wanted()):
-            if not one.trainable:
-                self._fixed(number, one)[1].of(datapoints, RUN)
+        for number, entry in enumerate(self._wanted()):
+            if not entry.trainable:
+                self._fixed(number, entry)[1].of(datapoints, RUN)
         if self.features:
             self._measures.of(datapoints, RUN)
         return super().out_of_fold(datapoints, p, folds)
@@ -184,10 +184,10 @@ class Stack(JSONDetector):
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
         """Return for which datapoints the stack, or one of its detectors, answers in-sample."""
-        inner = [made.in_sample(datapoints, run) for made in self._fitted().detectors]
-        known = self.out_of_fold_items(datapoints, run)
-        own = super().in_sample(datapoints, run)
-        return np.asarray(np.any([own, *inner], axis=0) & ~known)
+        inner = [detector.in_sample(datapoints, run) for detector in self._fitted().detectors]
+        out_of_fold = self.out_of_fold_items(datapoints, run)
+        of_stack = super().in_sample(datapoints, run)
+        return np.asarray(np.any([of_stack, *inner], axis=0) & ~out_of_fold)
 
     @property
     def identity(self) -> str:
@@ -195,13 +195,13 @@ class Stack(JSONDetector):
         state = self._fitted()
         if state.digest is None:
             return f"{self.name} as fitted"
-        parts = [state.digest, *(made.identity for made in state.detectors)]
+        parts = [state.digest, *(detector.identity for detector in state.detectors)]
         return f"{self.name} {hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which its detectors compare the hypothesis, each text once."""
         state = self._fitted()
-        texts = [text for made in state.detectors for text in made.premises(datapoint)]
+        texts = [text for detector in state.detectors for text in detector.premises(datapoint)]
         if state.features:
             texts += premises(datapoint)
         return tuple(dict.fromkeys(texts))
@@ -219,35 +219,35 @@ class Stack(JSONDetector):
 
     def _check_unseen(self, datapoints: Sequence[Datapoint]) -> None:
         """Raise :class:`ShroomError` if a detector that is not fitted anew answers in-sample."""
-        fixed = [(n, one) for n, one in enumerate(self._wanted()) if not one.trainable]
-        for number, one in fixed:
-            seen = int(self._fixed(number, one)[0].in_sample(datapoints).sum())
+        fixed = [(n, entry) for n, entry in enumerate(self._wanted()) if not entry.trainable]
+        for number, entry in fixed:
+            seen = int(self._fixed(number, entry)[0].in_sample(datapoints).sum())
             if seen:
                 fix = (
                     "leave out frozen = true, so that it is fitted out of fold"
-                    if one.frozen
+                    if entry.frozen
                     else "leave it out, or fit the stack on other data"
                 )
                 raise ShroomError(
-                    f"detectors: {one.name} was fitted on {seen} of these {len(datapoints)} "
+                    f"detectors: {entry.name} was fitted on {seen} of these {len(datapoints)} "
                     "datapoints and has no out-of-fold p of them, so the stack would trust it "
                     f"more than it deserves; fit it with --folds, or {fix}"
                 )
 
     def _column(
-        self, number: int, made: Detector, datapoints: Sequence[Datapoint], run: Run
+        self, number: int, detector: Detector, datapoints: Sequence[Datapoint], run: Run
     ) -> Values:
         """Return p of a detector, for one that is not fitted here from what is stored of it."""
-        if number in self._known and not run.in_sample:
-            return self._known[number][1].of(datapoints, run)[:, 0]
-        return made.predict(datapoints, run)
+        if number in self._stored and not run.in_sample:
+            return self._stored[number][1].of(datapoints, run)[:, 0]
+        return detector.predict(datapoints, run)
 
-    def _fixed(self, number: int, one: Input) -> tuple[Detector, _Known]:
+    def _fixed(self, number: int, entry: Input) -> tuple[Detector, _Stored]:
         """Return a detector that is not fitted here, and the p that it has returned."""
-        if number not in self._known:
-            made = one.make()
-            self._known[number] = made, _Known(made.predict)
-        return self._known[number]
+        if number not in self._stored:
+            detector = entry.make()
+            self._stored[number] = detector, _Stored(detector.predict)
+        return self._stored[number]
 
     def _load(self) -> State:
         if not self._path:
@@ -257,7 +257,7 @@ class Stack(JSONDetector):
         return State.load(self._path)
 
 
-class _Known:
+class _Stored:
     """What depends on a datapoint alone, p or measures, computed once for each."""
 
     def __init__(self, compute: Callable[[Sequence[Datapoint], Run], NDArray[np.float64]]) -> None:

@@ -87,14 +87,14 @@ def _input(entry: object, place: str) -> Input:
     if not isinstance(table, dict) or not isinstance(table.get("name"), str):
         raise ShroomError(f"{place}: expected a name or a table with a name, got {show(entry)}")
     frozen = settings.flag(f"{place}: frozen", table.get("frozen", False))
-    own = {key: value for key, value in table.items() if key not in ("name", "frozen")}
+    values = {key: value for key, value in table.items() if key not in ("name", "frozen")}
     try:
-        json.dumps(own)
+        json.dumps(values)
     except (TypeError, ValueError) as error:
         raise ShroomError(f"{place}: settings that json cannot write: {error}") from error
-    made = Input(table["name"], own, frozen)
-    made.make()  # so that an unknown setting is reported at once
-    return made
+    entry_input = Input(table["name"], values, frozen)
+    entry_input.make()  # so that an unknown setting is reported at once
+    return entry_input
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,14 @@ class State:
             )
             return cls(
                 inputs,
-                [_restored(path, one, row) for one, row in zip(inputs, rows)],
+                [_restored(path, entry, row) for entry, row in zip(inputs, rows)],
                 Logistic.from_dict(content["combined"], len(inputs) + len(measures)),
                 bool(measures),
                 settings.share("threshold", content["threshold"]),
-                {task: settings.share(task, own) for task, own in content["thresholds"].items()},
+                {
+                    task: settings.share(task, value)
+                    for task, value in content["thresholds"].items()
+                },
                 TrainingItems.from_dict(content["training_items"]),
                 hashlib.sha256(data).hexdigest(),
             )
@@ -170,26 +173,26 @@ class State:
         digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:8]
         folder = target.parent / f"{target.stem}.inputs-{digest}"
         listed = []
-        for number, (one, fitted) in enumerate(zip(self.inputs, self.detectors)):
-            row = asdict(one)
-            if one.trainable:
+        for number, (entry, fitted) in enumerate(zip(self.inputs, self.detectors)):
+            row = asdict(entry)
+            if entry.trainable:
                 folder.mkdir(parents=True, exist_ok=True)
-                place = folder / f"{number}-{one.name}"
+                place = folder / f"{number}-{entry.name}"
                 fitted.save(str(place))
                 row["fitted"] = f"{folder.name}/{place.name}"
             listed.append(row)
         write_atomically(target, self.items.beside({**content, "inputs": listed}))
 
 
-def _restored(path: Path, one: Input, row: dict[str, Any]) -> Detector:
+def _restored(path: Path, entry: Input, row: dict[str, Any]) -> Detector:
     """Return a detector of a stack's file, fitted as it was."""
-    if not one.trainable:
-        return one.make()
+    if not entry.trainable:
+        return entry.make()
     name = str(row["fitted"])
     place = path.parent / name
     if Path(name).is_absolute() or ".." in Path(name).parts or not place.exists():
         raise ShroomError(
-            f"{path}: its detector {one.name} should lie beside it, in {name}, and does not; keep "
-            "the folder where the file is"
+            f"{path}: its detector {entry.name} is missing: expected {name} beside the file; "
+            "keep the folder with the file"
         )
-    return one.make(str(place))
+    return entry.make(str(place))

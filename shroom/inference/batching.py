@@ -89,7 +89,7 @@ def batched(
     items: list[Item],
     lengths: list[int],
     order: list[int],
-    known: NDArray[np.bool_],
+    done: NDArray[np.bool_],
     work: Callable[[list[Item]], NDArray[Any]],
     tokens: int,
     workers: int,
@@ -105,7 +105,7 @@ def batched(
         The number of tokens of each item.
     order : list of int
         The rows of items that form batches; those of the longest items come first.
-    known : array of bool, shape [items]
+    done : array of bool, shape [items]
         The items that have values already: batches are formed with them, and computed without.
         It is read again for each batch.
     work : callable
@@ -131,7 +131,7 @@ def batched(
                 size = (stop - start) * ordered[start] ** 2
                 if ahead.waiting and scores + size > _MAX_SCORES:
                     break
-                batch = [row for row in order[start:stop] if not known[row]]
+                batch = [row for row in order[start:stop] if not done[row]]
                 if batch:
                     scores += size
                     call = partial(_values, work, [items[row] for row in batch])

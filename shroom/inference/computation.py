@@ -116,11 +116,11 @@ def compute(
     order = [row for row in range(len(distinct)) if row not in cached]
     ordered = [length[item] for item in distinct]
     with closing(
-        batched(distinct, ordered, order, values.known, work, run.tokens, workers, switch)
+        batched(distinct, ordered, order, values.done, work, run.tokens, workers, switch)
     ) as batches:
         for n, (rows, batch) in enumerate(batches, start=1):
             values.store(rows, batch)
-            run.report(int(values.known.sum()), len(distinct))
+            run.report(int(values.done.sum()), len(distinct))
             if n % _BATCHES_BETWEEN_TRIMS == 0:
                 give_back()
     run.precisions.add(values.key().precision)  # also where nothing had to be computed
@@ -137,7 +137,7 @@ class _Values:
     bounds: tuple[float, float]
 
     def __post_init__(self) -> None:
-        self.known = np.zeros(len(self.items), bool)
+        self.done = np.zeros(len(self.items), bool)
         self.table = np.empty((len(self.items), 0))
 
     def read_journal(self) -> None:
@@ -146,7 +146,7 @@ class _Values:
         if not journal or not journal.known:
             return
         low, high = self.bounds
-        rows, out_of_range = np.flatnonzero(~self.known).tolist(), 0
+        rows, out_of_range = np.flatnonzero(~self.done).tolist(), 0
         for row, key in zip(rows, self.key().journal_keys(self.items[row] for row in rows)):
             values = journal.known.get(key)
             if values is None:
@@ -163,10 +163,10 @@ class _Values:
         """Take the values that earlier runs have computed; return their rows."""
         if not self.run.cache:
             return set()
-        rows = np.flatnonzero(~self.known).tolist()
+        rows = np.flatnonzero(~self.done).tolist()
         keys = self.key().cache_keys([self.items[row] for row in rows])
-        known = self.run.cache.get(keys) if keys else {}
-        cached = {row: known[key] for row, key in zip(rows, keys) if key in known}
+        stored = self.run.cache.get(keys) if keys else {}
+        cached = {row: stored[key] for row, key in zip(rows, keys) if key in stored}
         for row, values in cached.items():
             self._put([row], values)
         return set(cached)
@@ -184,7 +184,7 @@ class _Values:
     def _put(self, rows: list[int], values: Any) -> None:
         """Set the values of items: shape [rows, k], or [k] of one."""
         values = np.asarray(values, np.float64).reshape(len(rows), -1)
-        if not self.known.any():
+        if not self.done.any():
             self.table = np.empty((len(self.items), values.shape[1]))
         expected, got = self.table.shape[1], values.shape[1]
         if expected != got:
@@ -195,7 +195,7 @@ class _Values:
                 f"{expected} values, got {got}; run again without {option}"
             )
         self.table[rows] = values
-        self.known[rows] = True
+        self.done[rows] = True
 
 
 def give_back() -> None:

@@ -78,15 +78,15 @@ def _rewritten(graph: bytes) -> bytes:
     sources = {name.removesuffix(".q") for node in products for name in node.inputs[:1]}
     rounding = sources.union(*({f"{name}.scaled", f"{name}.matrix"} for name in sources | names))
     needed: set[str] = set()
-    kept: list[bytes] = []
+    remaining: list[bytes] = []
     for node in reversed(nodes):  # what reads a node's outputs comes before it
         rounds = node.outputs[0].rpartition(".")[0] in rounding and needed.isdisjoint(node.outputs)
         if rounds or names.issuperset(node.outputs):
             continue
-        made = _product(node) if node.kind == _PRODUCT else [node]
-        needed.update(name for each in made for name in each.inputs)
-        kept += [each.raw for each in reversed(made)]
-    return b"".join([*reversed(kept), *others])
+        replacement = _product(node) if node.kind == _PRODUCT else [node]
+        needed.update(name for new in replacement for name in new.inputs)
+        remaining += [new.raw for new in reversed(replacement)]
+    return b"".join([*reversed(remaining), *others])
 
 
 def _product(node: _Node) -> list[_Node]:

@@ -109,8 +109,10 @@ def layouts_of(model: Any, name: str, sample: Sequence[Batch]) -> dict[str, Layo
         return {}
     outputs = model.graph.output
     before = len(outputs)
-    known = {put.name for put in outputs}
-    outputs.extend(onnx.ValueInfoProto(name=source) for source in names if source not in known)
+    output_names = {put.name for put in outputs}
+    outputs.extend(
+        onnx.ValueInfoProto(name=source) for source in names if source not in output_names
+    )
     opened = session(model.SerializeToString(), name)
     del outputs[before:]
     rows: dict[str, list[NDArray[np.float32]]] = {source: [] for source in names}
@@ -140,19 +142,19 @@ def quantised(
     graph = model.graph
     domains = {domain.domain: domain.version for domain in model.opset_import}
     rewriting = _Rewriting(graph, layouts or {})
-    nodes = [made for node in graph.node for made in rewriting.of(node)]
+    nodes = [new for node in graph.node for new in rewriting.of(node)]
     needed = {name for node in nodes for name in node.input}
-    kept = [
+    initializers = [
         tensor
         for name, tensor in rewriting.constants.items()
         if name in needed or name not in rewriting.replaced
     ]
-    made = onnx.helper.make_graph(
-        nodes, graph.name, list(graph.input), list(graph.output), kept + rewriting.made
+    rewritten_graph = onnx.helper.make_graph(
+        nodes, graph.name, list(graph.input), list(graph.output), initializers + rewriting.tensors
     )
     imported = {**domains, "com.microsoft": 1}
     rewritten = onnx.helper.make_model(
-        made,
+        rewritten_graph,
         opset_imports=[onnx.helper.make_opsetid(*domain) for domain in imported.items()],
         ir_version=8,
         producer_name="shroom-kit",
@@ -169,7 +171,7 @@ class _Rewriting:
         self.onnx = onnx
         self.replaced: set[str] = set()
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
-        self.made: list[Any] = []
+        self.tensors: list[Any] = []
         self.integers: dict[str, NDArray[np.int8]] = {}
         self.size = 0
         self.layouts = {
@@ -264,7 +266,7 @@ class _Rewriting:
         return np.asarray(self.onnx.numpy_helper.to_array(self.constants[name]), np.float32)
 
     def _constant(self, name: str, value: Any) -> str:
-        self.made.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
+        self.tensors.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
 
     def _integers(self, name: str, values: NDArray[np.int8]) -> str:
@@ -277,7 +279,7 @@ class _Rewriting:
             tensor.external_data.add(key=key, value=str(value))
         self.integers[name] = values
         self.size += values.size
-        self.made.append(tensor)
+        self.tensors.append(tensor)
         return name
 
     def _node(self, kind: str, inputs: list[str], output: str, **more: Any) -> Any:

@@ -112,11 +112,11 @@ class Cache:
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, NDArray[np.float64]]:
         """Return the values of those of the keys that are known."""
-        known: dict[bytes, NDArray[np.float64]] = {}
+        values_of: dict[bytes, NDArray[np.float64]] = {}
         listed = list(dict.fromkeys(keys))
         with self._forgiving():
             if self._given_up or not self.path.exists():
-                return known
+                return values_of
             database, now = self._opened(), _now()
             stale = []
             for start in range(0, len(listed), _KEYS_AT_ONCE):
@@ -126,12 +126,12 @@ class Cache:
                 for key, packed, used in database.execute(query, some):
                     values = _unpacked(key, packed)
                     if values is not None:
-                        known[key] = values
+                        values_of[key] = values
                         if not isinstance(used, int) or now - used >= _HOUR:
                             stale.append((now, key))
             with database:
                 database.executemany("UPDATE entries SET used = ? WHERE key = ?", stale)
-        return known
+        return values_of
 
     def add(self, entries: Mapping[bytes, NDArray[np.float64]]) -> None:
         """Store these values."""

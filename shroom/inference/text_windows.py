@@ -124,7 +124,9 @@ def _windows(pieces: Sequence[Span], sizes: Sequence[int], most: int, overlap: i
         if last >= len(pieces):
             return spans
         earliest = max(last - overlap, first + 1)
-        first = next(one for one in range(earliest, last + 1) if one == last or end(one) > last)
+        first = next(
+            place for place in range(earliest, last + 1) if place == last or end(place) > last
+        )
 
 
 def _pieces(text: str, most: int, count: Count) -> tuple[list[Span], list[int]]:

@@ -109,9 +109,9 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     """
     named = getattr(config, "pad_token_id", None)
     valid = named is not None and 0 <= named < len(tokenizer)
-    own = tokenizer.convert_ids_to_tokens(named) if valid else None  # None in a gap, too
-    if own is not None:
-        tokenizer.pad_token = own
+    padding = tokenizer.convert_ids_to_tokens(named) if valid else None  # None in a gap, too
+    if padding is not None:
+        tokenizer.pad_token = padding
     elif tokenizer.pad_token in (None, tokenizer.eos_token):
         others = (tokenizer.bos_token, tokenizer.unk_token, tokenizer.eos_token)
         tokenizer.pad_token = next(filter(None, others), None) or str(
@@ -160,15 +160,15 @@ class PairReader:
         tokenizer.split_special_tokens = True
         self._tokenizer, self.room = tokenizer, room
         self._ids: dict[str, NDArray[np.int32]] = {}
-        one, other = (
+        a, b = (
             tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in "ab"
         )
         pair = tokenizer("a", "b", verbose=False)
-        if not (one and other):
+        if not (a and b):
             raise ShroomError("the tokenizer has no tokens for the letters a and b")
-        first = _place(pair["input_ids"], one, 0)
-        second = _place(pair["input_ids"], other, first + len(one))
-        self.special = len(pair["input_ids"]) - len(one) - len(other)
+        first = _place(pair["input_ids"], a, 0)
+        second = _place(pair["input_ids"], b, first + len(a))
+        self.special = len(pair["input_ids"]) - len(a) - len(b)
         self._padding = {
             "input_ids": tokenizer.pad_token_id or 0,
             "attention_mask": 0,
@@ -178,7 +178,7 @@ class PairReader:
         self._frames = {
             key: np.split(
                 np.array(pair[key], np.int32),
-                (first, first + len(one), second, second + len(other)),
+                (first, first + len(a), second, second + len(b)),
             )
             for key in self._padding
             if key in pair
@@ -202,16 +202,16 @@ class PairReader:
             shares = self._shares(pair)
             texts.append([self._ids[text][:share] for text, share in zip(pair, shares)])
         longest = max(sum(map(len, ids)) for ids in texts) + self.special
-        made = {}
+        arrays = {}
         for key, (before, first, between, second, after) in self._frames.items():
-            made[key] = np.full((len(texts), longest), self._padding[key], np.int64)
-            for filled, ids in zip(made[key], texts):
+            arrays[key] = np.full((len(texts), longest), self._padding[key], np.int64)
+            for filled, ids in zip(arrays[key], texts):
                 types = [np.full(len(a), b[0]) for a, b in zip(ids, (first, second))]
                 inside = ids if key == "input_ids" else types
                 row = np.concatenate((before, inside[0], between, inside[1], after))
                 left = self._tokenizer.padding_side == "left"
                 filled[slice(-len(row), None) if left else slice(len(row))] = row
-        return made
+        return arrays
 
     def cuts_second(self, pair: tuple[str, str]) -> bool:
         """Return whether the second text has to be cut too."""
@@ -219,11 +219,11 @@ class PairReader:
 
     def _shares(self, pair: tuple[str, str]) -> tuple[int, int]:
         """Return how many tokens of each text are kept: all of the second where that can be."""
-        one, other = (len(self._ids[text]) for text in pair)
+        first, second = (len(self._ids[text]) for text in pair)
         free = self.room - self.special
-        if min(one, 1) + other > free:
-            other = free - min(one, free // 2)
-        return min(one, free - other), other
+        if min(first, 1) + second > free:
+            second = free - min(first, free // 2)
+        return min(first, free - second), second
 
 
 def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:

@@ -45,8 +45,8 @@ def clipped_log_odds(p: Floats, clip: float) -> Floats:
     >>> clipped_log_odds(np.array([0.0, 0.5, 1.0]), 0.01).round(3)
     array([-4.595,  0.   ,  4.595])
     """
-    kept = np.clip(p, clip, 1 - clip)
-    return np.asarray(np.log(kept / (1 - kept)))
+    clipped = np.clip(p, clip, 1 - clip)
+    return np.asarray(np.log(clipped / (1 - clipped)))
 
 
 def smoothed(y: Floats) -> Floats:

@@ -83,8 +83,8 @@ class Logistic:
         scale = np.where(scale > _ALIKE, scale, 1.0)
         rows = np.column_stack((np.ones(len(values)), (values - mean) / scale))
         design = np.hstack([rows, *[rows * (np.asarray(tasks) == task)[:, None] for task in TASKS]])
-        found = fit_logistic(design[:, 1:], p, c).reshape(1 + len(TASKS), -1)
-        return cls(mean, scale, dict(zip(TASKS, found[0] + found[1:])))
+        weights = fit_logistic(design[:, 1:], p, c).reshape(1 + len(TASKS), -1)
+        return cls(mean, scale, dict(zip(TASKS, weights[0] + weights[1:])))
 
     def p(self, values: Values, tasks: Sequence[str] | Words) -> Values:
         """Return p(Hallucination) of each row: shape [n]."""
@@ -94,7 +94,7 @@ class Logistic:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as json could write it."""
-        weights = {task: own.tolist() for task, own in self.weights.items()}
+        weights = {task: values.tolist() for task, values in self.weights.items()}
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "weights": weights}
 
     @classmethod
@@ -109,10 +109,10 @@ class Logistic:
 
 def numbers(values: Sequence[float], n: int) -> Values:
     """Return what a file says as n finite numbers; ``ValueError`` if it is something else."""
-    found = np.array(values, np.float64)
-    if found.shape != (n,) or not np.isfinite(found).all():
+    array = np.array(values, np.float64)
+    if array.shape != (n,) or not np.isfinite(array).all():
         raise ValueError(f"expected {n} numbers")
-    return found
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,10 +171,10 @@ class KernelLogistic:
         drawn = np.random.default_rng(0).permutation(len(rows))[:LANDMARKS]
         landmarks = rows[np.sort(drawn)]
         spread, axes = np.linalg.eigh(_kernel(landmarks, landmarks, values.shape[1]))
-        kept = spread > 1e-6 * spread[-1]
-        root = axes[:, kept] / np.sqrt(spread[kept])
-        made = cls(bare.mean, scale, bare.tasks, landmarks, root, bare.weights)
-        columns = made.design(values, tasks)[:, 1:]
+        large = spread > 1e-6 * spread[-1]
+        root = axes[:, large] / np.sqrt(spread[large])
+        unfitted = cls(bare.mean, scale, bare.tasks, landmarks, root, bare.weights)
+        columns = unfitted.design(values, tasks)[:, 1:]
         weights = fit_logistic(columns, np.clip(p, _SURE, 1 - _SURE), c)
         return cls(bare.mean, scale, bare.tasks, landmarks, root, weights)
 

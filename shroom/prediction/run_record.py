@@ -47,7 +47,7 @@ def run_record(
     data: str,
     output: Path,
     seconds: float,
-    made: Collection[str],
+    names: Collection[str],
     training: dict[str, dict[str, int]],
     precisions: Collection[str] = (),
 ) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def run_record(
         The folder of the submission.
     seconds : float
         The duration, from loading the model to the last prediction.
-    made : collection of str
+    names : collection of str
         The names of the files that were written.
     training : dict of dict
         As :func:`shroom.prediction.submission_rows.training_counts` returns it.
@@ -81,7 +81,7 @@ def run_record(
         "seconds": round(seconds, 1),
         "datapoints": {file.base: len(file.datapoints) for file in files},
         **training,
-        "scores": _scores(output, data, made),
+        "scores": _scores(output, data, names),
         "versions": {
             "shroom-kit": __version__,
             "python": platform.python_version(),
@@ -159,7 +159,7 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
     return None
 
 
-def _scores(output: Path, data: str, made: Collection[str]) -> list[dict[str, Any]]:
+def _scores(output: Path, data: str, names: Collection[str]) -> list[dict[str, Any]]:
     """Return what the submission scores where the data have labels, each with its signature."""
     try:
         scored = score(output, data, intervals=Intervals(resamples=0))
@@ -169,7 +169,7 @@ def _scores(output: Path, data: str, made: Collection[str]) -> list[dict[str, An
     return [
         {key: getattr(result, key) for key in keys}
         for result in scored.results
-        if f"{result.split}.{result.track}.json" in made
+        if f"{result.split}.{result.track}.json" in names
     ]
 
 

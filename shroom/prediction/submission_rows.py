@@ -58,11 +58,11 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
 
 def remarks(file: DataFile) -> list[str]:
     """Return what a reader of the predictions should know of a file, in sentences."""
-    found = []
+    sentences = []
     empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
     if empty:
-        found.append(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
-    return found
+        sentences.append(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
+    return sentences
 
 
 def training_counts(
@@ -86,18 +86,18 @@ def training_counts(
 def training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: int) -> list[str]:
     """Return the sentences on training items among ``total`` items, for the user."""
     unseen, seen = sum(counts["out_of_fold"].values()), sum(counts["in_sample"].values())
-    found = []
+    sentences = []
     if unseen:
-        found.append(
+        sentences.append(
             f"{chosen.name} was fitted on {unseen} of these {total} items, and answers for them "
             "with their out-of-fold p"
         )
     if seen:
-        found.append(
+        sentences.append(
             f"{chosen.name} was fitted on {seen} of these {total} items, and its p of them are "
             "in-sample: scores on them are too good"
         )
-    return found
+    return sentences
 
 
 def check_data(file: DataFile, problems: Problems) -> None:
@@ -123,12 +123,12 @@ def _check_ids(file: DataFile, problems: Problems) -> None:
             expected = "an id, as other items have"
             problems.add("id-missing", file.base, expected, "none", index=index, key="id")
         elif point.id is not None and point.id in seen:
-            found, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
-            problems.add("id-doubled", file.base, "an id of its own", found, **place)
+            got, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
+            problems.add("id-doubled", file.base, "an id of its own", got, **place)
         seen |= {point.id} if point.id is not None else set()
 
 
-def wanted(found: list[Document], splits: tuple[str, ...]) -> list[Document]:
+def select_documents(documents: list[Document], splits: tuple[str, ...]) -> list[Document]:
     """Return a file that was named alone, or the latest files of these splits of a folder.
 
     Raises
@@ -136,10 +136,10 @@ def wanted(found: list[Document], splits: tuple[str, ...]) -> list[Document]:
     InvalidInput
         If it is not clear which file is the latest.
     """
-    if len(found) == 1:
-        return found
+    if len(documents) == 1:
+        return documents
     problems = Problems()
-    named = sorted(latest(found, problems).items())
+    named = sorted(latest(documents, problems).items())
     if problems.errors:
         raise InvalidInput(problems)
     return [document for (split, _), document in named if split in splits]
@@ -218,8 +218,8 @@ def name_for(name: Name | None, out: Source, data_name: str) -> str:
     >>> name_for(Name("val", "model-aware", 2), "out.zip", "val.model-aware.v2.json")
     'val.model-aware.json'
     """
-    known = name is not None and name.split in ("val", "test")
-    if name is not None and known:
+    is_known = name is not None and name.split in ("val", "test")
+    if name is not None and is_known:
         return name.base
     if str(out) == "-" or names_a_file(out):
         return "predictions.json"
@@ -229,7 +229,7 @@ def name_for(name: Name | None, out: Source, data_name: str) -> str:
     )
 
 
-def check_made(made: Mapping[str, str]) -> None:
+def check_output(texts: Mapping[str, str]) -> None:
     """Check what is to be written, text by name, by the same rules as any submission.
 
     Raises
@@ -238,6 +238,6 @@ def check_made(made: Mapping[str, str]) -> None:
         If the check finds errors.
     """
     problems = Problems()
-    documents = [Document(name, name, text.encode()) for name, text in made.items()]
+    documents = [Document(name, name, text.encode()) for name, text in texts.items()]
     if not check_documents(documents, problems=problems).ok:
         raise InvalidInput(problems)

@@ -31,6 +31,8 @@ def scores_of(scorer, *questions, run=RUN):
     """Return the scores of each generation by its places; every wanted one comes once."""
     work = [Work(one, scorer.places(one)) for one in questions]
     found = [((place, g), scores) for place, g, scores in scorer.score(work, run)]
-    assert sorted(key for key, _ in found) == [(p, g) for p, w in enumerate(work) for g in w.wanted]
+    assert sorted(key for key, _ in found) == [
+        (p, g) for p, w in enumerate(work) for g in w.pending
+    ]
     assert all(tuple(scores) == scorer.fields for _, scores in found)
     return dict(found)

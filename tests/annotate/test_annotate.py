@@ -63,7 +63,7 @@ class Counting(Scorer):
     def score(self, work, run):
         del run
         for number, each in enumerate(work):
-            for place in each.wanted:
+            for place in each.pending:
                 text = each.question.generation[place].text
                 self.seen.append(text)
                 if self.log:
@@ -253,7 +253,7 @@ def test_scorers_see_what_those_before_have_added():
         def score(self, work, run):
             del run
             for number, each in enumerate(work):
-                for place in each.wanted:
+                for place in each.pending:
                     length = value_of(each.question.generation[place], "words")
                     yield number, place, {"double": 2 * length}
 
@@ -263,7 +263,7 @@ def test_scorers_see_what_those_before_have_added():
         {"words": 3, "double": 6},
         {},
     ]
-    assert found.made == {"counting": 2, "second": 2}
+    assert found.computed == {"counting": 2, "second": 2}
 
 
 def test_equal_questions_are_scored_once():
@@ -285,7 +285,7 @@ def test_what_fails_is_listed_and_tried_again(tmp_path):
     with Log(tmp_path / "log", resume=True).open() as log:
         found = score([asked()], [again], log)
     assert again.seen == ["It is not."]
-    assert (found.made, found.known, found.failed) == ({"counting": 1}, {"counting": 1}, [])
+    assert (found.computed, found.reused, found.failed) == ({"counting": 1}, {"counting": 1}, [])
 
 
 def test_fields_of_an_earlier_run_do_not_stay():
@@ -301,9 +301,9 @@ def test_another_scorer_or_another_text_is_not_known(tmp_path):
     other = Counting()
     other.identity = "counting 2"
     known = Log(tmp_path / "log", resume=True).read().known
-    assert waiting(other, [asked()], known)[0].wanted == (0, 1)
-    assert waiting(Counting(), [asked()], known)[0].wanted == ()
-    assert waiting(Counting(), [asked(texts=("It is so.",))], known)[0].wanted == (0,)
+    assert waiting(other, [asked()], known)[0].pending == (0, 1)
+    assert waiting(Counting(), [asked()], known)[0].pending == ()
+    assert waiting(Counting(), [asked(texts=("It is so.",))], known)[0].pending == (0,)
     assert isinstance(waiting(other, [asked()], known)[0], Work)
 
 

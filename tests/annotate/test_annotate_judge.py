@@ -76,7 +76,7 @@ def made_of(asked, judge, run=None):
     """Return the scores of each generation by its places."""
     work = [Work(each, judge.places(each)) for each in asked]
     found = [((place, g), scores) for place, g, scores in judge.score(work, run or Run())]
-    assert len(dict(found)) == len(found) == sum(len(each.wanted) for each in work)
+    assert len(dict(found)) == len(found) == sum(len(each.pending) for each in work)
     return dict(found)
 
 
@@ -329,7 +329,7 @@ judge = Judge.from_settings(model="m", endpoint=url, concurrency=3, cache=cache)
 with Log(log, resume=resume == "yes").open() as log:
     result = score(asked, [judge], log)
 assert not result.failed, result.failed
-print(result.made["judge"], result.known["judge"])
+print(result.computed["judge"], result.reused["judge"])
 """
 
 
@@ -385,7 +385,7 @@ def test_what_the_log_has_not_seen_is_in_the_cache(serve, judge, tmp_path):
     (tmp_path / "log").write_text("")
     with Log(tmp_path / "log", resume=True).open() as log:
         again = score(asked, [judge(server.url)], log)
-    assert (again.made["judge"], len(server.bodies)) == (10, 10)
+    assert (again.computed["judge"], len(server.bodies)) == (10, 10)
 
 
 def test_a_caller_that_stops_early_loses_nothing(serve, judge):

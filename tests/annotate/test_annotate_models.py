@@ -278,7 +278,7 @@ def test_agreement_is_what_p_of_the_detector_lacks_to_1(nli_folder, encoder_fold
 def test_a_single_generation_has_nothing_to_compare():
     one = Question("Q", "A", None, (Generation("a", "normal"), Generation("?", "uncertainty")))
     result = score([one], [SelfCheck()])
-    assert (result.made, result.failed) == ({"selfcheck": 0}, [])
+    assert (result.computed, result.failed) == ({"selfcheck": 0}, [])
     assert result.questions == [one]
 
 
@@ -313,8 +313,8 @@ def test_what_is_done_is_kept_slice_by_slice(name, nli_folder, rewards, tmp_path
         score(asked, [SCORERS.make(name, **settings)], log, Run(report=stop))
     with Log(tmp_path / "log", resume=True).open() as log:
         resumed = score(asked, [SCORERS.make(name, **settings)], log)
-    assert resumed.known[name] > 0
-    assert resumed.made[name] + resumed.known[name] >= whole.made[name]
+    assert resumed.reused[name] > 0
+    assert resumed.computed[name] + resumed.reused[name] >= whole.computed[name]
     for one, other in zip(whole.questions, resumed.questions):
         for field in SCORERS.make(name, **settings).fields:
             for a, b in zip(one.generation, other.generation):
@@ -338,7 +338,7 @@ def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
         with Log(tmp_path / "log", resume=True).open() as log:
             run = Run(precision=precision)
             found = score(asked, [SCORERS.make(name, **settings)], log, run)
-            return found.made[name], found.known[name]
+            return found.computed[name], found.reused[name]
 
     n, known = counts("float32")
     assert (n > 0, known) == (True, 0)
@@ -353,8 +353,8 @@ def test_float32_is_the_default_and_scores_without_a_precision_are_not_taken_for
         for scorer in (unigram, check):
             for place in scorer.places(asked):
                 log.add(key_of(scorer.identity, asked, place), dict.fromkeys(scorer.fields))
-        made = score([asked], [unigram, check], log).made
-        again = score([asked], [unigram, check], log, Run(precision="float32")).made
+        made = score([asked], [unigram, check], log).computed
+        again = score([asked], [unigram, check], log, Run(precision="float32")).computed
     assert made == {"unigram": 0, "selfcheck": len(check.places(asked))}
     assert again == {"unigram": 0, "selfcheck": 0}
 

@@ -233,7 +233,7 @@ def test_only_what_is_wanted_is_scored_and_as_in_the_whole():
     work = [Work(one, Similarity().places(one)[1:]) for one in made]
     run = Run(report=lambda *at: told.append(at))
     found = {(p, g): scores for p, g, scores in Similarity().score(work, run)}
-    assert found == {(p, g): whole[p, g] for p, each in enumerate(work) for g in each.wanted}
+    assert found == {(p, g): whole[p, g] for p, each in enumerate(work) for g in each.pending}
     assert told[-1] == (len(found), len(found))
     assert list(Similarity().score([Work(made[0], ())], RUN)) == []
 

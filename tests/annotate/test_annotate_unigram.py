@@ -200,7 +200,7 @@ def test_other_languages_have_the_words_of_unicode():
 def test_chinese_words_and_keywords_are_those_of_jieba(jieba, text):
     words = CHINESE.words(text)
     assert words.tokens == list(jieba.cut(text))
-    assert set(words.known) == set(jieba.analyse.extract_tags(text, topK=100))
+    assert set(words.vocabulary) == set(jieba.analyse.extract_tags(text, topK=100))
     assert words.keywords == jieba.analyse.extract_tags(text, topK=20)
 
 

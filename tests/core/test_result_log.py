@@ -53,7 +53,7 @@ def test_no_changed_bit_of_a_judges_answers_changes_one(tmp_path):
         cache.add("b", reply)
     for content in flipped(cache.path.read_bytes()):
         cache.path.write_bytes(content)
-        known = Cache(tmp_path, "a model").read().known
+        known = Cache(tmp_path, "a model").read().replies
         assert all(known[key] == reply for key in known)
         assert known.keys() <= {"a", "b"}
 

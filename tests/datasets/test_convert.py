@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets import nli_outputs
 from shroom.datasets.nli_outputs import recorded
-from shroom.prediction.submission_rows import check_made, name_for, text_of
+from shroom.prediction.submission_rows import check_output, name_for, text_of
 from shroom.scoring.file_names import Name
 
 P = "p(Hallucination)"
@@ -313,7 +313,7 @@ def test_unnamed_predictions_go_to_a_file_alone(shroom, tmp_path):
 def test_what_is_written_is_checked():
     bad = text_of(np.array([True]), np.array([2.0]))
     with pytest.raises(InvalidInput, match="p-range"):
-        check_made({"predictions.json": bad})
+        check_output({"predictions.json": bad})
 
 
 def test_no_heavy_imports():

@@ -283,7 +283,7 @@ def test_what_was_saved_says_the_same(tmp_path):
     assert not list(tmp_path.rglob("*.pkl"))
     # what lies beside it goes with it, and without it there is a sentence
     path.rename(tmp_path / "stack.json")
-    with pytest.raises(ShroomError, match="should lie beside it"):
+    with pytest.raises(ShroomError, match="is missing: expected"):
         Stack(model=tmp_path / "stack.json").predict(found)
 
 

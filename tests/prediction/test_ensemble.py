@@ -740,7 +740,7 @@ def test_six_nli_models_out_of_fold_on_val(shroom, tmp_path):
         train.append(tmp_path / model)
     trained = read(train, Problems(), gold=data)
     columns = Columns(trained, trained)
-    assert len(columns.kept) == 12
+    assert len(columns.places) == 12
     gold = [one.against for one in trained]
     p = np.concatenate([one.p for one in gold])
     label = np.concatenate([one.label == 1 for one in gold])

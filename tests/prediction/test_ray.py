@@ -259,7 +259,7 @@ def test_a_name_is_read_wherever_it_lies(name, tmp_path):
 
 def test_a_uri_may_have_a_query():
     place = Place.__new__(Place)
-    place.where, place._is_uri = "s3://bucket/in/?region=eu-west-1", True
+    place.address, place._is_uri = "s3://bucket/in/?region=eu-west-1", True
     assert place.of("a.jsonl") == "s3://bucket/in/a.jsonl?region=eu-west-1"
     assert place.of("") == "s3://bucket/in?region=eu-west-1"
 

@@ -155,8 +155,8 @@ class Reader:
         # Without its head, a model does not compute the logits of the whole vocabulary.
         self._model = model.base_model
         self._device = model.device
-        known = inspect.signature(self._model.forward).parameters
-        self._more = {"use_cache": False} if "use_cache" in known else {}
+        parameters = inspect.signature(self._model.forward).parameters
+        self._more = {"use_cache": False} if "use_cache" in parameters else {}
         reads = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self.most = min(int(self.tokenizer.model_max_length), int(reads or _LONGEST), _LONGEST)
         padding = self.tokenizer.pad_token_id

@@ -145,8 +145,8 @@ class Scores:
     def of(cls, decisions: Floats, knows: Truth, how: Intervals) -> Scores:
         """Return the scores of decision values, shape [n]."""
         scored = [
-            (each, each.statistics(decisions > 0, decisions, knows, knows))
-            for each in map(metric, METRICS)
+            (measure, measure.statistics(decisions > 0, decisions, knows, knows))
+            for measure in map(metric, METRICS)
         ]
         return cls(*estimates(scored, how))
 
@@ -215,21 +215,21 @@ class Figures:
             "folds": self.folds,
             "seed": self.seed,
             **self.how.to_dict(),
-            "sites": [{**vars(site), **found.to_dict()} for site, found in self.sites.items()],
+            "sites": [{**vars(site), **scores.to_dict()} for site, scores in self.sites.items()],
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Figures:
         """Return what :meth:`to_dict` gave; raises KeyError, TypeError or ValueError."""
         sites = {_site(row): Scores.from_dict(row) for row in content["sites"]}
-        how = content.get("intervals")
+        intervals = content.get("intervals")
         return cls(
             **{name: content[name] for name in ("right", "wrong", "floor", "c", "folds", "seed")},
             sites=sites,
             best=_site(content["best"]),
             nested=Scores.from_dict(content["nested"]),
             chosen=[_site(row) for row in content["chosen"]],
-            how=Intervals(**how) if how else Intervals(0),
+            how=Intervals(**intervals) if intervals else Intervals(0),
         )
 
 

@@ -97,8 +97,8 @@ class Blocks:
         self.heads = int(getattr(about, "num_attention_heads", None) or 1)
         number = getattr(about, "num_hidden_layers", None)
         # Parents come before their children, so that a list of experts is never the first.
-        lists = (each for each in model.modules() if isinstance(each, torch.nn.ModuleList))
-        blocks = next((each for each in lists if len(each) == number), None)
+        lists = (module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
+        blocks = next((module for module in lists if len(module) == number), None)
         if blocks is None:
             raise ShroomError(
                 f"{name}: has no list of {number} blocks, so it is not known where its hidden "
@@ -120,8 +120,8 @@ class Blocks:
                 for block in self.modules:
                     self._inside(block, kind)
             for layer in range(kind != "layers", len(self.modules) + 1):
-                each = range(self.heads) if kind == "heads" and by_head else [None]
-                sites += [Site(kind, layer, head) for head in each]
+                heads = range(self.heads) if kind == "heads" and by_head else [None]
+                sites += [Site(kind, layer, head) for head in heads]
         return sites
 
     @contextmanager
@@ -135,13 +135,13 @@ class Blocks:
                 handle.remove()
 
     def _hook(self, site: Site, take: Callable[[Site, Any], None]) -> Any:
-        def after(module: Any, given: Any, made: Any) -> None:
-            del module, given
-            take(site, made[0] if isinstance(made, tuple) else made)
+        def after(module: Any, inputs: Any, output: Any) -> None:
+            del module, inputs
+            take(site, output[0] if isinstance(output, tuple) else output)
 
-        def before(module: Any, given: Any, named: Any) -> None:
+        def before(module: Any, inputs: Any, named: Any) -> None:
             del module
-            take(site, given[0] if given else named["hidden_states"])
+            take(site, inputs[0] if inputs else named["hidden_states"])
 
         if site.layer == 0:
             return self.modules[0].register_forward_pre_hook(before, with_kwargs=True)

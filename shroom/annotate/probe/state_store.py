@@ -163,10 +163,10 @@ class Store:
             stored = {key: there[key] for key in _SAME}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ShroomError(f"{index}: is not an index of states; name another folder") from error
-        wanted = {**self.about, **self.about["frame"]}
+        settings = {**self.about, **self.about["frame"]}
         for key, option in _SAME.items():
-            if stored[key] != wanted[key]:
-                before_and_now = f"{option} was {show(stored[key])} and is {show(wanted[key])}"
+            if stored[key] != settings[key]:
+                before_and_now = f"{option} was {show(stored[key])} and is {show(settings[key])}"
                 raise ShroomError(
                     f"{self.folder}: has states of another run: {before_and_now}; name another "
                     "folder, or give it as it was"
@@ -238,27 +238,27 @@ def collect(
     run : Run
         How it is run.
     """
-    given = {question: reader.ids(frame, question) for question in questions}
-    key = {question: _key(ids) for question, ids in given.items()}
-    cut = sum(len(ids) == reader.most for ids in given.values())
+    ids = {question: reader.ids(frame, question) for question in questions}
+    key = {question: _key(ids) for question, ids in ids.items()}
+    cut = sum(len(ids) == reader.most for ids in ids.values())
     if cut:
         run.note(
             f"{cut} questions fill the {reader.most} tokens that the model reads; the start "
             "of what is longer is cut"
         )
-    waiting = {key[question]: ids for question, ids in given.items() if key[question] not in store}
-    order = sorted(waiting, key=lambda each: len(waiting[each]), reverse=True)
+    waiting = {key[question]: ids for question, ids in ids.items() if key[question] not in store}
+    order = sorted(waiting, key=lambda question: len(waiting[question]), reverse=True)
     width = sum(reader.widths(sites)) if order else 0
     size = min(_ROWS, max(1, _NUMBERS // max(1, width)))
     for start in range(0, len(order), size):
         keys = order[start : start + size]
-        done = len(given) - len(order) + start
+        done = len(ids) - len(order) + start
 
         def report(of_shard: int, _: int, done: int = done) -> None:
-            run.report(done + of_shard, len(given))
+            run.report(done + of_shard, len(ids))
 
         of_shard = replace(run, report=report)
-        store.add(keys, reader.states([waiting[each] for each in keys], sites, of_shard))
+        store.add(keys, reader.states([waiting[question] for question in keys], sites, of_shard))
     return [key[question] for question in questions]
 
 

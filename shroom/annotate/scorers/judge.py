@@ -69,8 +69,8 @@ class GenerationSettings(PromptSettings):
         Maximum number of characters of a generation.
     """
 
-    top_logprobs: int | None = setting(5, settings.whole, 0, 20)
-    generation_chars: int = setting(4000, settings.whole, 1)
+    top_logprobs: int | None = setting(5, settings.integer, 0, 20)
+    generation_chars: int = setting(4000, settings.integer, 1)
 
 
 class Judge(Configurable, Scorer):
@@ -173,7 +173,9 @@ class Judge(Configurable, Scorer):
 
         Generations with the same prompt share one request.
         """
-        places = [(item.question, place, g) for place, item in enumerate(work) for g in item.wanted]
+        places = [
+            (item.question, place, g) for place, item in enumerate(work) for g in item.pending
+        ]
         cut = sum(len(question.generation[g].text) > self._longest for question, _, g in places)
         if cut:
             run.note(f"{cut} generations were cut to {self._longest} characters for the judge")
@@ -185,7 +187,7 @@ class Judge(Configurable, Scorer):
 
     def cost(self, work: Sequence[Work]) -> str:
         """Return a sentence on the requests that scoring would send, without sending them."""
-        prompts = [self.prompt(item.question, place) for item in work for place in item.wanted]
+        prompts = [self.prompt(item.question, place) for item in work for place in item.pending]
         if self._service is None:
             estimate = self._local.estimate(prompts)
             return f"{estimate.requests} prompts to a model on this machine, which only take time"
@@ -207,8 +209,8 @@ class Judge(Configurable, Scorer):
         requests = {prompt: service.request(str(prompt)) for prompt in owners}
         places = {requests[prompt].key: of_prompt for prompt, of_prompt in owners.items()}
         for key, reply in until_hopeless(service, list(requests.values()), run, verdicts.reply_of):
-            kept = service.settings.folder is not None
-            scores = reply if isinstance(reply, Failure) else _read(reply, kept=kept)
+            stored = service.settings.folder is not None
+            scores = reply if isinstance(reply, Failure) else _read(reply, stored=stored)
             for place, generation in places[key]:
                 yield place, generation, scores
 
@@ -240,11 +242,11 @@ def until_hopeless(
     yield from ((key, Failure(why)) for key in left)
 
 
-def _read(reply: Reply, *, kept: bool) -> Scores:
+def _read(reply: Reply, *, stored: bool) -> Scores:
     """Return the scores of a reply, or the reason for its failure."""
     verdict = verdicts.verdict_of(reply.text)
     if verdict is None:
-        paid = "is paid for and kept" if kept else "is paid for, and again with --resume"
+        paid = "is paid for and kept" if stored else "is paid for, and again with --resume"
         return Failure(
             f"the model said neither right nor wrong: {show(reply.text, 120)}; the reply {paid}, "
             "so give another template, or a higher max_tokens if the reply was cut"

@@ -59,9 +59,9 @@ class NLI(Scorer):
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the two probabilities of each generation."""
         items = [
-            ((self._premise(each.question), each.question.generation[g].text), place, g)
-            for place, each in enumerate(work)
-            for g in each.wanted
+            ((self._premise(item.question), item.question.generation[g].text), place, g)
+            for place, item in enumerate(work)
+            for g in item.pending
         ]
         yield from in_slices(items, self._probabilities, run, length=lambda p: sum(map(len, p)))
 

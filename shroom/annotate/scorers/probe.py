@@ -99,11 +99,11 @@ class Probe(Scorer):
             Where the model cannot be had, or is not that of the probe.
         """
         rest = []
-        for place, each in enumerate(work):
-            if each.question.question.strip():
-                rest += [place] if each.wanted else []
+        for place, item in enumerate(work):
+            if item.question.question.strip():
+                rest += [place] if item.pending else []
                 continue
-            for generation in each.wanted:
+            for generation in item.pending:
                 yield place, generation, Failure("the question is blank")
         if not rest:
             return
@@ -118,7 +118,7 @@ class Probe(Scorer):
             here = [rest[row] for row in batch]
             states = reader.states([ids[place] for place in here], [site], quiet)[site]
             for place, value in zip(here, self._saved.p(states).tolist()):
-                for generation in work[place].wanted:
+                for generation in work[place].pending:
                     yield place, generation, {_FIELD: value}
             run.report(batch.stop, len(rest))
 
@@ -174,7 +174,7 @@ class LinearProbe:
             raise ShroomError(f"{path}: has weights alone; give the model that the probe is of")
         if layer is None and not named:
             raise ShroomError(f"{path}: has weights alone; give the layer that the probe reads")
-        number = settings.whole("layer", named[-1] if layer is None else layer, -1000, 1000)
+        number = settings.integer("layer", named[-1] if layer is None else layer, -1000, 1000)
         require("models", "torch")
         import torch
 

@@ -113,9 +113,9 @@ class Reward(Scorer):
             )
         self.model = settings.text("model", model)
         self.revision = None if revision is None else settings.text("revision", revision)
-        given = None if template is None else settings.text("template", template)
-        prompt = PROMPTS.get(given or "")
-        self.template = prompt.template if prompt else given
+        text = None if template is None else settings.text("template", template)
+        prompt = PROMPTS.get(text or "")
+        self.template = prompt.template if prompt else text
         if self.template not in (None, *FORMS):
             Template.parse(str(self.template), "template", _PLACES, _PLACES[:2])
         plain_question = question or (prompt.question if prompt else "{question}")
@@ -149,10 +149,10 @@ class Reward(Scorer):
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the raw score of each generation."""
         items = [
-            ((self.asked(item.question.question, each), plain(each.text)), place, g)
+            ((self.asked(item.question.question, generation), plain(generation.text)), place, g)
             for place, item in enumerate(work)
-            for g, each in enumerate(item.question.generation)
-            if g in item.wanted
+            for g, generation in enumerate(item.question.generation)
+            if g in item.pending
         ]
         for place, g, value in in_slices(
             items, self._rewards, run, length=lambda pair: sum(map(len, pair))
@@ -203,10 +203,10 @@ def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairR
         )
     if template == PAIR or (template is None and not chat):
         return PairReader(tokenizer, room)
-    own = None
+    form = None
     if template not in (None, CHAT):
-        own = Template.parse(str(template), "template", _PLACES, _PLACES[:2])
-    return _TextReader(name, tokenizer, room, own)
+        form = Template.parse(str(template), "template", _PLACES, _PLACES[:2])
+    return _TextReader(name, tokenizer, room, form)
 
 
 class _TextReader:

@@ -111,17 +111,17 @@ class SelfCheck(Scorer):
 
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the agreement of each generation with the others, by each method."""
-        wanted = [(place, g) for place, each in enumerate(work) for g in each.wanted]
-        for start in range(0, len(wanted), SLICE):
-            part = wanted[start : start + SLICE]
+        places = [(place, g) for place, item in enumerate(work) for g in item.pending]
+        for start in range(0, len(places), SLICE):
+            part = places[start : start + SLICE]
             texts = [work[place].question.generation[g].text for place, g in part]
             others = [_others(work[place].question, g) for place, g in part]
-            inner = within(run, start, len(part), len(wanted))
+            inner = within(run, start, len(part), len(places))
             columns = [
                 (1 - check.against(texts, others, inner)).tolist()
                 for check in self._checks.values()
             ]
-            run.report(start + len(part), len(wanted))
+            run.report(start + len(part), len(places))
             for (place, generation), row in zip(part, zip(*columns)):
                 yield place, generation, dict(zip(self.fields, row))
 

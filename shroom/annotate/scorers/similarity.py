@@ -100,17 +100,17 @@ class Similarity(Scorer):
 
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the scores of the wanted generations, a batch of questions at a time."""
-        places = [place for place, each in enumerate(work) if each.wanted]
+        places = [place for place, item in enumerate(work) if item.pending]
         quiet = replace(run, report=Run().report)  # the progress in one batch
-        done, total = 0, sum(len(each.wanted) for each in work)
+        done, total = 0, sum(len(item.pending) for item in work)
         groups = [self._group(work[place].question) for place in places]
         for (answer, others), place in zip(self._measure.similarities(groups, quiet), places):
-            question, wanted = work[place].question, work[place].wanted
+            question, pending = work[place].question, work[place].pending
             for row, generation in enumerate(normal(question)):
-                if generation in wanted:
+                if generation in pending:
                     scores = float(answer[row]), None if others is None else float(others[row])
                     yield place, generation, dict(zip(self.fields, scores))
-            done += len(wanted)
+            done += len(pending)
             run.report(done, total)
 
     def _group(self, question: Question) -> _Group:
@@ -159,12 +159,12 @@ class _Encoded:
         encoder = SentenceEncoder(self._model, self._revision, run.device)
         chunks = [[_texts(group) for group in chunk] for chunk in _chunks(groups)]
         last = {text: n for n, texts in enumerate(chunks) for row in texts for text in row}
-        known: dict[str, NDArray[np.float64]] = {}
+        vectors: dict[str, NDArray[np.float64]] = {}
         for number, texts in enumerate(chunks):
-            new = [[text for text in row if text not in known] for row in texts]
-            known.update(_embedded(new, lambda distinct: encoder.embed(distinct, run)))
-            yield from _cosines(texts, known)
-            known = {text: vector for text, vector in known.items() if last[text] > number}
+            new = [[text for text in row if text not in vectors] for row in texts]
+            vectors.update(_embedded(new, lambda distinct: encoder.embed(distinct, run)))
+            yield from _cosines(texts, vectors)
+            vectors = {text: vector for text, vector in vectors.items() if last[text] > number}
 
 
 class _Detected:
@@ -173,9 +173,11 @@ class _Detected:
     def __init__(self, name: str, model: str | None, revision: str | None) -> None:
         from shroom.detectors.registry import REGISTRY, detector
 
-        given = {"model": model, "revision": revision}
+        options = {"model": model, "revision": revision}
         self._name = settings.one_of("detector", name, REGISTRY)
-        self._detector = detector(name, **{k: one for k, one in given.items() if one is not None})
+        self._detector = detector(
+            name, **{k: value for k, value in options.items() if value is not None}
+        )
 
     @property
     def identity(self) -> str:
@@ -183,11 +185,11 @@ class _Detected:
 
     def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Similarities]:
         for chunk in _chunks(groups):
-            pairs = [each for group in chunk for each in _pairs(group)]
-            asked = [each for each in dict.fromkeys(pairs) if each[0].strip()]
-            p = self._detector.predict([pair(*each) for each in asked], run)
-            known = dict(zip(asked, (1 - p).tolist()))
-            similar = iter([known.get(each, 0.0) for each in pairs])
+            pairs = [texts for group in chunk for texts in _pairs(group)]
+            asked = [texts for texts in dict.fromkeys(pairs) if texts[0].strip()]
+            p = self._detector.predict([pair(*texts) for texts in asked], run)
+            similarity_of = dict(zip(asked, (1 - p).tolist()))
+            similar = iter([similarity_of.get(texts, 0.0) for texts in pairs])
             for group in chunk:
                 n = len(group.texts)
                 values = np.array([next(similar) for _ in range(n * n)]).reshape(n, n)
@@ -266,11 +268,11 @@ def _embedded(
 
 
 def _cosines(
-    texts: Sequence[Sequence[str]], known: Mapping[str, NDArray[np.float64]]
+    texts: Sequence[Sequence[str]], vectors_of: Mapping[str, NDArray[np.float64]]
 ) -> Iterator[_Similarities]:
     """Yield the cosines of groups of texts, the first of which is the answer."""
     for row in texts:
-        vectors = np.stack([known[text] for text in row])
+        vectors = np.stack([vectors_of[text] for text in row])
         answer, generations = vectors[0], vectors[1:]
         others = None
         if len(generations) > 1:

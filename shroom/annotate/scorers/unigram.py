@@ -63,14 +63,14 @@ class Unigram(Scorer):
     def __init__(
         self, top_k: int = 5, language: str = AUTO, dictionary: str | Path | None = None
     ) -> None:
-        self._top_k = settings.whole("top_k", top_k, 1)
+        self._top_k = settings.integer("top_k", top_k, 1)
         self._language = settings.one_of("language", language, (AUTO, *LANGUAGES))
         if dictionary is not None and self._language not in (AUTO, CHINESE):
             raise ShroomError(f"dictionary: is for Chinese, and language is {self._language}")
         self._dictionary = None if dictionary is None else settings.path("dictionary", dictionary)
         if self._dictionary is not None and not self._dictionary.is_file():
             raise ShroomError(f"dictionary: {self._dictionary}: there is no such file")
-        self._known: dict[str, Language] = {}
+        self._languages: dict[str, Language] = {}
 
     @cached_property
     def identity(self) -> str:
@@ -82,14 +82,14 @@ class Unigram(Scorer):
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
         """Yield the scores of each generation that is wanted, question by question."""
         del run  # there is no model
-        for place, each in enumerate(work):
-            if each.wanted:
-                for generation, scores in self._of(each.question, each.wanted):
+        for place, item in enumerate(work):
+            if item.pending:
+                for generation, scores in self._of(item.question, item.pending):
                     yield place, generation, scores
 
-    def _of(self, question: Question, wanted: Collection[int]) -> Iterator[tuple[int, Scores]]:
+    def _of(self, question: Question, pending: Collection[int]) -> Iterator[tuple[int, Scores]]:
         """Yield the scores of some generations; the keywords of all, refusals too, are counted."""
-        texts = [question.answer, *(each.text for each in question.generation)]
+        texts = [question.answer, *(generation.text for generation in question.generation)]
         name = self._language
         if name == AUTO:
             name = language_of([question.question, *texts])
@@ -97,32 +97,32 @@ class Unigram(Scorer):
         words_of = {text: finder.words(text) for text in dict.fromkeys(texts)}
         count = Counter(keyword for text in texts for keyword in words_of[text].keywords)
         tokens = words_of[question.answer].tokens
-        for place in wanted:
+        for place in pending:
             words = words_of[question.generation[place].text]
             surprise = surprises(words.keywords, count)
             yield (
                 place,
                 {
-                    "unigram_overlap_with_answer_score": overlap(tokens, words.known),
+                    "unigram_overlap_with_answer_score": overlap(tokens, words.vocabulary),
                     "onegram_probs": tuple(zip(words.keywords, surprise)),
                     "top_k_avg_probs_score": least_average(surprise, self._top_k),
                 },
             )
 
     def _finder(self, name: str) -> Language:
-        if name not in self._known:
-            self._known[name] = language(name, self._dictionary if name == CHINESE else None)
-        return self._known[name]
+        if name not in self._languages:
+            self._languages[name] = language(name, self._dictionary if name == CHINESE else None)
+        return self._languages[name]
 
 
-def overlap(tokens: Sequence[str], known: Collection[str]) -> float:
+def overlap(tokens: Sequence[str], words: Collection[str]) -> float:
     """Return the share of the answer's tokens, repeats counted, that a generation has.
 
     Parameters
     ----------
     tokens : sequence of str
         The answer's.
-    known : collection of str
+    words : collection of str
         The generation's keywords, or all its tokens.
 
     Returns
@@ -135,7 +135,7 @@ def overlap(tokens: Sequence[str], known: Collection[str]) -> float:
     >>> round(overlap(["a", "b", "a", "c"], {"a"}), 5)
     0.5
     """
-    return sum(token in known for token in tokens) / (len(tokens) + EPSILON)
+    return sum(token in words for token in tokens) / (len(tokens) + EPSILON)
 
 
 def surprises(keywords: Sequence[str], count: Counter[str]) -> list[float]:

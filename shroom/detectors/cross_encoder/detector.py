@@ -89,7 +89,7 @@ class CrossEncoder(FittedDetector):
         self.recipe: dict[str, Any] = {
             "encoder": encoder,
             "revision": revision,
-            "seed": settings.whole("seed", seed, 0, 2**32 - 1),
+            "seed": settings.integer("seed", seed, 0, 2**32 - 1),
             "stages": stages,
         }
 
@@ -154,8 +154,8 @@ class CrossEncoder(FittedDetector):
                 "reference was not read"
             )
         # What was cut fills the room, as may what was not, which is its own only window.
-        whole = not cut or self.windows.cut
-        fits = [whole or encoded[pair].shape[1] < encoding.room for pair in pairs]
+        all_fit = not cut or self.windows.cut
+        fits = [all_fit or encoded[pair].shape[1] < encoding.room for pair in pairs]
         read = Windowed.of(pairs, fits, self._parts)
         for note in read.notes("the cross-encoder", encoding.room, self.windows):
             run.note(note)

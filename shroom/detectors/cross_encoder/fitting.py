@@ -107,16 +107,16 @@ class Fitting:
         torch.manual_seed(self.seed)  # the head begins with random weights
         model = PairModel(self.encoder, self.revision)
         general = sum(stage.is_general for stage in self.plan)
-        kept = [self.work / f"{self._key(stages)}.safetensors" for stages in range(general + 1)]
-        done = max((n for n in range(1, general + 1) if kept[n].is_file()), default=0)
+        files = [self.work / f"{self._key(stages)}.safetensors" for stages in range(general + 1)]
+        done = max((n for n in range(1, general + 1) if files[n].is_file()), default=0)
         if done:
-            safetensors.torch.load_model(model, str(kept[done]))
+            safetensors.torch.load_model(model, str(files[done]))
         for place, stage in enumerate(self.plan[done:general], done):
             examples = general_examples(stage, self._data, self.seed, self.rule)
             self._train(model, stage, examples, self._key(place + 1))
-            fresh = kept[place + 1].with_suffix(".new")
+            fresh = files[place + 1].with_suffix(".new")
             safetensors.torch.save_model(model.cpu(), str(fresh))
-            fresh.replace(kept[place + 1])
+            fresh.replace(files[place + 1])
         return model
 
     def fit(
@@ -174,14 +174,14 @@ class Fitting:
         key = hashlib.sha256(json.dumps(labelled(datapoints, p, self.rule)).encode())
         for fold, (fit, test) in enumerate(splits(datapoints, folds)):
             name = f"{self._key(len(self.plan))}-{key.hexdigest()[:12]}-{fold}of{folds}.npy"
-            kept = self.work / name
+            file = self.work / name
             unseen = np.isin(pairs.owner, test)
-            if not kept.is_file():
+            if not file.is_file():
                 items = [item for item, judged in zip(pairs.items, unseen) if judged]
                 buffer = io.BytesIO()
                 np.save(buffer, self._fold([datapoints[i] for i in fit], p[fit], items))
-                write_atomically(kept, buffer.getvalue())
-            by_epoch[:, unseen] = np.load(kept, allow_pickle=False)
+                write_atomically(file, buffer.getvalue())
+            by_epoch[:, unseen] = np.load(file, allow_pickle=False)
         judged = [pairs.best(row) for row in by_epoch]
         best = int(np.argmax([rho(row, p) for row in judged]))
         return judged[best], best + 1

@@ -78,8 +78,8 @@ def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDA
     example = torch.tensor([[[5, 6, 7, 8], [5, 6, 7, 8]], [[3, 1, 2, 4], [3, 1, 2, 4]]])
     axes = {"pairs": {1: "batch", 2: "tokens"}, "p": {0: "batch"}}
     traced = graph_of(_Whole(model).cpu().eval(), {"pairs": example}, "p", axes)
-    whole = onnx.load_model_from_string(traced)
-    graph, integers = quantised(whole, layouts_of(whole, "the model", sample(encoding)))
+    unquantised = onnx.load_model_from_string(traced)
+    graph, integers = quantised(unquantised, layouts_of(unquantised, "the model", sample(encoding)))
     return graph.SerializeToString(), integers
 
 

@@ -57,9 +57,9 @@ def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) 
     """
     mass = {True: 0.0, False: 0.0}
     for token, logprob in top:
-        where = side(token)
-        if where is not None:
-            mass[where] += math.exp(min(0.0, logprob))
+        token_side = side(token)
+        if token_side is not None:
+            mass[token_side] += math.exp(min(0.0, logprob))
     both = mass[True] + mass[False]
     return mass[True] / both if both >= LEAST_MASS else None
 
@@ -74,8 +74,8 @@ def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | N
         return None
     if len(step.top) > 1:
         return share(step.top, side)
-    where = side(step.token)
-    return None if where is None else share_of_one(step.logprob, side=where)
+    token_side = side(step.token)
+    return None if token_side is None else share_of_one(step.logprob, side=token_side)
 
 
 def share_of_one(logprob: float, *, side: bool) -> float:

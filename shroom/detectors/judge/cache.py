@@ -79,13 +79,13 @@ class Cache:
     >>> folder = Path(tempfile.mkdtemp())
     >>> with Cache(folder, "a model").open() as cache:
     ...     cache.add("a key", Reply("yes"))
-    >>> Cache(folder, "a model").read().known["a key"].text
+    >>> Cache(folder, "a model").read().replies["a key"].text
     'yes'
     """
 
     def __init__(self, folder: Path | None, scope: str) -> None:
         self.path = folder and folder / f"{key_of(scope)[:16]}.jsonl"
-        self.known: dict[str, Reply] = {}
+        self.replies: dict[str, Reply] = {}
         self._log = _Answers(self.path, resume=True) if self.path else None
 
     @property
@@ -96,7 +96,7 @@ class Cache:
     def read(self) -> Cache:
         """Read the answers in the file, without changing it."""
         if self._log:
-            self.known = self._log.read().known
+            self.replies = self._log.read().known
         return self
 
     @contextmanager
@@ -113,7 +113,7 @@ class Cache:
             return
         try:
             with self._log.open() as log:
-                self.known = log.known
+                self.replies = log.known
                 yield self
         except Unwritable as error:
             raise ShroomError(
@@ -123,7 +123,7 @@ class Cache:
 
     def add(self, key: str, reply: Reply) -> None:
         """Store an answer."""
-        self.known[key] = reply
+        self.replies[key] = reply
         if self._log:
             steps = {"first": reply.first, "verdict": reply.verdict}
             fields = {name: step for name, step in steps.items() if step}

@@ -107,12 +107,12 @@ class Local:
 
     def _shortened(self, prompt: Prompt) -> tuple[str, bool]:
         """Return a prompt with as much of its context as fits, and whether it was cut."""
-        length = whole = len(prompt.context)
+        length = full_length = len(prompt.context)
         while True:
             text = self._framed(prompt.text(length))
             excess = len(self._ids(text)) - self.most
             if excess <= 0 or not length:
-                return text, length < whole
+                return text, length < full_length
             # Most tokens have several characters, so this removes too little rather than too much.
             length -= max(min(length, excess), length // 50)
 
@@ -193,5 +193,5 @@ class Local:
 
 def _answer_ids(tokenizer: Any, word: str) -> list[int]:
     """Return the ids of the tokens that mean a word, or else the id of its first token."""
-    whole = [i for token, i in tokenizer.get_vocab().items() if meaning(str(token)) == word]
-    return sorted(whole) or tokenizer(word, add_special_tokens=False)["input_ids"][:1]
+    ids = [i for token, i in tokenizer.get_vocab().items() if meaning(str(token)) == word]
+    return sorted(ids) or tokenizer(word, add_special_tokens=False)["input_ids"][:1]

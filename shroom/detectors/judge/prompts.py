@@ -149,7 +149,7 @@ class TemplateKind:
         """
         path = self.built_in.get(name, Path(name).expanduser())
         if path.is_dir():
-            return {one: self._parsed(path / f"{one}.txt") for one in self.variants}
+            return {variant: self._parsed(path / f"{variant}.txt") for variant in self.variants}
         if not path.exists():
             raise ShroomError(
                 f"template {name}: there is no such file or folder;{nearest(name, self.built_in)} "
@@ -163,7 +163,7 @@ class TemplateKind:
         except FileNotFoundError as error:
             raise ShroomError(
                 f"{path}: is missing; a folder of templates has the files "
-                + ", ".join(f"{one}.txt" for one in self.variants)
+                + ", ".join(f"{variant}.txt" for variant in self.variants)
             ) from error
         except (OSError, ValueError) as error:
             raise ShroomError(f"{path}: cannot be read as text in UTF-8: {error}") from error

@@ -80,7 +80,7 @@ class SegmentSettings(PromptSettings):
     """
 
     method: str = setting("raw", settings.one_of, METHODS)
-    samples: int | None = setting(None, settings.whole, 1, MOST_SAMPLES)
+    samples: int | None = setting(None, settings.integer, 1, MOST_SAMPLES)
 
 
 class SegmentJudge(Configurable):

@@ -117,8 +117,10 @@ class Service:
         cache = self._cache()
         with cache.open():
             distinct = {request.key: request for request in requests}
-            waiting = deque(one for key, one in distinct.items() if key not in cache.known)
-            yield from [(key, cache.known[key]) for key in distinct if key in cache.known]
+            waiting = deque(
+                request for key, request in distinct.items() if key not in cache.replies
+            )
+            yield from [(key, cache.replies[key]) for key in distinct if key in cache.replies]
             if waiting:
                 if cache.path and cache.damaged:
                     run.note(computed_anew(cache.path, cache.damaged))
@@ -148,7 +150,7 @@ class Service:
     def estimate(self, requests: Sequence[Request]) -> Estimate:
         """Return the cost of requests, without sending them; cached answers are free."""
         distinct = {request.key: request for request in requests}
-        cached = self._cache().read().known
+        cached = self._cache().read().replies
         waiting = [request for key, request in distinct.items() if key not in cached]
         into = sum(request.tokens[0] for request in waiting)
         out = sum(request.tokens[1] for request in waiting)
@@ -227,10 +229,10 @@ class _Sending:
         return request.key, reply
 
     def _exhausted(self) -> str:
-        kept = f"kept in {self.cache.path}" if self.cache.path else "lost, for there is no cache"
+        storage = f"kept in {self.cache.path}" if self.cache.path else "lost, for there is no cache"
         most = self.budget.settings.max_cost
         return (
             f"max_cost {most:g}: the next request might exceed it; {self.done} of {self.total} "
-            f"requests are answered and {kept}, and this run has cost about "
+            f"requests are answered and {storage}, and this run has cost about "
             f"{self.budget.spent:.4g}; give a higher max_cost to go on from there"
         )

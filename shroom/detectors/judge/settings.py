@@ -41,11 +41,13 @@ class Settings:
     """A group of settings. ``None`` is valid where it is the default."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if value is not None or one.default is not None:
-                value = one.metadata["check"](one.name, value, *one.metadata["bounds"])
-                object.__setattr__(self, one.name, value)
+        for attribute in fields(self):
+            value = getattr(self, attribute.name)
+            if value is not None or attribute.default is not None:
+                value = attribute.metadata["check"](
+                    attribute.name, value, *attribute.metadata["bounds"]
+                )
+                object.__setattr__(self, attribute.name, value)
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ class PromptSettings(Settings):
     template: str | None = setting(None, settings.text)
     mode: str | None = setting(None, settings.one_of, MODES)
     temperature: float | None = setting(None, settings.number, 0, 2)
-    max_tokens: int | None = setting(None, settings.whole, 1)
-    top_logprobs: int | None = setting(None, settings.whole)
+    max_tokens: int | None = setting(None, settings.integer, 1)
+    top_logprobs: int | None = setting(None, settings.integer)
 
     def request(
         self,
@@ -152,8 +154,8 @@ class EndpointSettings(Settings):
 
     endpoint: str | None = setting(None, settings.text)
     api_key_env: str = setting("OPENAI_API_KEY", settings.text)
-    concurrency: int = setting(8, settings.whole, 1, 256)
-    retries: int = setting(5, settings.whole, 0, 100)
+    concurrency: int = setting(8, settings.integer, 1, 256)
+    retries: int = setting(5, settings.integer, 0, 100)
     per_minute: float | None = setting(None, settings.number, 1e-3)
     timeout: float = setting(60.0, settings.number, 0.001, 86_400)
     cache: str | Path | bool | None = setting(None, _cache)  # noqa: RUF009 - a field
@@ -226,14 +228,14 @@ class ContextSettings(PromptSettings):
         The label is Hallucination where p is greater.
     """
 
-    shots: int = setting(0, settings.whole)
+    shots: int = setting(0, settings.integer)
     examples: Path | None = setting(None, settings.path)  # noqa: RUF009 - a field
     multilingual: bool = setting(default=False, check=settings.flag)
-    context_chars: int = setting(20_000, settings.whole, 1)
+    context_chars: int = setting(20_000, settings.integer, 1)
     reference: Rule = setting(Rule.GIVEN, _rule)  # noqa: RUF009 - a field
     scoring: str = setting("probability", settings.one_of, SCORINGS)
-    samples: int = setting(0, settings.whole, 0, MOST_SAMPLES)
-    seed: int = setting(0, settings.whole)
+    samples: int = setting(0, settings.integer, 0, MOST_SAMPLES)
+    seed: int = setting(0, settings.integer)
     threshold: float = setting(0.5, settings.share)
 
     @property
@@ -256,14 +258,14 @@ class Configurable:
     @classmethod
     def setting_names(cls) -> tuple[str, ...]:
         """Return the names of all settings."""
-        return tuple(one.name for group in cls.groups for one in fields(group))
+        return tuple(item.name for group in cls.groups for item in fields(group))
 
     @classmethod
     def from_settings(cls, **values: Any) -> Self:
         """Return an object from settings by name, as recipes and the command line give them."""
         groups = []
         for group in cls.groups:
-            names = [one.name for one in fields(group) if one.name in values]
+            names = [item.name for item in fields(group) if item.name in values]
             groups.append(group(**{name: values.pop(name) for name in names}))
         if values:
             raise TypeError(f"unknown settings: {', '.join(values)}")

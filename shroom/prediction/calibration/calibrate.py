@@ -128,8 +128,8 @@ def apply(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> Tr
     ShroomError
         If it was fitted on this gold, and ``in_sample`` is not set.
     """
-    known = fitted.was_fitted_on(track.gold)
-    if known and not in_sample:
+    seen = fitted.was_fitted_on(track.gold)
+    if seen and not in_sample:
         raise ShroomError(
             f"{track.gold.file}: is the gold that the calibrator was fitted on "
             f"({fitted.gold}), so a score on it says little; fitting it has shown cross-validated "
@@ -138,7 +138,7 @@ def apply(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> Tr
     label, p, gold_label, gold_p = track.columns
     before = Quality.of(label == 1, p, gold_label, gold_p)
     after = Quality.of(*fitted(p), gold_label, gold_p)
-    return _quality(track, fitted, before, after, IN_SAMPLE if known else ELSEWHERE)
+    return _quality(track, fitted, before, after, IN_SAMPLE if seen else ELSEWHERE)
 
 
 def fitted_on(
@@ -205,9 +205,9 @@ def _fit_track(track: AlignedTrack, settings: FitSettings) -> TrackQuality:
         return _quality(track, fitted, before, Quality.of(*fitted(p), gold_label, y), IN_SAMPLE)
     if gold.n < 2:
         raise ShroomError(f"{file}: one item cannot be cross-validated; give more of them")
-    made = Quality.of(*out_of_fold(p, y, gold_label, settings), gold_label, y)
+    unseen = Quality.of(*out_of_fold(p, y, gold_label, settings), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
-    after = made.with_order_of(before if calibrator.keeps_order else None)
+    after = unseen.with_order_of(before if calibrator.keeps_order else None)
     kind = f"out-of-fold.{min(settings.folds, gold.n)}"
     return _quality(track, fitted, before, after, kind)
 

@@ -36,19 +36,19 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
     ShroomError
         If there is none for it, or the track is not known.
     """
-    file, wanted, known = track.predictions.file, track.name.track, " and ".join(fitted)
+    file, name, names = track.predictions.file, track.name.track, " and ".join(fitted)
     if not track.name.split and track.gold is None:
         if len(fitted) == 1:
             return next(iter(fitted.values()))
         raise ShroomError(
-            f"{file}: its name does not show the track, and the calibrator holds {known}; call it "
+            f"{file}: its name does not show the track, and the calibrator holds {names}; call it "
             "test.model-aware.json or the like"
         )
-    if wanted not in fitted:
+    if name not in fitted:
         raise ShroomError(
-            f"{file}: is of {wanted}, and the calibrator was fitted on {known}; fit one on {wanted}"
+            f"{file}: is of {name}, and the calibrator was fitted on {names}; fit one on {name}"
         )
-    return fitted[wanted]
+    return fitted[name]
 
 
 def text_of(calibration: Calibration) -> str:
@@ -100,7 +100,7 @@ def fitted_in(text: str, file: str) -> dict[str, Fitted]:
     tracks = content.get("tracks")
     if not isinstance(tracks, dict) or not tracks or not set(tracks) <= set(TRACKS):
         raise ShroomError(f"{file}: holds no calibrators of {' and '.join(TRACKS)}; fit it again")
-    return {name: _fitted(one, f"{file}: {name}") for name, one in tracks.items()}
+    return {name: _fitted(entry, f"{file}: {name}") for name, entry in tracks.items()}
 
 
 def _fitted(content: Any, place: str) -> Fitted:

@@ -43,12 +43,12 @@ class Columns:
     def __init__(self, trained: Sequence[Members], judged: Sequence[Members]) -> None:
         everywhere = [*trained, *judged]
         count = len(trained[0].of)
-        self.with_nli = [all(one.of[m].nli for one in everywhere) for m in range(count)]
-        self.with_texts = all(one.datapoints is not None for one in everywhere)
+        self.with_nli = [all(track.of[m].nli for track in everywhere) for m in range(count)]
+        self.with_texts = all(track.datapoints is not None for track in everywhere)
         p = self._probabilities(trained)
         self.clip = [resolution(column) for column in p.T]
-        self.kept = distinct(self._log_odds(p))
-        if not self.kept:
+        self.places = distinct(self._log_odds(p))
+        if not self.places:
             raise ShroomError(
                 "every submission says the same p of every training item, so there is nothing to "
                 "weigh; name others"
@@ -56,26 +56,26 @@ class Columns:
 
     def of(self, members: Sequence[Members]) -> Values:
         """Return the columns of all tracks' datapoints: shape [n, k]."""
-        values = self._log_odds(self._probabilities(members))[:, self.kept]
+        values = self._log_odds(self._probabilities(members))[:, self.places]
         if not self.with_texts:
             return values
-        points = [point for one in members for point in one.datapoints or []]
+        points = [point for track in members for point in track.datapoints or []]
         return np.hstack([values, measures(points)])
 
     def tasks(self, members: Sequence[Members]) -> Words:
         """Return the tasks of all tracks' datapoints; empty words where the texts are not known."""
         if not self.with_texts:
-            return np.repeat("", sum(one.against.n for one in members))
-        words = [point.task.value for one in members for point in one.datapoints or []]
+            return np.repeat("", sum(track.against.n for track in members))
+        words = [point.task.value for track in members for point in track.datapoints or []]
         return np.array(words, np.str_)
 
     def _probabilities(self, members: Sequence[Members]) -> Values:
         tracks = []
-        for one in members:
-            own = []
-            for member, with_nli in zip(one.of, self.with_nli):
-                own += [member.p, *(member.nli or () if with_nli else ())]
-            tracks.append(np.column_stack(own))
+        for track in members:
+            columns = []
+            for member, with_nli in zip(track.of, self.with_nli):
+                columns += [member.p, *(member.nli or () if with_nli else ())]
+            tracks.append(np.column_stack(columns))
         return np.vstack(tracks)
 
     def _log_odds(self, columns: Values) -> Values:
@@ -90,12 +90,12 @@ def distinct(values: Values) -> list[int]:
     >>> distinct(np.array([[1.0, 2.0, 3.0, 1.0], [2.0, 2.0, 5.0, 2.0]]))
     [0, 2]
     """
-    kept: list[int] = []
+    places: list[int] = []
     for place, column in enumerate(values.T):
-        known = any(np.array_equal(column, values[:, before]) for before in kept)
-        if np.ptp(column) > 0 and not known:
-            kept.append(place)
-    return kept
+        is_repeated = any(np.array_equal(column, values[:, before]) for before in places)
+        if np.ptp(column) > 0 and not is_repeated:
+            places.append(place)
+    return places
 
 
 def measures(datapoints: Sequence[Datapoint]) -> Values:
@@ -107,8 +107,8 @@ def measures(datapoints: Sequence[Datapoint]) -> Values:
     >>> measures([Datapoint(hyp="a big cat", src="", tgt="a cat", task=Task.DM)]).round(2)
     array([[0.8 , 0.51]])
     """
-    found = [max(_measures(point.hyp, text) for text in premises(point)) for point in datapoints]
-    return np.array(found, np.float64).reshape(-1, 2)
+    values = [max(_measures(point.hyp, text) for text in premises(point)) for point in datapoints]
+    return np.array(values, np.float64).reshape(-1, 2)
 
 
 def _measures(hyp: str, premise: str) -> tuple[float, float]:

@@ -211,8 +211,8 @@ class Weighted:
 
     def predict(self, values: Values, tasks: Words) -> Combined:
         """Return labels and p of datapoints, given as in :class:`Training`."""
-        own = [self.thresholds.get(task, self.threshold) for task in tasks.tolist()]
-        return Combined.by(self.model.p(values, tasks), np.array(own, np.float64))
+        thresholds = [self.thresholds.get(task, self.threshold) for task in tasks.tolist()]
+        return Combined.by(self.model.p(values, tasks), np.array(thresholds, np.float64))
 
 
 def out_of_fold(data: Training, folds: int = FOLDS) -> Combined:
@@ -220,8 +220,8 @@ def out_of_fold(data: Training, folds: int = FOLDS) -> Combined:
 
     Strength and thresholds are chosen anew within each fold, so they have not seen it either.
     """
-    found, label = np.empty(len(data.p)), np.empty(len(data.p), bool)
+    p, label = np.empty(len(data.p)), np.empty(len(data.p), bool)
     for fitted_on, judged in data.parts(folds):
         combined = Weighted.fit(data.at(fitted_on)).predict(*data.at(judged).columns)
-        found[judged], label[judged] = combined.p, combined.label
-    return Combined(label, found)
+        p[judged], label[judged] = combined.p, combined.label
+    return Combined(label, p)

@@ -118,11 +118,11 @@ def read(
         Where they have different tracks, or one was fitted on the gold.
     """
     against = sources[0] if gold is None and data is None else data
-    found = [documents(source, problems) for source in sources]
+    submissions = [documents(source, problems) for source in sources]
     if problems.errors:
         raise InvalidInput(problems)
     tracks = []
-    for source, listed in zip(sources, found):
+    for source, listed in zip(sources, submissions):
         checked = check_documents(listed, gold, data=against, problems=problems)
         checked.tracks = with_in_sample(checked.tracks, source, listed, checked.problems)
         tracks.append({track.gold.file: track for track in checked.aligned})
@@ -131,10 +131,10 @@ def read(
     if problems.errors:
         raise InvalidInput(problems)
     if gold is not None:
-        refuse((track for own in tracks for track in own.values()), "weights")
-    for source, own in zip(sources, tracks):
-        if set(own) != set(tracks[0]):
-            had, first = _listed(own), _listed(tracks[0])
+        refuse((track for by_file in tracks for track in by_file.values()), "weights")
+    for source, by_file in zip(sources, tracks):
+        if set(by_file) != set(tracks[0]):
+            had, first = _listed(by_file), _listed(tracks[0])
             raise ShroomError(
                 f"{source}: has predictions of {had}, and {sources[0]} of {first}; each submission "
                 "must have the same tracks"
@@ -145,9 +145,9 @@ def read(
             track.name,
             track.predictions.file,
             track.gold,
-            [_member(own[file], listed) for own, listed in zip(tracks, found)],
+            [_member(by_file[file], listed) for by_file, listed in zip(tracks, submissions)],
             texts.get(file),
-            max(own[file].in_sample for own in tracks),
+            max(by_file[file].in_sample for by_file in tracks),
         )
         for file, track in tracks[0].items()
     ]
@@ -171,7 +171,7 @@ def _datapoints(
     source: Source | None, files: list[str], *, strict: bool
 ) -> dict[str, list[Datapoint]]:
     """Return the datapoints of each file; where not ``strict``, of those that have texts."""
-    found = {}
+    datapoints = {}
     for file in files if source is not None else ():
         try:
             read = read_files(source, choose=lambda listed, file=file: _named(listed, file))  # type: ignore[arg-type, misc]
@@ -179,8 +179,8 @@ def _datapoints(
             if strict:
                 raise
             continue
-        found[file] = read[0].datapoints
-    return found
+        datapoints[file] = read[0].datapoints
+    return datapoints
 
 
 def _named(listed: list[Document], file: str) -> list[Document]:
@@ -221,19 +221,19 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
     ShroomError
         Where half of a track's datapoints or more would be judged by weights that have seen them.
     """
-    seen = {_texts(point) for one in trained for point in one.datapoints or []}
+    seen = {_texts(point) for track in trained for point in track.datapoints or []}
     again = 0
-    for one in judged:
+    for track in judged:
         same = any(
-            one.p.shape == other.p.shape and np.array_equal(one.p, other.p) for other in trained
+            track.p.shape == other.p.shape and np.array_equal(track.p, other.p) for other in trained
         )
-        doubled = sum(_texts(point) in seen for point in one.datapoints or [])
+        doubled = sum(_texts(point) in seen for point in track.datapoints or [])
         again += doubled
-        if same or doubled * 2 >= max(one.against.n, 1):
+        if same or doubled * 2 >= max(track.against.n, 1):
             raise ShroomError(
-                f"{one.file}: is about datapoints that the weights would be fitted on, so what it "
-                "scored would mean nothing; name submissions for other data (what the ensemble is "
-                "worth on the training gold is shown by the figures out of fold)"
+                f"{track.file}: is about datapoints that the weights would be fitted on, so its "
+                "score would mean nothing; name submissions for other data (the figures out of fold "
+                "show how good the ensemble is on the training gold)"
             )
     return again
 
@@ -245,10 +245,10 @@ def _texts(point: Datapoint) -> tuple[str, str]:
 def groups(members: Sequence[Members]) -> NDArray[np.intp]:
     """Return a number for each datapoint of all tracks, the same for those of the same texts."""
     number: dict[object, int] = {}
-    found: list[int] = []
-    for one in members:
-        keys: Sequence[object] = range(len(found), len(found) + one.against.n)
-        if one.datapoints is not None:
-            keys = [_texts(point) for point in one.datapoints]
-        found += [number.setdefault(key, len(number)) for key in keys]
-    return np.array(found, np.intp)
+    numbers: list[int] = []
+    for track in members:
+        keys: Sequence[object] = range(len(numbers), len(numbers) + track.against.n)
+        if track.datapoints is not None:
+            keys = [_texts(point) for point in track.datapoints]
+        numbers += [number.setdefault(key, len(number)) for key in keys]
+    return np.array(numbers, np.intp)

@@ -85,14 +85,14 @@ class Manifest:
         if MANIFEST in there:
             if not resume:
                 raise ShroomError(
-                    f"{out.where}: has the results of a run; go on from them with --resume, or "
+                    f"{out.address}: has the results of a run; go on from them with --resume, or "
                     "name another folder"
                 )
             self._take_up(there)
         foreign = sorted(there.keys() & {shard.output for shard in shards})
         if foreign and MANIFEST not in there:
             raise ShroomError(
-                f"{out.where}: has {foreign[0]} and no {MANIFEST}; name another folder"
+                f"{out.address}: has {foreign[0]} and no {MANIFEST}; name another folder"
             )
 
     @property
@@ -142,34 +142,34 @@ class Manifest:
     def _agree(self, key: str, first: str, other: str) -> None:
         if first != other:
             raise ShroomError(
-                f"{self._out.where}: a worker has other {key} ({show(other)}) than the run before "
-                f"({show(first)}); give all machines the same, of a model's folder a copy that "
-                "keeps the files' times (rsync -t)"
+                f"{self._out.address}: a worker has other {key} ({show(other)}) than the run "
+                f"before ({show(first)}); give all machines the same, and copy a model's folder with "
+                "the times of its files (rsync -t)"
             )
 
     def _take_up(self, there: dict[str, int]) -> None:
         """Take what an earlier run has done, as far as its inputs and outputs are as they were."""
-        where = self._out.of(MANIFEST)
+        path = self._out.of(MANIFEST)
         try:
-            known = json.loads(self._out.read(MANIFEST))
-            rows = {row["input"]: row for row in known["shards"]}
-            self.weights = known["weights"]
+            manifest = json.loads(self._out.read(MANIFEST))
+            rows = {row["input"]: row for row in manifest["shards"]}
+            self.weights = manifest["weights"]
             for key, value in self._head.items():
-                if known[key] != value:
-                    found, now = show(known[key]), show(value)
+                if manifest[key] != value:
+                    before, now = show(manifest[key]), show(value)
                     raise ShroomError(
-                        f"{where}: is of a run with {key} {found}, and this one has {now}; name "
+                        f"{path}: is of a run with {key} {before}, and this one has {now}; name "
                         "another folder"
                     )
             if list(rows) != [shard.input for shard in self.shards]:
-                raise ShroomError(f"{where}: is of a run over other files; name another folder")
+                raise ShroomError(f"{path}: is of a run over other files; name another folder")
             for row in self._rows:
                 old = rows[row["input"]]
                 same = all(old[key] == row[key] for key in ("size", "modified", "output"))
                 if same and there.get(row["output"]) == old["bytes"]:
                     row.update((key, old[key]) for key in _DONE)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ShroomError(f"{where}: is not a manifest of a run: {error}") from error
+            raise ShroomError(f"{path}: is not a manifest of a run: {error}") from error
 
 
 def run_shards(

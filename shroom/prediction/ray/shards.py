@@ -20,12 +20,12 @@ from shroom.inference.run_settings import RUN
 from shroom.prediction.ray.storage import Place
 from shroom.prediction.submission_rows import (
     check_data,
-    check_made,
+    check_output,
     made_by,
     remarks,
+    select_documents,
     training_counts,
     training_notes,
-    wanted,
 )
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
 from shroom.scoring.file_names import Name
@@ -49,7 +49,7 @@ class Shard:
     ----------
     number : int
         Its place among all shards, which are in the order of their names.
-    where : str
+    address : str
         What was named: a file, or the folder that it lies in; from the root, or a URI.
     name : str
         Its path below the folder; of what was named itself, nothing.
@@ -68,7 +68,7 @@ class Shard:
     """
 
     number: int
-    where: str
+    address: str
     name: str
     input: str
     size: int
@@ -117,7 +117,7 @@ def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
         there = place.itself()
         if not there.name.lower().endswith(ENDINGS):
             raise ShroomError(f"{data}: expected a folder or a file named {_endings()}")
-        return [Shard(0, place.where, "", place.of(""), there.size, there.modified)]
+        return [Shard(0, place.address, "", place.of(""), there.size, there.modified)]
     files = {
         file.name: file
         for file in place.files()
@@ -127,14 +127,14 @@ def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
         raise ShroomError(f"{data}: has no file named {_endings()}")
     documents = [Document(name, PurePosixPath(name).name, b"", member=True) for name in files]
     if any(Name.parse(document.base) for document in documents):
-        documents = wanted(documents, splits)
+        documents = select_documents(documents, splits)
     if not documents:
         named = f"{{{','.join(splits)}}}.model-{{agnostic,aware}}.json"
         raise ShroomError(f"{data}: has files of SHROOM, and none of them is named {named}")
     chosen = [files[document.file] for document in documents]
     return [
-        Shard(number, place.where, one.name, place.of(one.name), one.size, one.modified)
-        for number, one in enumerate(chosen)
+        Shard(number, place.address, file.name, place.of(file.name), file.size, file.modified)
+        for number, file in enumerate(chosen)
     ]
 
 
@@ -149,7 +149,7 @@ def read(shard: Shard, problems: Problems) -> DataFile | None:
         Gets what is wrong with it; where there are errors, the datapoints are not to be used.
     """
     try:
-        content = Place(shard.where).read(shard.name)
+        content = Place(shard.address).read(shard.name)
     except (OSError, ShroomError) as error:
         problems.add("file-unreadable", shard.input, "a file", str(error))
         return None
@@ -264,7 +264,7 @@ class Worker:
         notes += training_notes(self.detector, training, len(file.datapoints))
         text = made_by(self.detector, file, replace(self._run, note=notes.append))
         lines = encoded(shard.output, text)
-        check_made({shard.output: lines.decode()})
+        check_output({shard.output: lines.decode()})
         rows = len(file.datapoints)
         if lines.count(b"\n") != rows:
             raise ShroomError(f"{shard.input}: has {rows} datapoints, and not so many predictions")

@@ -43,7 +43,7 @@ class Place:
 
     Parameters
     ----------
-    where : str
+    address : str
         A path, or a URI: what pyarrow reads by itself (``file``, ``s3``, ``gs``, ``hdfs``, ...) or
         what fsspec does.
 
@@ -61,14 +61,16 @@ class Place:
     b'['
     """
 
-    def __init__(self, where: str) -> None:
-        self._is_uri = "://" in where
-        self.where = where if self._is_uri else os.path.abspath(where)  # noqa: PTH100 - no links
-        self._system, self._path = _opened(self.where)
+    def __init__(self, address: str) -> None:
+        self._is_uri = "://" in address
+        self.address = address if self._is_uri else os.path.abspath(address)  # noqa: PTH100 - no links
+        self._system, self._path = _opened(self.address)
 
     def of(self, name: str) -> str:
         """Return the path or URI of a file below; of no name, the place's own."""
-        before, mark, query = self.where.partition("?") if self._is_uri else (self.where, "", "")
+        before, mark, query = (
+            self.address.partition("?") if self._is_uri else (self.address, "", "")
+        )
         return before.rstrip("/") + f"/{name}" * bool(name) + mark + query
 
     @cached_property
@@ -82,7 +84,7 @@ class Place:
         """
         kind = self._told(lambda: self._system.get_file_info(self._path)).type.name
         if kind == "NotFound":
-            raise ShroomError(f"{self.where}: there is no such file or folder")
+            raise ShroomError(f"{self.address}: there is no such file or folder")
         return bool(kind == "File")
 
     def files(self) -> list[Stored]:
@@ -97,8 +99,8 @@ class Place:
 
     def itself(self) -> Stored:
         """Return the one file that it is, under its own name."""
-        (found,) = self._stored([self._told(lambda: self._system.get_file_info(self._path))])
-        return Stored(self._path.rpartition("/")[2], found.size, found.modified)
+        (info,) = self._stored([self._told(lambda: self._system.get_file_info(self._path))])
+        return Stored(self._path.rpartition("/")[2], info.size, info.modified)
 
     def read(self, name: str = "") -> bytes:
         """Return what is in a file below, or in the one file that it is.
@@ -121,7 +123,7 @@ class Place:
             Where it cannot be written.
         """
         if not self._is_uri:
-            write_atomically(Path(self.where) / name, content)
+            write_atomically(Path(self.address) / name, content)
             return
         path = self._below(name)
 
@@ -148,14 +150,14 @@ class Place:
         ShroomError
             Where another run is at it, or nothing can be written.
         """
-        return nullcontext() if self._is_uri else locked(Path(self.where, name), way_out)
+        return nullcontext() if self._is_uri else locked(Path(self.address, name), way_out)
 
     def _below(self, name: str) -> str:
         return f"{self._path.rstrip('/')}/{name}" if name else self._path
 
-    def _stored(self, found: list[Any]) -> Iterator[Stored]:
+    def _stored(self, infos: list[Any]) -> Iterator[Stored]:
         root = self._path.strip("/")
-        for info in found:
+        for info in infos:
             if info.type.name == "File":
                 name = info.path.strip("/")[len(root) :].lstrip("/")
                 yield Stored(name, int(info.size or 0), info.mtime_ns)
@@ -165,29 +167,29 @@ class Place:
         try:
             return asked()
         except (OSError, ValueError) as error:
-            raise ShroomError(f"{self.where}: {error}") from error
+            raise ShroomError(f"{self.address}: {error}") from error
 
 
-def _opened(where: str) -> tuple[Any, str]:
+def _opened(address: str) -> tuple[Any, str]:
     """Return the file system of a path or URI, and the path in it."""
     try:
         from pyarrow import fs
     except ImportError as error:
         raise ShroomError(
-            f"{where}: to read it, pyarrow is needed: {install_hint('ray')}"
+            f"{address}: to read it, pyarrow is needed: {install_hint('ray')}"
         ) from error
-    if "://" not in where:
-        return fs.LocalFileSystem(), where
+    if "://" not in address:
+        return fs.LocalFileSystem(), address
     try:
-        return fs.FileSystem.from_uri(where)  # type: ignore[no-any-return]
+        return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
     except ValueError:  # not one of pyarrow's own
         pass
     except OSError as error:
-        raise ShroomError(f"{where}: {error}") from error
+        raise ShroomError(f"{address}: {error}") from error
     try:
         import fsspec
 
-        system, path = fsspec.core.url_to_fs(where)
+        system, path = fsspec.core.url_to_fs(address)
     except (ImportError, OSError, ValueError) as error:
-        raise ShroomError(f"{where}: no file system can be had for it: {error}") from error
+        raise ShroomError(f"{address}: no file system can be had for it: {error}") from error
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
