@@ -294,7 +294,7 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
 def with_generations(
     row: Mapping[str, Any], items: Sequence[Item], texts: Sequence[str | None]
 ) -> dict[str, Any]:
-    """Return a row with generations after those that it has; ``None`` stands for a missing one.
+    """Return a row with generations after those that it has; ``None`` marks a missing one.
 
     Examples
     --------

@@ -76,8 +76,8 @@ class Percentile:
 
     A question has a *right* generation where its best sum is above the sum of the scores' upper
     percentiles, and a *wrong* one where its worst is below that of the lower ones. Its ranking is
-    the right one, the best refusal, the wrong one, as far as there are any. Of a question only the
-    scores count that all its normal generations have.
+    the right one, the best refusal, the wrong one, as far as there are any. Only the scores that
+    all normal generations of a question have are used.
 
     Parameters
     ----------
@@ -136,9 +136,7 @@ class Percentile:
         names = scaled.common(question)
         if not generations or not names:
             return replace(question, category=None, rank=None)
-        sums = [
-            sum(float(value_of(generation, name)) for name in names) for generation in generations
-        ]
+        sums = [sum(float(value_of(g, name)) for name in names) for g in generations]
         right = generations[sums.index(max(sums))]
         wrong = generations[sums.index(min(sums))]
         return _with_ranking(
@@ -154,7 +152,7 @@ class Length:
     Each score is scaled to [0, 1] over the whole data set; a generation is right where its sum is
     above the sum of the scores' medians. The right one that the ranking has is that of the greatest
     sum of reward and similarity to the answer, the wrong one that of their greatest difference.
-    Of a question only the scores count that all its normal generations have. A verdict
+    Only the scores that all normal generations of a question have are used. A verdict
     (``gpt_judgement``) without a score counts as 1 where it means right, else as 0; its limit is
     0.5. As in the source's files, each generation gets ``lendiff``, ``short`` or ``long``, and each
     normal one ``label``, 1 for right and 0 for wrong.
@@ -290,9 +288,7 @@ def _with_ranking(
 ) -> Question:
     """Return a question with its category and ranking: the right one, a refusal, the wrong one."""
     category = ALL_RIGHT if wrong is None else ALL_WRONG if right is None else PARTIAL_RIGHT
-    ranking = tuple(
-        generation for generation in (right, _refusal(question), wrong) if generation is not None
-    )
+    ranking = tuple(g for g in (right, _refusal(question), wrong) if g is not None)
     return replace(question, category=category, rank=ranking)
 
 
@@ -305,10 +301,8 @@ def _refusal(question: Question) -> Generation | None:
 
 def _notes_on(questions: Sequence[Question]) -> list[str]:
     """Return a sentence for each thing that rankings lack."""
-    without = sum(question.category is None for question in questions)
-    unsure = sum(
-        question.category is not None and _refusal(question) is None for question in questions
-    )
+    without = sum(q.category is None for q in questions)
+    unsure = sum(q.category is not None and _refusal(q) is None for q in questions)
     notes, n = [], len(questions)
     if without:
         notes.append(f"not ranked, having no generation with scores: {without} of {n} questions")

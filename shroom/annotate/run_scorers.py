@@ -144,7 +144,7 @@ def score(
     scorers : sequence of Scorer
         Each sees what those before have added.
     log : Log, optional
-        Open; what it knows is not done again, and what is made is added at once.
+        An open log; its scores are not computed again, and new ones are added at once.
     run : Run
         How the scorers are run.
     progress : callable

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
     Row = dict[str, Any]
 
-#: What stands for every value of a key.
+#: The name of the group of all values of a key.
 ALL = "all"
 
 

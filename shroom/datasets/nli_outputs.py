@@ -111,7 +111,7 @@ def recorded(path: Source, problems: Problems) -> Recorded | None:
     path : path
         UTF-8, gzipped or not, with a byte order mark or without; lines end in any common way.
     problems : Problems
-        Gets what is wrong; a value that cannot be read is 0.
+        Receives the problems; a value that cannot be read is 0.
 
     Returns
     -------

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from shroom.detectors.base import Detector
     from shroom.inference.run_settings import Run
 
-#: Of a longer hypothesis, neighbouring words are left out together.
+#: The most words to leave out one by one; in a longer hypothesis, neighbours go together.
 MOST = 256
-#: What stands against the word before it.
+#: Characters that follow a word without a blank.
 _CLOSING = frozenset(".,;:!?)]}…»”’")
 
 

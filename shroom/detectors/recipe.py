@@ -125,7 +125,7 @@ def from_table(kind: Callable[..., T], table: Mapping[str, Any], what: str) -> T
 
 
 def detector_from(name: str, /, **settings: Any) -> Detector:
-    """Return the detector that a name of the registry, or a recipe's file, stands for."""
+    """Return the detector of a name in the registry, or of a recipe's file."""
     return Recipe.of(name).make(**settings)
 
 

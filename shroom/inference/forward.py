@@ -103,7 +103,7 @@ def run_graph(opened: Any, outputs: list[str], batch: Batch, name: str) -> list[
     missing = [put for put, dtype in dtypes.items() if put not in batch or dtype is None]
     if missing:
         raise ShroomError(
-            f"{name}: wants {', '.join(missing)}, and the tokenizer gives {', '.join(batch)}; "
+            f"{name}: needs {', '.join(missing)}, and the tokenizer gives {', '.join(batch)}; "
             "export it for text classification, with its own tokenizer beside it"
         )
     inputs = {put: batch[put].astype(dtype, copy=False) for put, dtype in dtypes.items()}

@@ -242,7 +242,7 @@ class _Rewriting:
     def _lengthened(self, name: str, places: str, axis: int) -> Generator[Any, None, str]:
         """Yield nodes that repeat the columns or rows at some places at the end; return its name.
 
-        Of a constant the runtime does so once, when it reads the graph.
+        For a constant, the runtime does so once, when it reads the graph.
         """
         yield self._node("Gather", [name, places], f"{name}.again", axis=axis)
         yield self._node("Concat", [name, f"{name}.again"], f"{name}.long", axis=axis)

@@ -7,7 +7,7 @@ a scale for every 64 weights take 4.25 and are off by 11%. The same integers are
 computes with.
 
 The form of rows is chosen on rows that a model made of a few texts. A row's greatest number sets
-the step of all others, and in transformers it stands in the same few columns whatever the text:
+the step of all others, and in transformers it is in the same few columns for every text:
 they are 10 to 30 times the rest. Such a column is shared out to several, each of which holds a part
 and is multiplied with the same row of the matrix (Zhao et al. 2019, "Improving Neural Network
 Quantization without Retraining using Outlier Channel Splitting"). The parts are rounded at places
@@ -95,7 +95,7 @@ class Layout(NamedTuple):
 
 
 def plain(k: int, zero: int = MIDDLE) -> Layout:
-    """Return a layout of k columns in which each stands for itself."""
+    """Return a layout of k columns without any that are shared out."""
     return Layout(zero, np.ones(k, np.int64))
 
 

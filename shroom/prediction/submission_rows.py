@@ -203,7 +203,7 @@ def name_for(name: Name | None, out: Source, data_name: str) -> str:
     name : Name or None
         The split and track, where they are known.
     out : path
-        Where the submission goes; a zip or a folder wants to know split and track.
+        Where the submission goes; a zip or a folder needs split and track.
     data_name : str
         The name of the data file, for the message.
 

@@ -215,7 +215,7 @@ def takes_one_pair(graph):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (wants_more, "wants pixels, and the tokenizer gives input_ids, "),
+        (wants_more, "needs pixels, and the tokenizer gives input_ids, "),
         (gives_a_vector, r"gives most of shape \[25\], and a classifier gives"),
         (gives_four, "gives 6 numbers for a pair, and its config.json names 3 classes"),
         (takes_one_pair, "the runtime cannot run it: "),

@@ -75,7 +75,7 @@ class SavedProbe:
 
     @property
     def name(self) -> str:
-        """The model's name: of a folder, its own."""
+        """The name of the model, or of its folder."""
         place = Path(self.model)
         return place.name if place.is_absolute() else self.model
 

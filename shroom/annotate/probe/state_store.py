@@ -238,24 +238,24 @@ def collect(
     run : Run
         How it is run.
     """
-    ids = {question: reader.ids(frame, question) for question in questions}
-    key = {question: _key(ids) for question, ids in ids.items()}
-    cut = sum(len(ids) == reader.most for ids in ids.values())
+    ids_of = {question: reader.ids(frame, question) for question in questions}
+    key = {question: _key(ids) for question, ids in ids_of.items()}
+    cut = sum(len(ids) == reader.most for ids in ids_of.values())
     if cut:
         run.note(
             f"{cut} questions fill the {reader.most} tokens that the model reads; the start "
             "of what is longer is cut"
         )
-    waiting = {key[question]: ids for question, ids in ids.items() if key[question] not in store}
+    waiting = {key[question]: ids for question, ids in ids_of.items() if key[question] not in store}
     order = sorted(waiting, key=lambda question: len(waiting[question]), reverse=True)
     width = sum(reader.widths(sites)) if order else 0
     size = min(_ROWS, max(1, _NUMBERS // max(1, width)))
     for start in range(0, len(order), size):
         keys = order[start : start + size]
-        done = len(ids) - len(order) + start
+        done = len(ids_of) - len(order) + start
 
         def report(of_shard: int, _: int, done: int = done) -> None:
-            run.report(done + of_shard, len(ids))
+            run.report(done + of_shard, len(ids_of))
 
         of_shard = replace(run, report=report)
         store.add(keys, reader.states([waiting[question] for question in keys], sites, of_shard))

@@ -69,7 +69,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
 def lines(records: Iterable[Record]) -> Iterator[str]:
     r"""Yield each record as a line, without its end, in the form of the source's file.
 
-    Of the real files every line comes out as it stood. ``test_generated`` has no blanks and
+    Every line of the real files is reproduced exactly. ``test_generated`` has no blanks and
     escapes slashes; the other two have blanks and do not.
 
     Examples

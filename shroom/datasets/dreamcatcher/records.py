@@ -38,7 +38,7 @@ class Generation:
         A linear probe on the hidden state of a language model at the end of the question, so the
         same for all generations of a question, in [0, 1].
     extra : dict
-        Everything else that stood there, and what has another type than it should.
+        Everything else in the object, and what has another type than it should.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Question:
         From the best: a right generation if any, the best refusal, a wrong one if any. They are
         among ``generation``. Only in ``test_autolabeled``.
     extra : dict
-        Everything else that stood there, and what has another type than it should.
+        Everything else in the object, and what has another type than it should.
     """
 
     question: str
@@ -94,7 +94,7 @@ class Turn:
     text : str
         The question.
     extra : dict
-        Everything else that stood there.
+        Everything else in the object.
     """
 
     role: str
@@ -115,7 +115,7 @@ class Preference:
     task : str or None
         The question's category.
     extra : dict
-        Everything else that stood there.
+        Everything else in the object.
     """
 
     query: tuple[Turn, ...]
@@ -129,7 +129,7 @@ Record = Union[Question, Preference]
 
 
 def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
-    """Return a record as the object that stood in the file.
+    """Return a record as the object in the file.
 
     Examples
     --------

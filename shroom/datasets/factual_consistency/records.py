@@ -61,7 +61,7 @@ class Response:
     response : str
         The text of the model.
     given_correctness : float or None
-        ``Avg Factual Correctness`` as it stands in the file: the annotators' mean, 1 for correct.
+        ``Avg Factual Correctness`` as in the file: the annotators' mean, 1 for correct.
         ``None`` where it is blank. It may be out of range; :attr:`correctness` never is.
     hallucination : bool or None
         Whether the annotators found a hallucination; ``None`` where it is blank.
@@ -168,7 +168,7 @@ def _report_blanks(row: Row) -> None:
 
 
 def report_the_whole(responses: Mapping[int, Response], file: str, problems: Problems) -> None:
-    """Report what shows only once a file is read, or stands in so many rows that once is enough."""
+    """Report what shows only in a whole file, and once what many rows have."""
     seen: dict[Response, int] = {}
     contexts: dict[int | None, str] = {}
     again, unjudged, marked = [], [], []

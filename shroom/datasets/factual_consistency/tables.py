@@ -133,8 +133,8 @@ def correlations(
         For each group and pair the fields of the group, ``x`` and ``y``, the number ``n`` of
         responses that have both, Pearson's ``pearson`` and Spearman's ``spearman``, each with its
         ``_ci``. Hallucination and verifiable are 1 or 0, so that Pearson's is the point-biserial
-        correlation where one of them stands beside correctness, and phi where both do. ``size`` is
-        the place of the model among the four sizes. Where either side is constant, as verifiable
+        correlation of one of them and correctness, and phi for the two of them. ``size`` is the
+        place of the model among the four sizes. Where either side is constant, as verifiable
         is among the judged rows of the crowd, the correlation is ``None``.
 
     Examples

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shroom.inference.endpoint.client import Endpoint
 
-#: How each example is written and what stands around the examples, by the name of the prompt.
+#: The form of each example and the text around the examples, by the name of the prompt.
 #: That of the source is quoted from davinci_debate/generate_questions.py of
 #: github.com/nelson-liu/evaluating-verifiability-in-generative-search-engines (MIT).
 PROMPTS = {

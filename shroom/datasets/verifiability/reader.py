@@ -88,11 +88,11 @@ def _records(
 def datapoints(records: Iterable[Record]) -> list[Datapoint]:
     """Return statements beside what their sources say, in order.
 
-    Of a response, each judged citation that has evidence is a datapoint: the statement beside that
+    Each judged citation of a response that has evidence is a datapoint: the statement beside that
     evidence, with p 0 where the support is complete, 0.5 where it is partial and 1 where there is
-    none. Of a pair, the claim beside its reference: p 0 where it is attributable, else 1. Of a
-    judgement file, the statement beside the text of the page, with p as for a citation. Datapoints
-    without a text to compare with are left out; :func:`without_premise` counts them.
+    none. A pair gives the claim beside its reference: p 0 where it is attributable, else 1. A row
+    of a judgement file gives the statement beside the text of the page, with p as for a citation.
+    Datapoints without a text to compare with are left out; :func:`without_premise` counts them.
 
     Examples
     --------

@@ -89,7 +89,7 @@ class Citation:
     Attributes
     ----------
     text : str
-        As it stands in the response.
+        As in the response.
     start_index, end_index : int or None
         Where: ``response[start_index:end_index]``.
     link_target : str

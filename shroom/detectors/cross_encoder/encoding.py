@@ -1,7 +1,7 @@
 """Pairs as token ids: what the cross-encoder reads, in training and at work.
 
 A pair is ``[CLS] task: reference [SEP] hypothesis [SEP]`` in the encoder's own special tokens.
-Beside each token stands which side it is of, which serves as attention mask, as token types and
+The side of each token is stored beside it and serves as attention mask, as token types and
 to pool each side by itself.
 """
 

@@ -89,7 +89,7 @@ class PairModel(nn.Module):
                 parameter.requires_grad = True
 
     def groups(self, rate: float, decay: float = 0.01) -> Iterator[dict[str, Any]]:
-        """Yield what AdamW wants to know: the head learns ten times faster than the encoder."""
+        """Yield AdamW's parameter groups: the head learns ten times faster than the encoder."""
         trained = [p for p in self.encoder.parameters() if p.requires_grad]
         others = [p for name, p in self.named_parameters() if not name.startswith("encoder.")]
         yield {"params": [p for p in trained if p.ndim > 1], "lr": rate, "weight_decay": decay}

@@ -92,7 +92,7 @@ class Stage:
 
 
 class Progress(NamedTuple):
-    """Where training stands, for whoever shows it."""
+    """How far training has come, to be displayed."""
 
     step: int
     steps: int
@@ -129,8 +129,8 @@ def train(
         Gets the stage's name and a :class:`Progress` after each step, with the running mean of the
         loss.
     checkpoint : path, optional
-        Where the state is kept every ``SAVED_EVERY`` steps, until the end; what is there is taken
-        up again.
+        The file to which the state is saved every ``SAVED_EVERY`` steps, until the end. Training
+        resumes from an existing file.
     after_epoch : callable, optional
         Called with the number of epochs done, such as to evaluate.
     stop : int, optional

@@ -71,7 +71,7 @@ def fitted_in(text: str, file: str) -> dict[str, Fitted]:
     Parameters
     ----------
     text : str
-        What stands in the file.
+        The content of the file.
     file : str
         How messages name it.
 

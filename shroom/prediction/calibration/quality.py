@@ -152,7 +152,7 @@ class TrackQuality:
     before, after : Quality
         As handed in, and calibrated.
     signature : str
-        What was measured; ``fit:in-sample`` stands in it where that is so.
+        What was measured; it contains ``fit:in-sample`` for in-sample figures.
     in_sample : int
         How many of the items the submission's detector was fitted on.
     """

@@ -232,8 +232,8 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
         if same or doubled * 2 >= max(track.against.n, 1):
             raise ShroomError(
                 f"{track.file}: is about datapoints that the weights would be fitted on, so its "
-                "score would mean nothing; name submissions for other data (the figures out of fold "
-                "show how good the ensemble is on the training gold)"
+                "score would mean nothing; name submissions for other data (the figures out of "
+                "fold show how good the ensemble is on the training gold)"
             )
     return again
 

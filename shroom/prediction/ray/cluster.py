@@ -52,8 +52,8 @@ def outcomes(
         Its batches and its device: ``cuda`` gives each worker a GPU to itself, else each has a
         processor core. The rest of it, a worker does without.
     address : str, optional
-        Of a cluster that runs: ``auto``, ``HOST:6379`` or ``ray://HOST:10001``. By default, one is
-        started on this machine, and stopped in the end.
+        The address of a running cluster: ``auto``, ``HOST:6379`` or ``ray://HOST:10001``. By
+        default, one is started on this machine, and stopped in the end.
     workers : int, optional
         By default, one for each GPU or core of the cluster.
     retries : int
@@ -101,7 +101,7 @@ def _outcomes(
 @contextmanager
 def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
     """Be joined to a Ray cluster while the context lasts."""
-    # Nothing is reported to anyone unless the user wants it.
+    # No usage statistics are sent unless the user asks for it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Of Ray's own log; a lost worker is expected here, and the log's file has the rest.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
@@ -166,7 +166,7 @@ class _Attempts:
 
 
 class _Actor:
-    """A worker as Ray Data wants one: from row to row."""
+    """A worker in the form of Ray Data: from row to row."""
 
     def __init__(self, worker: Worker, attempts: Any) -> None:
         self._worker, self._attempts = worker, attempts

@@ -143,8 +143,8 @@ class Manifest:
         if first != other:
             raise ShroomError(
                 f"{self._out.address}: a worker has other {key} ({show(other)}) than the run "
-                f"before ({show(first)}); give all machines the same, and copy a model's folder with "
-                "the times of its files (rsync -t)"
+                f"before ({show(first)}); give all machines the same, and copy a model's folder "
+                "with the times of its files (rsync -t)"
             )
 
     def _take_up(self, there: dict[str, int]) -> None:
@@ -234,8 +234,8 @@ def run_shards(
     if lost:
         raise ShroomError(
             f"{len(lost)} of {total} shards were given up, the first being {lost[0]}: their "
-            "workers were lost again and again, perhaps for want of memory, as Ray's logs show. "
-            "Take fewer --workers, and add --resume"
+            "workers were lost repeatedly, perhaps because the memory ran out (see Ray's logs); "
+            "use fewer --workers, and add --resume"
         )
     return problems
 

@@ -97,8 +97,8 @@ def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
     Parameters
     ----------
     data : str
-        A path or URI. Of a folder that has files named as SHROOM's are, these alone are taken, and
-        of them the latest versions of ``splits``.
+        A path or URI. In a folder with files named like SHROOM's, only the latest versions of
+        those of ``splits`` are used.
     splits : tuple of str
         Such as ``("val", "test")``.
 
@@ -251,7 +251,7 @@ class Worker:
 
     def _judged(self, shard: Shard, problems: Problems) -> Outcome:
         file = read(shard, problems)
-        # Of a folder, some may be empty, as Spark writes them.
+        # Some files of a folder may be empty, as Spark writes them.
         if problems.codes == {"empty"} and shard.name and shard.submission is None:
             note = "has no datapoints, and so its part has no predictions"
             return Outcome(shard.number, notes=(note,), weights=self.detector.identity)

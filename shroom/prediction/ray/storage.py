@@ -67,7 +67,7 @@ class Place:
         self._system, self._path = _opened(self.address)
 
     def of(self, name: str) -> str:
-        """Return the path or URI of a file below; of no name, the place's own."""
+        """Return the path or URI of a file below; without a name, that of the place itself."""
         before, mark, query = (
             self.address.partition("?") if self._is_uri else (self.address, "", "")
         )
@@ -88,7 +88,7 @@ class Place:
         return bool(kind == "File")
 
     def files(self) -> list[Stored]:
-        """Return the files of a folder and those below, by name; of no folder, none."""
+        """Return the files of a folder and those below, by name; none if it is not a folder."""
         from pyarrow.fs import FileSelector
 
         selector = FileSelector(self._path, recursive=True, allow_not_found=True)
