@@ -207,7 +207,7 @@ def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation
     return replace(generation, **named, extra={**rest, **other})
 
 
-_KNOWN = {each.name for each in fields(Generation)} - {"extra", "text", "type"}
+_KNOWN = {item.name for item in fields(Generation)} - {"extra", "text", "type"}
 
 
 def in_slices(

@@ -110,7 +110,7 @@ class _Translation:
             raise ShroomError(f"{file.path}: {'; '.join(self.problems)}")
 
     def _report(self, place: tuple[Any, ...], sentence: str) -> None:
-        self.problems.append(f"{self.file.where(place)}{sentence}")
+        self.problems.append(f"{self.file.line_of(place)}{sentence}")
 
     def _part(self, *place: Any) -> dict[str, Any]:
         """Return the mapping at a place; empty where there is nothing."""

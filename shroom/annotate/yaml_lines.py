@@ -49,7 +49,7 @@ class YamlFile:
             raise ShroomError(f"{path}: {message}; name a config, or shorten it")
         self.content = self._parsed(text)
 
-    def where(self, place: tuple[Any, ...]) -> str:
+    def line_of(self, place: tuple[Any, ...]) -> str:
         """Return the line of a part, or of the nearest one around it, for messages."""
         while place and place not in self.lines:
             place = place[:-1]
@@ -57,7 +57,7 @@ class YamlFile:
 
     def error(self, place: tuple[Any, ...], sentence: str) -> ShroomError:
         """Return an error at a part of the file, with its line."""
-        return ShroomError(f"{self.path}: {self.where(place)}{sentence}")
+        return ShroomError(f"{self.path}: {self.line_of(place)}{sentence}")
 
     def _parsed(self, text: str) -> Any:
         import yaml
