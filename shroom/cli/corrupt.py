@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -123,8 +124,9 @@ def command(
     rows = _rows(points, places, corrupted, even=even)
     text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
     write_files(output, {"corrupted.json": text}, [data])
+    path = f"{output.rstrip('/')}/corrupted.json" if Path(output).is_dir() else output
     kept = len(rows) - len(corrupted)
-    say([f"wrote {kept} faithful and {len(corrupted)} inconsistent items to {output}"])
+    say([f"wrote {kept} faithful and {len(corrupted)} inconsistent items to {path}"])
     _summarise(
         corrupted,
         chosen,

@@ -9,9 +9,9 @@ import click
 
 from shroom.cli.options import SETTINGS
 from shroom.cli.output import deliver, say
-from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
-from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.atomic_writing import check_ending, refuse_overwriting, refuse_unwritable
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import Problems
 from shroom.core.registry import Entry, Registry
@@ -51,7 +51,7 @@ JUDGES: Registry[Entry] = Registry(
     "else 1]",
 )
 @SETTINGS
-@click.option("--max-cost", type=click.FloatRange(0), help="Stop before exceeding this cost.")
+@click.option("--max-cost", type=Number(0), help="Stop before exceeding this cost.")
 @click.option("--dry-run", is_flag=True, help="Show the requests and their cost, and stop.")
 def command(
     *,
@@ -74,6 +74,8 @@ def command(
 
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o': name a file for the predictions")
+    if output and output != "-":
+        check_ending(output, ".jsonl")
     options = {name: value for name, value in options.items() if value is not None}
     judge: SegmentJudge = JUDGES.make(dataset, **{**settings, **options})
     refuse_another(dataset, data)

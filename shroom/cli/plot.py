@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shroom.cli.output import say
-from shroom.cli.parameter_types import OUTPUT
+from shroom.cli.parameter_types import OUTPUT, Number
 from shroom.cli.report import refuse_inputs, report_inputs
 from shroom.core.atomic_writing import write_atomically
 from shroom.report.figure_files import FORMATS, file
@@ -33,7 +33,7 @@ Examples:
 )
 @click.option(
     "--width",
-    type=click.FloatRange(4, 100),
+    type=Number(4, 100),
     default=16.0,
     show_default=True,
     help="Width of the figure in cm.",

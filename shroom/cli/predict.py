@@ -74,9 +74,7 @@ Examples:
 )
 @click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 @NO_CACHE
-@click.option(
-    "--max-cost", type=click.FloatRange(0), help="Stop a judge before it exceeds this cost."
-)
+@click.option("--max-cost", type=Number(0), help="Stop a judge before it exceeds this cost.")
 @click.option("--dry-run", is_flag=True, help="Show what a judge would ask and cost, and stop.")
 @RAY_OPTIONS
 def command(

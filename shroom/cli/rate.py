@@ -11,7 +11,7 @@ import click
 from shroom.cli.cache import NO_CACHE, opened
 from shroom.cli.options import SETTINGS, format_option
 from shroom.cli.output import deliver, say
-from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting
@@ -49,7 +49,7 @@ Examples:
 @SETTINGS
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="Confidence of the intervals.",

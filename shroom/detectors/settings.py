@@ -51,9 +51,14 @@ def integer(name: str, value: Any, least: int = 0, most: float = math.inf) -> in
     >>> integer("folds", 2.5, 2)
     Traceback (most recent call last):
     shroom.core.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
+    >>> integer("seed", 10**19)
+    Traceback (most recent call last):
+    shroom.core.problems.ShroomError: seed: expected a whole number from 0 to ...
     """
     bounds = Meta(ge=least, le=int(min(most, sys.maxsize)))
     kind = cast("type[int]", Annotated[int, bounds])
+    if most == math.inf and isinstance(value, int) and value > sys.maxsize:
+        most = sys.maxsize
     return _converted(name, value, kind, f"a whole number {_range(least, most)}")
 
 

@@ -130,7 +130,7 @@ def hallucination_rate(
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
         raise ShroomError(
             f"a rate needs at least {MIN_LABELLED} labelled items and two outputs, got "
-            f"{len(labelled)} and {len(outputs)}"
+            f"{len(labelled)} and {len(outputs)}; name labelled outputs of the same kind"
         )
     in_sample = int(detector.in_sample(labelled, run).sum())
     if in_sample:

@@ -183,6 +183,8 @@ def test_the_verb_writes_predictions_that_score_reads(serve, shroom, data, tmp_p
     [
         (["--model", "m", "--endpoint", "http://localhost:1/v1"], 2, "missing option '-o'"),
         (["-o", "{data}", "--model", "m", "--endpoint", "http://localhost:1/v1"], 1, "is an input"),
+        (["-o", "p.csv"], 1, "its name should end in .jsonl"),
+        (["--max-cost", "nan", "-o", "p.jsonl"], 2, "nan is not a number"),
         (["-o", "p.jsonl"], 1, "needs a model behind an endpoint"),
         (["--model", "m", "--endpoint", "here", "-o", "p.jsonl"], 1, "is not the URL of a server"),
         (["-o", "p.jsonl", "--set", "sample=3"], 1, "has no setting 'sample'; did you mean"),

@@ -88,6 +88,12 @@ def test_the_command_prints_a_table_or_json(shroom, tmp_path):
     )
 
 
+def test_nan_is_not_a_confidence(shroom):
+    line = ("rate", SAMPLE, "--labelled", SAMPLE, "--detector", "lexical", "--confidence", "nan")
+    code, _, err = shroom(*line)
+    assert (code, "nan is not a number" in err) == (2, True)
+
+
 def simulated(y, p, n, m, trials=1000):
     """Return how often the interval holds the rate of all, and its width beside the labels' own."""
     generator = np.random.default_rng(0)
