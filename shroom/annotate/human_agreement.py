@@ -15,7 +15,7 @@ from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
-from shroom.metrics.intervals import USUAL, Intervals, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.item_values import number_in
 from shroom.scoring.scores import flat
 from shroom.scoring.table import P
@@ -155,7 +155,7 @@ def _judged(
 
 
 def agreement(
-    questions: Sequence[Question], judgements: Judgements, how: Intervals = USUAL
+    questions: Sequence[Question], judgements: Judgements, how: Intervals = DEFAULT_INTERVALS
 ) -> Agreements:
     """Return how scores and categories agree with judgements.
 

@@ -209,8 +209,8 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         sys.stderr.close()
         return 1
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"shroom: {where}{error.strerror or error}", err=True)
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"shroom: {place}{error.strerror or error}", err=True)
         return 1
     except RecursionError:
         click.echo("shroom: the input nests too deeply", err=True)

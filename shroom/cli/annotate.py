@@ -129,10 +129,10 @@ def has_ended(
     if log.exists() or not all(path.is_file() for path in outputs):
         return False
     try:
-        made = read(outputs[0])
+        output = read(outputs[0])
     except ShroomError:
         return False
-    if not is_finished(questions, scorers, made):
+    if not is_finished(questions, scorers, output):
         return False
     again = "without --resume it is made anew"
     say([f"{outputs[0]} is finished, so there is nothing to resume; {again}"])
@@ -168,7 +168,9 @@ def write_outputs(questions: Sequence[Question], outputs: Mapping[str, Path]) ->
 
 def summary_of(ranked: Ranked) -> tuple[dict[str, int], list[str]]:
     """Return how many questions have each category, and the lines that show it with the limits."""
-    counts = Counter(each.category or "not ranked" for each in ranked.questions).most_common()
+    counts = Counter(
+        question.category or "not ranked" for question in ranked.questions
+    ).most_common()
     limits = [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
     return dict(counts), [", ".join(f"{n} {word}" for word, n in counts), *limits]
 
@@ -179,8 +181,9 @@ def _rehearsal(
     """Return the number of generations that each scorer would score, and their cost."""
     rows: list[dict[str, Any]] = []
     for scorer in scorers:
-        work = [each for each in waiting(scorer, questions, log.known, run) if each.pending]
-        n = sum(len(each.pending) for each in work)
+        unscored = waiting(scorer, questions, log.known, run)
+        work = [question for question in unscored if question.pending]
+        n = sum(len(question.pending) for question in work)
         rows.append(
             {
                 "scorer": scorer.name,
@@ -192,51 +195,54 @@ def _rehearsal(
         )
     generations = sum(len(question.generation) for question in questions)
     if form == "json":
-        whole = {"questions": len(questions), "generations": generations, "scorers": rows}
-        return json.dumps(whole, ensure_ascii=False) + "\n"
+        summary = {"questions": len(questions), "generations": generations, "scorers": rows}
+        return json.dumps(summary, ensure_ascii=False) + "\n"
     lines = [f"{len(questions)} questions, {generations} generations"]
     for row in rows:
-        known = f", {row['known']} known" if row["known"] else ""
+        scored_before = f", {row['known']} known" if row["known"] else ""
         price = f"; {row['cost']}" if row["cost"] else ""
         fields = ", ".join(row["fields"])
-        lines.append(f"{row['scorer']}: {row['to_score']} to score{known} -> {fields}{price}")
+        lines.append(
+            f"{row['scorer']}: {row['to_score']} to score{scored_before} -> {fields}{price}"
+        )
     return "\n".join(lines) + "\n"
 
 
 def _summary(
     result: ScoringResult, ranked: Ranked | None, form: str, judgements: Judgements | None
 ) -> str:
-    whole: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "questions": len(result.questions),
         "scored": result.computed,
         "known": result.reused,
-        "failed": [vars(each) for each in result.failed],
+        "failed": [vars(failure) for failure in result.failed],
     }
     lines = []
     for name, n in result.computed.items():
-        known = f", {result.reused[name]} known before" if result.reused[name] else ""
-        lines.append(f"{name}: {n} scored{known}")
+        scored_before = f", {result.reused[name]} known before" if result.reused[name] else ""
+        lines.append(f"{name}: {n} scored{scored_before}")
     if ranked is not None:
         categories, (first, *limits) = summary_of(ranked)
-        n = sum(len(each.rank or ()) > 1 for each in ranked.questions)
-        whole |= {"categories": categories, "limits": ranked.limits, "ranked": n}
+        n = sum(len(question.rank or ()) > 1 for question in ranked.questions)
+        summary |= {"categories": categories, "limits": ranked.limits, "ranked": n}
         lines += [first, f"{n} rankings of two or more", *limits]
     if judgements is not None:
         from shroom.annotate.human_agreement import agreement
         from shroom.report.agreement import with_people
 
         agreements = agreement(ranked.questions if ranked else result.questions, judgements)
-        whole["against"] = agreements.to_dict()
+        summary["against"] = agreements.to_dict()
         lines += ["", with_people(agreements).rstrip("\n")]
     if form == "json":
-        return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(summary, ensure_ascii=False, allow_nan=False) + "\n"
     return "\n".join(lines) + "\n"
 
 
 def _failures(result: ScoringResult, most: int = 20) -> list[str]:
     lines = [
-        f"item {each.question}: generation[{each.generation}]: {each.scorer}: {each.reason}"
-        for each in result.failed[:most]
+        f"item {failure.question}: generation[{failure.generation}]: {failure.scorer}: "
+        f"{failure.reason}"
+        for failure in result.failed[:most]
     ]
     if len(result.failed) > most:
         lines.append(f"… and {len(result.failed) - most} more; --format json lists them all")

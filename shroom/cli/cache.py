@@ -48,17 +48,17 @@ def size_of(text: str) -> int:
     >>> size_of("1.5 kB"), size_of("7")
     (1500, 7)
     """
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    if match is None:
         raise ValueError(f"expected a size such as 200MB or 2GB, got {text}")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def opened(note: Callable[[str], None] = lambda _: None) -> Cache:
     """Return the user's cache, with the limit that the environment gives."""
-    given = os.environ.get(LIMIT)
+    limit = os.environ.get(LIMIT)
     try:
-        most = size_of(given) if given else MOST
+        most = size_of(limit) if limit else MOST
     except ValueError as error:
         raise ShroomError(f"{LIMIT}: {error}") from error
     return Cache(cache_folder(NAME), most, note)
@@ -80,17 +80,17 @@ def command() -> None:
 @format_option("text", "json", about="Print text, or one JSON object.")
 def info(*, form: str) -> None:
     """Show where the cache is, how much is in it and when it was last used."""
-    found = opened().info()
+    contents = opened().info()
     if form == "json":
-        deliver(json.dumps(asdict(found), indent=2) + "\n", None)
+        deliver(json.dumps(asdict(contents), indent=2) + "\n", None)
         return
     lines = [
-        f"file     {found.path}",
-        f"pairs    {found.entries}",
-        f"size     {found.size / 1e6:.1f} MB of at most {found.most / 1e6:.1f} MB ({LIMIT})",
+        f"file     {contents.path}",
+        f"pairs    {contents.entries}",
+        f"size     {contents.size / 1e6:.1f} MB of at most {contents.most / 1e6:.1f} MB ({LIMIT})",
     ]
-    if found.oldest is not None and found.newest is not None:
-        lines.append(f"used     from {_day(found.oldest)} to {_day(found.newest)}")
+    if contents.oldest is not None and contents.newest is not None:
+        lines.append(f"used     from {_day(contents.oldest)} to {_day(contents.newest)}")
     deliver("\n".join(lines) + "\n", None)
 
 

@@ -121,8 +121,8 @@ def command(
 
 
 def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[str, str | None]:
-    wanted = (2,) if fitting else (1, 2)
-    if len(arguments) not in wanted:
+    counts = (2,) if fitting else (1, 2)
+    if len(arguments) not in counts:
         expected = "SUBMISSION and GOLD" if fitting else "SUBMISSION, and perhaps GOLD"
         raise click.UsageError(f"expected {expected}, got {len(arguments)} arguments")
     first, *rest = (INPUT.convert(path, None, None) for path in arguments)
@@ -182,20 +182,20 @@ def _apply(
         ) from error
     checked = _checked(submission, gold)
     inputs = [calibrator, submission, gold]
-    made: dict[str, str] = {}
+    contents: dict[str, str] = {}
     marks: dict[str, int] = {}
     for track in checked.tracks:
         predictions = track.predictions
         label, p = fitted_for(fitted, track)(predictions.p)
         name = name_for(track.name, output, predictions.file)
-        made[name], marks[name] = text_of(label, p, predictions.ids), track.in_sample
+        contents[name], marks[name] = text_of(label, p, predictions.ids), track.in_sample
     results = [
         apply(fitted_for(fitted, track), track, in_sample=in_sample) for track in checked.aligned
     ]
-    prepare(output, list(made), inputs)
+    prepare(output, list(contents), inputs)
     record_path(output)  # refuses a file of the user's
-    check_output(made)
-    write_files(output, made, inputs)
+    check_output(contents)
+    write_files(output, contents, inputs)
     if warning := mark_in_sample(output, "shroom calibrate --apply", marks):
         note(warning)
     if results:

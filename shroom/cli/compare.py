@@ -64,14 +64,14 @@ def command(
     refuse_two_pipes(*submissions, gold)
     if output:
         refuse_overwriting([output], [*submissions, gold])
-    wanted = and_usual(metrics)
-    found = compare(submissions, gold, metrics=wanted, intervals=intervals, trials=trials)
+    computed = and_usual(metrics)
+    comparisons = compare(submissions, gold, metrics=computed, intervals=intervals, trials=trials)
     if form == "json":
-        text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(comparisons.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
         from shroom.report.comparison import render
 
-        text = render(found)
+        text = render(comparisons)
     deliver(text, output)
-    say(found.warnings)
-    say(f"warning: {sentence}" for sentence in found.unfair)
+    say(comparisons.warnings)
+    say(f"warning: {sentence}" for sentence in comparisons.unfair)

@@ -50,8 +50,8 @@ def kind_given(ctx: click.Context, param: click.Parameter, value: str) -> str:
     del ctx
     if value not in ("nli", "table"):
         hint = "the data sets have a command of their own: shroom datasets convert"
-        found = printable(value)
-        raise click.BadParameter(f"expected nli or table, got '{found}'; {hint}", param=param)
+        shown = printable(value)
+        raise click.BadParameter(f"expected nli or table, got '{shown}'; {hint}", param=param)
     return value
 
 
@@ -103,9 +103,9 @@ def command(
         raise InvalidInput(problems)
     files: dict[str, str] = {}
     count = 0
-    for source, one in zip(sources, converted):
-        if one is not None:  # without errors, all of them are there
-            track, text = one
+    for source, result in zip(sources, converted):
+        if result is not None:  # without errors, all of them are there
+            track, text = result
             name = name_for(track.name, output, source.name)
             if name in files:
                 raise ShroomError(f"{source}: another file is of this split and track, too")
@@ -178,7 +178,7 @@ def _data_of(source: Path, documents: list[Document], problems: Problems) -> Doc
     elif documents and name is not None:
         document = latest(documents, problems).get(name.key)
         if document is None:
-            listed = ", ".join(one.base for one in documents[:5])
+            listed = ", ".join(candidate.base for candidate in documents[:5])
             problems.add("no-gold", str(source), f"data for {name}", listed)
         return document
     return None

@@ -125,15 +125,15 @@ def command(
     text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
     write_files(output, {"corrupted.json": text}, [data])
     path = f"{output.rstrip('/')}/corrupted.json" if Path(output).is_dir() else output
-    kept = len(rows) - len(corrupted)
-    say([f"wrote {kept} faithful and {len(corrupted)} inconsistent items to {path}"])
+    n_faithful = len(rows) - len(corrupted)
+    say([f"wrote {n_faithful} faithful and {len(corrupted)} inconsistent items to {path}"])
     _summarise(
         corrupted,
         chosen,
         form,
         items=sum(len(file.datapoints) for file in files),
         faithful=len(points),
-        kept=kept,
+        kept=n_faithful,
         seed=seed,
         names=finder.about,
         to_stdout=output == "-",
@@ -172,17 +172,17 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Return the faithful items, each followed by its corruptions."""
     by_place: dict[int, list[Corruption]] = {}
-    for one in corrupted:
-        by_place.setdefault(one.of, []).append(one)
+    for corruption in corrupted:
+        by_place.setdefault(corruption.of, []).append(corruption)
     rows = []
     for place, point in enumerate(points):
         if even and place not in by_place:
             continue
         of = {"of": places[place]}
         rows.append(_row(point, 0.0, {"method": None, "edit": None, **of}))
-        for one in by_place.get(place, []):
-            record = {"method": one.method, "edit": one.edit.to_dict(), **of}
-            rows.append(_row(one.datapoint, 1.0, record))
+        for corruption in by_place.get(place, []):
+            record = {"method": corruption.method, "edit": corruption.edit.to_dict(), **of}
+            rows.append(_row(corruption.datapoint, 1.0, record))
     return rows
 
 
@@ -208,7 +208,7 @@ def _summarise(
     **about: Any,
 ) -> None:
     """Report how many items each method has corrupted, and what the draws depend on."""
-    count = Counter(one.method for one in corrupted)
+    count = Counter(corruption.method for corruption in corrupted)
     by_method = {name: count[name] for name in dict.fromkeys(chosen)}
     if form == "json":
         result = {**about, "inconsistent": len(corrupted), "by_method": by_method}

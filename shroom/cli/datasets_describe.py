@@ -46,13 +46,13 @@ def list_datasets(*, form: str) -> None:
 
 
 def _about(name: str) -> dict[str, Any]:
-    found, place = data_set(name), place_of(name)
+    dataset, place = data_set(name), place_of(name)
     return {
         "name": name,
-        "about": found.about,
-        "licence": found.licence,
-        "source": found.source,
-        "views": {key: view.about for key, view in found.views.items()},
+        "about": dataset.about,
+        "licence": dataset.licence,
+        "source": dataset.source,
+        "views": {key: view.about for key, view in dataset.views.items()},
         "path": None if place is None else str(place),
     }
 

@@ -84,7 +84,7 @@ def command(
     _refuse_misuse(preds, method, train, train_gold, data)
     problems = Problems()
     judged = read(preds, problems, data=data)
-    names = [name_for(one.name, output, one.file) for one in judged]
+    names = [name_for(members.name, output, members.file) for members in judged]
     inputs = [*preds, *train, train_gold, data]
     prepare(output, names, inputs)
     record_path(output)  # refuses a file of the user's
@@ -96,17 +96,17 @@ def command(
         say(problems)
         if len(preds) == 1:
             note(f"{preds[0]} is the only submission, so there is nothing to combine")
-        combined = [METHODS[method](one.p, one.label) for one in judged]
-    made = {
-        name: text_of(said.label, said.p, one.against.ids)
-        for name, one, said in zip(names, judged, combined)
+        combined = [METHODS[method](members.p, members.label) for members in judged]
+    contents = {
+        name: text_of(result.label, result.p, members.against.ids)
+        for name, members, result in zip(names, judged, combined)
     }
-    check_output(made)
-    write_files(output, made, inputs)
-    in_sample = {name: one.in_sample for name, one in zip(names, judged)}
+    check_output(contents)
+    write_files(output, contents, inputs)
+    in_sample = {name: members.in_sample for name, members in zip(names, judged)}
     if warning := mark_in_sample(output, "shroom ensemble", in_sample):
         note(warning)
-    say([f"wrote {sum(len(said.p) for said in combined)} predictions to {output}"])
+    say([f"wrote {sum(len(result.p) for result in combined)} predictions to {output}"])
 
 
 def _refuse_misuse(
@@ -138,32 +138,35 @@ def _weighted(trained: list[Members], judged: list[Members]) -> list[Combined]:
     data = Training(
         columns.of(trained),
         columns.tasks(trained),
-        np.concatenate([one.against.p for one in trained]),
-        np.concatenate([one.against.label == 1 for one in trained]),
+        np.concatenate([members.against.p for members in trained]),
+        np.concatenate([members.against.label == 1 for members in trained]),
         groups(trained),
     )
     data.refuse_too_little()
     say(_figures(trained, out_of_fold(data)))
     fitted = Weighted.fit(data)
     say(_choices(fitted))
-    return [fitted.predict(columns.of([one]), columns.tasks([one])) for one in judged]
+    return [fitted.predict(columns.of([members]), columns.tasks([members])) for members in judged]
 
 
-def _figures(trained: list[Members], said: Combined) -> list[str]:
+def _figures(trained: list[Members], predictions: Combined) -> list[str]:
     rows: list[tuple[str, ...] | None] = [
         (f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"),
         None,
     ]
     start = 0
-    for one in trained:
-        gold, here = one.against, slice(start, start + one.against.n)
+    for members in trained:
+        gold, here = members.against, slice(start, start + members.against.n)
         start += gold.n
-        value = rho(said.p[here], gold.p)
-        shown = accuracy(said.label[here], gold.label == 1), None if math.isnan(value) else value
-        rows.append((str(one.name), str(gold.n), *map(number, shown)))
+        value = rho(predictions.p[here], gold.p)
+        shown = (
+            accuracy(predictions.label[here], gold.label == 1),
+            None if math.isnan(value) else value,
+        )
+        rows.append((str(members.name), str(gold.n), *map(number, shown)))
     return align(rows)
 
 
 def _choices(fitted: Weighted) -> list[str]:
-    own = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
-    return [f"inverse penalty {fitted.c:g}; Hallucination where p > {fitted.threshold:g}{own}"]
+    by_task = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
+    return [f"inverse penalty {fitted.c:g}; Hallucination where p > {fitted.threshold:g}{by_task}"]

@@ -125,7 +125,7 @@ def command(
             store,
             split=split(tuning, scored, tune_for) if tuning else None,
             corrupt=corrupt,
-            how=intervals,
+            intervals=intervals,
             watch=watch,
         )
     except KeyboardInterrupt:
@@ -152,11 +152,11 @@ def render(matrix: Matrix, form: str) -> str:
 def _notes(subject: Subject) -> Iterator[str]:
     """Yield the notes on a data set, its many warnings as one."""
     yield from subject.notes
-    found = subject.problems
-    if found.warnings:
-        paths, codes = " ".join(subject.paths), ", ".join(sorted(found.codes))
+    problems = subject.problems
+    if problems.warnings:
+        paths, codes = " ".join(subject.paths), ", ".join(sorted(problems.codes))
         yield (
-            f"{subject.name}: oddities in its files: {found.warnings} [{codes}]; to see them: "
+            f"{subject.name}: oddities in its files: {problems.warnings} [{codes}]; to see them: "
             f"shroom datasets describe {subject.dataset} {paths} --all-warnings"
         )
 

@@ -119,12 +119,12 @@ def _chosen(
         (file, place, point.id) for file in files for place, point in enumerate(file.datapoints)
     ]
     if number is not None:
-        matches = [(file, place) for file, place, own in every if own == number]
+        matches = [(file, place) for file, place, point_id in every if point_id == number]
     else:
         matches = [(file, place) for file, place, _ in every if index in (None, place)]
     if len(matches) == 1:
         return matches[0]
-    ids = [own for *_, own in every if own is not None]
+    ids = [point_id for *_, point_id in every if point_id is not None]
     if ids and (number is not None or (index is None and every[0][2] is not None)):
         choice = f"its {len(set(ids))} ids go from {min(ids)} to {max(ids)}: give --id N"
     else:
@@ -133,13 +133,13 @@ def _chosen(
         choice = f"{none}give --index N, from 0 to {last}"
     if number is None and index is None:
         raise ShroomError(f"{data}: which datapoint? {choice}")
-    wanted = f"id {number}" if number is not None else f"index {index}"
+    identifier = f"id {number}" if number is not None else f"index {index}"
     if not matches:
-        raise ShroomError(f"{data}: has no datapoint of {wanted}; {choice}")
+        raise ShroomError(f"{data}: has no datapoint of {identifier}; {choice}")
     names = list(dict.fromkeys(file.base for file, _ in matches))
     if len(names) == 1:
-        raise ShroomError(f"{names[0]}: has {wanted} {len(matches)} times; use --index")
-    raise ShroomError(f"{data}: {wanted} stands in {' and in '.join(names)}; name one file")
+        raise ShroomError(f"{names[0]}: has {identifier} {len(matches)} times; use --index")
+    raise ShroomError(f"{data}: {identifier} stands in {' and in '.join(names)}; name one file")
 
 
 def _print(shown: ShownExplanation, output: str | None) -> None:

@@ -129,8 +129,8 @@ def command(
         say([f"{len(log.known)} generations are kept in {log.path}; to go on, add --resume"])
         raise
     texts = {item: log.known.get(key, {}).get("text") for item, key in keys.items()}
-    made = [with_generations(*pair, [texts[i] for i in pair[1]]) for pair in zip(rows, items)]
-    write_atomically(output, json_lines(made))
+    completed = [with_generations(*pair, [texts[i] for i in pair[1]]) for pair in zip(rows, items)]
+    write_atomically(output, json_lines(completed))
     n = sum(text is not None for row in items for text in map(texts.get, row))
     say([f"wrote {len(rows)} questions with {n} new generations to {output}{_spent(generator)}"])
     if not failures:
@@ -145,8 +145,8 @@ def _generator(settings: dict[str, Any]) -> Generator:
     """Return the generator of some settings, whose names and values are of the command line."""
     unknown = settings.keys() - set(Generator.setting_names())
     if unknown:
-        known = ", ".join(Generator.setting_names())
-        raise click.UsageError(f"no setting '{min(unknown)}'; there are: {known}")
+        names = ", ".join(Generator.setting_names())
+        raise click.UsageError(f"no setting '{min(unknown)}'; there are: {names}")
     try:
         return Generator.from_settings(**settings)
     except ShroomError as error:
@@ -156,14 +156,14 @@ def _generator(settings: dict[str, Any]) -> Generator:
 def _has_ended(rows: list[dict[str, Any]], items: list[Any], output: Path) -> bool:
     """Return whether an earlier run has made all generations."""
     try:
-        made = read_rows(output)
+        written = read_rows(output)
     except (OSError, ShroomError):
         return False
-    return len(made) == len(rows) and all(
-        one["question"] == other["question"]
-        and Counter(each["type"] for each in one["generation"])
-        >= Counter(item.kind for item in wanted)
-        for one, other, wanted in zip(made, rows, items)
+    return len(written) == len(rows) and all(
+        row["question"] == other["question"]
+        and Counter(generation["type"] for generation in row["generation"])
+        >= Counter(item.kind for item in row_items)
+        for row, other, row_items in zip(written, rows, items)
     )
 
 

@@ -84,15 +84,15 @@ def command(
         refuse_overwriting([output], [*submissions, gold, data])
     verdicts, problems = read(submissions, gold)
     system = dict(zip(submissions, names(submissions)))
-    given = differing or (() if hardest is None else (hardest,))
-    asked = [system.get(shown_path(name), name) for name in given]
+    chosen = differing or (() if hardest is None else (hardest,))
+    asked = [system.get(shown_path(name), name) for name in chosen]
     if not asked and not unsolved and len(verdicts) == 1:
         asked = list(verdicts)
     tracks = [contest for contest in contests(verdicts) if track in (None, contest.name.track)]
     if not tracks:
         raise ShroomError(f"no submission has the {track} track")
     # A system need not be on every track; where it is on none, listing the first one says so.
-    fitting = [each for each in tracks if all(name in each.tracks for name in asked)]
+    fitting = [contest for contest in tracks if all(name in contest.tracks for name in asked)]
     notes: list[str] = []
     listings = [
         _listing(contest, asked, top, _datapoints(contest, gold, data, notes))

@@ -31,15 +31,15 @@ def command(*, name: str | None, form: str) -> None:
     from shroom.scoring.metric_registry import FIGURES, METRICS, describe
 
     if name is not None:
-        found = describe(name)
-        text = as_json(found.to_dict()) if form == "json" else one(found)
+        metric = describe(name)
+        text = as_json(metric.to_dict()) if form == "json" else details(metric)
         deliver(text, None)
         return
-    problems = {each: METRICS.problem(each) for each in METRICS}
+    problems = {metric_name: METRICS.problem(metric_name) for metric_name in METRICS}
     say(f"note: {problem}" for problem in problems.values() if problem)
-    usable = [each for each in METRICS if problems[each] is None]
+    usable = [metric_name for metric_name in METRICS if problems[metric_name] is None]
     if form == "json":
-        text = as_json([describe(each).to_dict() for each in (*usable, *FIGURES)])
+        text = as_json([describe(metric_name).to_dict() for metric_name in (*usable, *FIGURES)])
     else:
         text = (
             f"of a system against the gold\n{table(map(describe, usable))}\n"
@@ -57,12 +57,12 @@ def as_json(content: object) -> str:
 def table(described: Iterable[Description]) -> str:
     """Return metrics as lines: name, range, direction, and what each measures."""
     return "".join(
-        f"  {each.name:<18}  {each.range:<10}  {each.direction}  {each.about}\n"
-        for each in described
+        f"  {metric.name:<18}  {metric.range:<10}  {metric.direction}  {metric.about}\n"
+        for metric in described
     )
 
 
-def one(described: Description) -> str:
+def details(described: Description) -> str:
     """Return all about one metric, a fact a line."""
     lines = (f"  {fact:<13}  {text}\n" for fact, text in described.facts().items())
     return f"{described.name}: {described.about}\n{''.join(lines)}"

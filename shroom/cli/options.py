@@ -75,8 +75,8 @@ def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None)
         return []
     from shroom.scoring.metric_registry import METRICS, metric
 
-    own = [name for name, entry in METRICS.items() if not entry.package]
-    names = own if value.strip() == "all" else value.split(",")
+    built_in = [name for name, entry in METRICS.items() if not entry.package]
+    names = built_in if value.strip() == "all" else value.split(",")
     try:
         return [metric(name.strip()) for name in names if name.strip()]
     except ShroomError as error:
@@ -99,8 +99,8 @@ def columns_given(ctx: click.Context, param: click.Parameter, value: str | None)
         if not equals or not column:
             raise click.BadParameter(f"expected KEY=COLUMN, got '{text}'", param=param)
         if key not in KEYS:
-            known = ", ".join(("p", *KEYS))
-            raise click.BadParameter(f"'{short}' is not one of {known}", param=param)
+            keys = ", ".join(("p", *KEYS))
+            raise click.BadParameter(f"'{short}' is not one of {keys}", param=param)
         if column in named or key in named.values():
             raise click.BadParameter(f"'{text}' names a key or a column again", param=param)
         named[column] = key
@@ -190,11 +190,11 @@ def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) 
     del ctx, param
     if value is None:
         return SLICES
-    known = (*SLICES, *MORE_SLICES)
+    keys = (*SLICES, *MORE_SLICES)
     chosen = tuple(key.strip() for key in value.split(",") if key.strip())
     for key in chosen:
-        if key not in known:
-            raise click.BadParameter(f"'{key}' is not one of {', '.join(known)}")
+        if key not in keys:
+            raise click.BadParameter(f"'{key}' is not one of {', '.join(keys)}")
     return chosen
 
 
@@ -253,15 +253,15 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
-        def collected(**given: Any) -> Any:
-            count = 0 if given.pop("no_ci") else given.pop("resamples")
-            given.pop("resamples", None)
-            kind = given.pop("interval", METHODS[0])
-            chosen = Intervals(count, given.pop("seed"), given.pop("confidence"), kind)
+        def collected(**values: Any) -> Any:
+            count = 0 if values.pop("no_ci") else values.pop("resamples")
+            values.pop("resamples", None)
+            kind = values.pop("interval", METHODS[0])
+            chosen = Intervals(count, values.pop("seed"), values.pop("confidence"), kind)
             if 0 < count * (1 - chosen.confidence) < 2:
                 beyond = "fewer than one lies beyond either end of the intervals"
                 say([f"note: of {count} resamples {beyond}; take more --resamples"])
-            return command(intervals=chosen, **given)
+            return command(intervals=chosen, **values)
 
         for option in reversed(options):
             collected = option(collected)

@@ -34,8 +34,8 @@ def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
     for path in sorted(paths, key=len, reverse=True):
         name = Path(path).name
         if Path(path).is_absolute() and name:
-            whole = rf"(?<![<\w]){re.escape(escape(path))}(?!\w)"  # not the end of a tag
-            page = re.sub(whole, str(escape(name)).replace("\\", r"\\"), page)
+            pattern = rf"(?<![<\w]){re.escape(escape(path))}(?!\w)"  # not the end of a tag
+            page = re.sub(pattern, str(escape(name)).replace("\\", r"\\"), page)
     deliver(page, output)
 
 

@@ -136,13 +136,13 @@ def command(
         training = training_counts(detector, files, run)
         for text in training_notes(detector, training, total):
             note(text)
-        made = dict(zip(names, _predictions(detector, files, run)))
+        contents = dict(zip(names, _predictions(detector, files, run)))
         seconds = time.monotonic() - start
-        check_output(made)
-        write_files(output, made, inputs)
+        check_output(contents)
+        write_files(output, contents, inputs)
     if record:
         record.unlink(missing_ok=True)  # that of an earlier run
-        about = seconds, made, training, run.precisions
+        about = seconds, contents, training, run.precisions
         write_record(record, run_record(recipe, detector, files, data, Path(output), *about))
     say([f"wrote {total} predictions to {output}"])
 
@@ -165,19 +165,19 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
 
 def _predictions(detector: Detector, files: list[DataFile], run: Run) -> list[str]:
     """Return the predictions for each file."""
-    made = []
+    texts = []
     try:
         for file in files:
             for text in remarks(file):
                 note(text)
             with shown_progress(file.base) as report:
-                made.append(made_by(detector, file, replace(run, report=report)))
+                texts.append(made_by(detector, file, replace(run, report=report)))
     except KeyboardInterrupt:
         if run.journal and run.journal.kept:
-            kept = f"{run.journal.kept} results are kept"
-            say([f"{kept}; to continue, run the same command with --resume"])
+            count = f"{run.journal.kept} results are kept"
+            say([f"{count}; to continue, run the same command with --resume"])
         raise
-    return made
+    return texts
 
 
 def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> tuple[str, str]:

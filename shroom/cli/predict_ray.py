@@ -58,9 +58,9 @@ class Ray:
         from shroom.prediction.ray.manifest import run_shards
 
         total = len(manifest.shards)
-        kept = total - len(manifest.missing)
-        if kept:
-            note(f"{kept} of {total} shards are done")
+        n_done = total - len(manifest.missing)
+        if n_done:
+            note(f"{n_done} of {total} shards are done")
         judge = functools.partial(
             outcomes, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
@@ -93,11 +93,11 @@ def RAY_OPTIONS(command: F) -> F:  # noqa: N802 - named like the other options
         help="Number of Ray workers; by default one for each core.",
     )
     @functools.wraps(command)
-    def collected(*, engine: str, address: str | None, workers: int | None, **given: Any) -> Any:
+    def collected(*, engine: str, address: str | None, workers: int | None, **values: Any) -> Any:
         if engine != "ray" and (address or workers):
             raise click.UsageError("--address and --workers are for --engine ray")
-        if engine == "ray" and (given.get("dry_run") or given.get("max_cost") is not None):
+        if engine == "ray" and (values.get("dry_run") or values.get("max_cost") is not None):
             raise click.UsageError("--dry-run and --max-cost are not for --engine ray")
-        return command(ray=Ray(address, workers) if engine == "ray" else None, **given)
+        return command(ray=Ray(address, workers) if engine == "ray" else None, **values)
 
     return collected  # type: ignore[return-value]

@@ -210,7 +210,7 @@ def _score(
     result = run_scorers([scorer], rows, log, run)
     write_atomically(output, write(result.questions))
     log.remove()
-    reasons = {each.question: each.reason for each in result.failed}
+    reasons = {failure.question: failure.reason for failure in result.failed}
     say_alike(f"item {row}: has no probe_score: {reason}" for row, reason in reasons.items())
     say([f"wrote {len(rows)} questions to {output}, {len(rows) - len(reasons)} of them scored"])
     return 1 if reasons else 0
@@ -248,8 +248,8 @@ def _report(*, folder: str, form: str, html: str | None, output: str | None) -> 
 
 def _rendered(saved: SavedProbe, form: str) -> str:
     if form == "json":
-        whole = {**saved.about(), **saved.figures.to_dict()}
-        return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
+        contents = {**saved.about(), **saved.figures.to_dict()}
+        return json.dumps(contents, ensure_ascii=False, allow_nan=False) + "\n"
     from shroom.report.probe import text
 
     return text(saved)

@@ -192,13 +192,13 @@ def _generate(
         if log.damaged:
             say([f"note: {computed_anew(log.path, log.damaged)}"])
         try:
-            made = generate(
+            generation = generate(
                 count,
                 prompts=prompts,
                 endpoint=endpoint,
                 log=log,
                 patience=patience,
-                report=lambda made, calls: report(made, count, counted(calls, "call")),
+                report=lambda n, calls: report(n, count, counted(calls, "call")),
             )
         except (KeyboardInterrupt, ShroomError):
             if log.known:
@@ -206,7 +206,7 @@ def _generate(
                 say([f"{answers} kept in {log.path}; to go on, add --resume"])
             raise
     say([f"note: {note}" for note in endpoint.notes()])
-    _write(made, count, output, path, patience)
+    _write(generation, count, output, path, patience)
 
 
 def _texts(paths: list[str], *, seeds: bool = False) -> list[str]:
@@ -220,23 +220,23 @@ def _texts(paths: list[str], *, seeds: bool = False) -> list[str]:
 def _show_next_call(count: int, prompts: Prompts, log: Log) -> None:
     """Print the next prompt, and how many calls there will be at least."""
     screen = Screen(prompts.seeds, threshold=prompts.settings.threshold)
-    kept = sum(screen.judge(answer).why is None for _, answer in sorted(log.known.items()))
+    n_kept = sum(screen.judge(answer).why is None for _, answer in sorted(log.known.items()))
     following = next(call for call in count_from(0) if call not in log.known)
     click.echo(f"{prompts.of(following)}\n")
     logged = f", beside {len(log.known)} that the log has" if log.known else ""
-    least = counted(max(0, count - kept), "call")
+    least = counted(max(0, count - n_kept), "call")
     click.echo(f"at least {least}{logged}: one for each query, and for each that is dropped")
 
 
-def _write(made: Generation, count: int, output: str, log: str, patience: int) -> None:
+def _write(generation: Generation, count: int, output: str, log: str, patience: int) -> None:
     """Write the queries, and report the result of the calls."""
-    n = len(made.queries)
+    n = len(generation.queries)
     if n:
-        write_atomically(output, queries.write(map(queries.Query, made.queries)))
+        write_atomically(output, queries.write(map(queries.Query, generation.queries)))
         say([f"wrote {counted(n, 'query')} to {output}"])
-    dropped = ", ".join(f"{n} {why}" for why, n in made.dropped.items())
-    say([f"{counted(made.calls, 'call')}: {n} kept; dropped: {dropped}; each is in {log}"])
-    if not made.complete:
+    dropped = ", ".join(f"{n} {why}" for why, n in generation.dropped.items())
+    say([f"{counted(generation.calls, 'call')}: {n} kept; dropped: {dropped}; each is in {log}"])
+    if not generation.complete:
         raise ShroomError(
             f"the endpoint gave nothing new in {patience} calls in a row, so there are {n} of "
             f"{count} queries; for more, add --resume with a greater --patience, or name another "

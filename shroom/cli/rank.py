@@ -103,10 +103,12 @@ def command(
     say(f"note: {sentence}" for sentence in result.notes)
 
 
-def _refuse_unknown(names: list[str], questions: list[Question]) -> None:
+def _refuse_unknown(asked: list[str], questions: list[Question]) -> None:
     """Refuse scores that no generation has."""
-    known = {name: None for each in questions for g in each.generation for name in scores_in(g)}
-    for name in names:
-        if name not in known:
-            message = f"no generation has '{printable(name)}';{nearest(name, known)} there are: "
-            raise click.BadParameter(message + ", ".join(known), param_hint="--scores")
+    names = {
+        name: None for question in questions for g in question.generation for name in scores_in(g)
+    }
+    for name in asked:
+        if name not in names:
+            message = f"no generation has '{printable(name)}';{nearest(name, names)} there are: "
+            raise click.BadParameter(message + ", ".join(names), param_hint="--scores")

@@ -99,11 +99,11 @@ def command_line(ctx: click.Context) -> str:
         if isinstance(param, click.Argument):
             words += [*value] if param.nargs == -1 else [value]
         elif isinstance(param, click.Option):
-            words += [param.opts[-1]] if param.is_flag else [param.opts[-1], _given(value)]
+            words += [param.opts[-1]] if param.is_flag else [param.opts[-1], _shown(value)]
     return shlex.join(words)
 
 
-def _given(value: object) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, (list, tuple)):
-        return ",".join(each if isinstance(each, str) else each.name for each in value)
+        return ",".join(item if isinstance(item, str) else item.name for item in value)
     return f"{value}"

@@ -122,8 +122,11 @@ def command(
 
 def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
     """Refuse the options that SHROOM's own scores alone have."""
-    for given, option in ((form == "codalab", "--format codalab"), (sliced, "--by or --metrics")):
-        if given:
+    for is_given, option in (
+        (form == "codalab", "--format codalab"),
+        (sliced, "--by or --metrics"),
+    ):
+        if is_given:
             raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
 
 

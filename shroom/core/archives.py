@@ -155,8 +155,8 @@ def _member(
     elif place.lower().endswith(".zip"):
         problems.add("zip-nested", place, selection.expected, "a zip within the zip")
     elif info.compress_type not in (stored, deflated):
-        found = f"method {info.compress_type}"
-        problems.add("zip-method", place, "a stored or deflated member", found)
+        method = f"method {info.compress_type}"
+        problems.add("zip-method", place, "a stored or deflated member", method)
     elif not selection.is_document(place):
         return b""
     elif info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:

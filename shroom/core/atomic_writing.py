@@ -74,15 +74,15 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
 
 def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> list[Path]:
     """Return the files that :func:`write_files` will write, having refused what cannot be."""
-    one = os.fspath(out) == "-" or names_a_file(out)
-    if len(names) > 1 and one:
+    single_file = os.fspath(out) == "-" or names_a_file(out)
+    if len(names) > 1 and single_file:
         raise ShroomError(
             f"{out}: is a single file, but there are {len(names)} to write; name a .zip or a folder"
         )
     if os.fspath(out) == "-":
         return []
     path = Path(out)
-    targets = [path] if one or names_a_zip(out) else [path / name for name in names]
+    targets = [path] if single_file or names_a_zip(out) else [path / name for name in names]
     refuse_overwriting(targets, inputs)
     refuse_unwritable(targets)
     return targets
@@ -168,10 +168,10 @@ def ending(out: Source) -> str:
     return Path(os.fspath(out).lower().removesuffix(".gz")).suffix
 
 
-def check_ending(out: Source, *known: str) -> None:
+def check_ending(out: Source, *endings: str) -> None:
     """Raise :class:`ShroomError` if an output is one file, and its name ends in something else."""
-    if os.fspath(out) != "-" and names_a_file(out) and ending(out) not in known:
-        raise ShroomError(f"{out}: its name should end in {' or '.join(known)}, for its format")
+    if os.fspath(out) != "-" and names_a_file(out) and ending(out) not in endings:
+        raise ShroomError(f"{out}: its name should end in {' or '.join(endings)}, for its format")
 
 
 def encoded(name: str, text: str) -> bytes:

@@ -92,10 +92,10 @@ def _check_utf8(data: memoryview, file: str, problems: Problems) -> None:
             decoder.decode(data[start : start + _PIECE], final=start + _PIECE >= len(data))
     except UnicodeDecodeError as error:
         at = start - pending + error.start
-        found = f"byte 0x{data[at]:02x} at {_place(data, at, 'byte')}"
+        description = f"byte 0x{data[at]:02x} at {_place(data, at, 'byte')}"
         if bytes(data[:2]) in (b"\xff\xfe", b"\xfe\xff"):
-            found += " (this looks like UTF-16)"
-        _stop(problems, "not-utf8", file, "UTF-8", found)
+            description += " (this looks like UTF-16)"
+        _stop(problems, "not-utf8", file, "UTF-8", description)
 
 
 def _piece(data: memoryview, start: int, size: int) -> str:
@@ -182,8 +182,8 @@ def _past_blanks(data: memoryview, start: int) -> int:
 def _check_end(data: memoryview, at: int, file: str, problems: Problems) -> None:
     rest = _past_blanks(data, at)
     if rest < len(data):
-        found = f"more text after the end (name JSON Lines .jsonl) at {_place(data, rest)}"
-        _stop(problems, "not-json", file, "JSON", found)
+        description = f"more text after the end (name JSON Lines .jsonl) at {_place(data, rest)}"
+        _stop(problems, "not-json", file, "JSON", description)
 
 
 def _refuse_value(data: memoryview, start: int, file: str, problems: Problems) -> NoReturn:
@@ -194,8 +194,8 @@ def _refuse_value(data: memoryview, start: int, file: str, problems: Problems) -
     except (json.JSONDecodeError, RecursionError) as error:
         _refuse_json(data, start, error, file, problems, cut=start + MAX_ITEM < len(data))
     _check_end(data, start + len(piece[:end].encode()), file, problems)
-    found = "an object" if isinstance(value, dict) else show(value)
-    _stop(problems, "not-a-list", file, "a list of items", found)
+    description = "an object" if isinstance(value, dict) else show(value)
+    _stop(problems, "not-a-list", file, "a list of items", description)
 
 
 def _refuse_json(
@@ -211,8 +211,8 @@ def _refuse_json(
     if isinstance(error, RecursionError):
         _stop(problems, "not-json", file, "JSON", "brackets that nest too deeply")
     elif cut and (error.msg.startswith("Unterminated") or error.pos > len(error.doc) - 20):
-        found = f"a longer one at {_place(data, start)}"
-        _stop(problems, "too-large", file, f"items of at most {MAX_ITEM >> 20} MiB", found)
+        description = f"a longer one at {_place(data, start)}"
+        _stop(problems, "too-large", file, f"items of at most {MAX_ITEM >> 20} MiB", description)
     else:
         place = _place(data, start + len(error.doc[: error.pos].encode()))
         _stop(problems, "not-json", file, "JSON", f"{_reason(error)} at {place}")
@@ -226,8 +226,10 @@ def _json_lines(data: memoryview, file: str, problems: Problems) -> Iterator[Any
     for match in _LINE.finditer(data):
         start, end = match.span()
         if end - start > MAX_ITEM:
-            found = f"a longer one at {_place(data, start)}"
-            _stop(problems, "too-large", file, f"lines of at most {MAX_ITEM >> 20} MiB", found)
+            description = f"a longer one at {_place(data, start)}"
+            _stop(
+                problems, "too-large", file, f"lines of at most {MAX_ITEM >> 20} MiB", description
+            )
         text = match[0].decode()
         if not text.strip():
             continue

@@ -78,14 +78,14 @@ def shown_path(path: Source) -> str:
     >>> shown_path("/data/val.json"), shown_path("val.json"), shown_path(f"{Path.cwd()}/out/")
     ('/data/val.json', 'val.json', 'out/')
     """
-    given = os.fspath(path)
-    if not Path(given).is_absolute() or os.pardir in Path(given).parts:
-        return given
+    text = os.fspath(path)
+    if not Path(text).is_absolute() or os.pardir in Path(text).parts:
+        return text
     try:
-        relative = os.path.relpath(given) + os.sep * given.endswith(os.sep)
+        relative = os.path.relpath(text) + os.sep * text.endswith(os.sep)
     except (OSError, ValueError):  # no working directory, or another drive
-        return given
-    return relative if len(relative) <= len(given) else given
+        return text
+    return relative if len(relative) <= len(text) else text
 
 
 def is_junk(name: str) -> bool:

@@ -54,7 +54,7 @@ def counted(count: int, thing: str) -> str:
     return f"{count} {thing if count == 1 else plural}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return `` did you mean '...'?``, or nothing where nothing is near.
 
     Examples
@@ -64,7 +64,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     import difflib
 
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(names), n=1)
     return f" did you mean '{near[0]}'?" if near else ""
 
 

@@ -84,8 +84,8 @@ class Problem:
             place += f" ({', '.join(more)})" if more else ""
         if self.key is not None:
             place += f": {self.key}"
-        found = f"{self.found}{count}"
-        return printable(f"{place}: expected {self.expected}, got {found} [{self.code}]")
+        value = f"{self.found}{count}"
+        return printable(f"{place}: expected {self.expected}, got {value} [{self.code}]")
 
     def line(self, count: int = 1, files: int = 1) -> str:
         """Return it as it is printed where it stands for so many problems in so many files."""
@@ -192,11 +192,11 @@ class Problems:
 
     def _has_room(self, code: str, kind: str | None) -> bool:
         """Return whether another problem of a code is kept; ``kind``, if it may be a new one."""
-        kept, most = self._kept.setdefault(code, []), self._most(code)
-        if most is None or len(kept) < most:
+        problems, most = self._kept.setdefault(code, []), self._most(code)
+        if most is None or len(problems) < most:
             return True
-        known = (problem.kind == kind for problem in kept)
-        return kind is not None and len(kept) < 2 * most and not any(known)
+        same_kind = (problem.kind == kind for problem in problems)
+        return kind is not None and len(problems) < 2 * most and not any(same_kind)
 
     def add_rows(
         self,
@@ -224,18 +224,18 @@ class Problems:
     def extend(self, other: Problems) -> None:
         """Add the problems of another check; what concerns a file that both have read, once."""
         for code, problems in other._kept.items():
-            kept = self._kept.setdefault(code, [])
+            own_problems = self._kept.setdefault(code, [])
             for problem in problems:
-                if problem not in kept and self._has_room(code, problem.kind):
-                    kept.append(problem)
+                if problem not in own_problems and self._has_room(code, problem.kind):
+                    own_problems.append(problem)
         for place, count in other._count.items():
             self._count[place] = max(count, self._count.get(place, 0))
         self._lines.update(other._lines)
 
     def replaced(self, change: Callable[[Problem], Problem]) -> Problems:
         """Return the same counts, with each problem that is kept as ``change`` returns it."""
-        kept = {code: list(map(change, problems)) for code, problems in self._kept.items()}
-        return replace(self, _kept=kept)
+        changed = {code: list(map(change, problems)) for code, problems in self._kept.items()}
+        return replace(self, _kept=changed)
 
     def count(self, code: str, file: str | None = None) -> int:
         """Return how many problems have this code, in one file or in all."""
@@ -283,18 +283,18 @@ class Problems:
             rest = self.count(code) - sum(sum(counts) for _, counts in shown)
             if rest:
                 files = {file for name, file, _ in self._count if name == code}
-                where = printable(*files) if len(files) == 1 else f"{len(files)} files"
+                place = printable(*files) if len(files) == 1 else f"{len(files)} files"
                 warning = "warning: " if CODES[code].severity == WARNING else ""
-                yield f"{warning}{where}: and {rest} more [{code}]"
+                yield f"{warning}{place}: and {rest} more [{code}]"
             yield f"  to fix [{code}]: {CODES[code].fix}"
 
     def _shown(self, code: str) -> list[tuple[Problem, list[int]]]:
         """Return the problems of a code that are printed, with how many there are in each file."""
-        kept = self._kept[code]
+        problems = self._kept[code]
         if self.all_warnings or CODES[code].severity == ERROR:
-            return [(problem, [1]) for problem in kept]
+            return [(problem, [1]) for problem in problems]
         first: dict[str, Problem] = {}
-        for problem in kept:
+        for problem in problems:
             first.setdefault(problem.kind, problem)
         counts: dict[str, list[int]] = {kind: [] for kind in first}
         for (name, _, kind), count in self._count.items():

@@ -111,9 +111,9 @@ class Registry(MutableMapping[str, E], Generic[E]):
         ShroomError
             If there is no such name or setting; the message suggests the nearest.
         """
-        made = self.load(name)
-        grouped = hasattr(made, "from_settings")  # its constructor takes groups of settings
-        parameters = made.setting_names() if grouped else inspect.signature(made).parameters
+        target = self.load(name)
+        grouped = hasattr(target, "from_settings")  # its constructor takes groups of settings
+        parameters = target.setting_names() if grouped else inspect.signature(target).parameters
         for setting in settings:
             if setting not in parameters:
                 there = f"there are: {', '.join(parameters)}" if parameters else "it has none"
@@ -121,7 +121,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
                     f"the {self.kind} {name} has no setting '{printable(setting)}';"
                     f"{nearest(setting, parameters)} {there}"
                 )
-        return made.from_settings(**settings) if grouped else made(**settings)
+        return target.from_settings(**settings) if grouped else target(**settings)
 
     def problem(self, name: str) -> str | None:
         """Return why a name of another package cannot be used, ``None`` if it can.
@@ -139,7 +139,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
     def unknown(self, name: str, also: Iterable[str] = ()) -> ShroomError:
         """Return the error for a name that is not in the registry, nor among ``also``."""
         names = [*self, *also]
-        with_word = [one for one in names if name.lower() in one.split("_")]
+        with_word = [candidate for candidate in names if name.lower() in candidate.split("_")]
         hint = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
         hint = hint or nearest(name.lower(), names)
         return UnknownName(
@@ -166,8 +166,8 @@ class Registry(MutableMapping[str, E], Generic[E]):
         """The entries of other packages, of several with one name the first."""
         kind = type(next(iter(self._own.values())))
         entries: dict[str, E] = {}
-        for name, where, package in _entry_points(self.group) if self.group else ():
-            entries.setdefault(name, kind(where, f"from {package}", package=package))
+        for name, target, package in _entry_points(self.group) if self.group else ():
+            entries.setdefault(name, kind(target, f"from {package}", package=package))
         return entries
 
     @functools.cached_property
@@ -200,8 +200,8 @@ class Registry(MutableMapping[str, E], Generic[E]):
         return value
 
 
-def _imported(where: str) -> Any:
-    module, _, attribute = where.partition(":")
+def _imported(target: str) -> Any:
+    module, _, attribute = target.partition(":")
     return functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
 
 

@@ -13,7 +13,7 @@ from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.metrics.cluster_bootstrap import ratio
-from shroom.metrics.intervals import MAX_ITEMS, USUAL, Intervals, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals, estimates
 from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
     return [(file.base if bases[file.base] == 1 else file.file, file.records) for file in files]
 
 
-def describe(name: str, paths: Sequence[Source], how: Intervals = USUAL) -> Description:
+def describe(name: str, paths: Sequence[Source], how: Intervals = DEFAULT_INTERVALS) -> Description:
     """Return what is in the files of a data set.
 
     Parameters

@@ -12,7 +12,7 @@ from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry, Registry
 from shroom.core.version import __version__
-from shroom.metrics.intervals import NO_INTERVALS, USUAL, Intervals, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, NO_INTERVALS, Intervals, estimates
 from shroom.scoring.scores import flat
 from shroom.scoring.signature import joined
 
@@ -173,7 +173,7 @@ def score(
     name: str,
     predictions: Source,
     gold: Source,
-    how: Intervals = USUAL,
+    how: Intervals = DEFAULT_INTERVALS,
     limit: int | None = 20,
 ) -> NativeScore:
     """Return the scores of predictions in a data set's own form.

@@ -111,7 +111,7 @@ class Comparisons:
 
     comparisons: list[Comparison]
     signature: str
-    how: Intervals
+    intervals: Intervals
     trials: int
     warnings: Problems = field(default_factory=Problems)
 
@@ -132,7 +132,7 @@ class Comparisons:
                 for pair in self.comparisons
             ],
             "signature": self.signature,
-            **self.how.to_dict(),
+            **self.intervals.to_dict(),
             "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],
         }
 
@@ -175,19 +175,19 @@ def compare(
     [('accuracy', 0.0, 1.0), ('rho', 0.0, 1.0)]
     """
     verdicts, problems = read(submissions, gold)
-    found = [contest for contest in contests(verdicts) if len(contest.tracks) > 1]
-    if not found:
+    compared = [contest for contest in contests(verdicts) if len(contest.tracks) > 1]
+    if not compared:
         raise ShroomError("no track has two submissions to compare; name two of one track")
     rows = [
         row
-        for contest in found
+        for contest in compared
         for row in compare_systems(contest, metrics=metrics, intervals=intervals, trials=trials)
     ]
-    of_tracks = joined(contest.signature for contest in found)
-    made = f"ar:{trials}|seed:{intervals.seed}"
+    of_tracks = joined(contest.signature for contest in compared)
+    settings = f"ar:{trials}|seed:{intervals.seed}"
     if intervals.resamples:
-        made = f"bs:{intervals.resamples}|{made}"
-    return Comparisons(rows, f"{of_tracks}|{made}", intervals, trials, problems)
+        settings = f"bs:{intervals.resamples}|{settings}"
+    return Comparisons(rows, f"{of_tracks}|{settings}", intervals, trials, problems)
 
 
 def compare_systems(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -86,17 +86,17 @@ class Contest:
         self.tracks[system] = track
 
     def resampled(
-        self, metrics: Sequence[Metric], how: Intervals
+        self, metrics: Sequence[Metric], intervals: Intervals
     ) -> dict[str, NDArray[np.float64]]:
         """Return all systems' scores on the same resamples: ``{metric: [systems, b]}``.
 
         Empty for no intervals, and for one item, of which every resample is the same.
         """
-        if not how.resamples or self.gold.n < 2:
+        if not intervals.resamples or self.gold.n < 2:
             return {}
         scored = [(metric, rows) for metric in metrics for rows in self.statistics(metric)]
-        found = joint_bootstrap(scored, how.resamples, how.seed)
-        return {metric.name: part for metric, part in zip(metrics, np.split(found, len(metrics)))}
+        scores = joint_bootstrap(scored, intervals.resamples, intervals.seed)
+        return {metric.name: part for metric, part in zip(metrics, np.split(scores, len(metrics)))}
 
     def ranks(
         self,
@@ -138,12 +138,12 @@ def contests(checked: Mapping[str, Checked]) -> list[Contest]:
     entered = [(system, track) for system, verdict in checked.items() for track in verdict.aligned]
     # A file whose name has no split is of the split of the others that have its gold.
     named = {track.gold.file: track.name for _, track in reversed(entered) if track.name.split}
-    found: dict[tuple[str, str], Contest] = {}
+    by_track: dict[tuple[str, str], Contest] = {}
     for system, track in entered:
         name = track.name if track.name.split else named.get(track.gold.file, track.name)
-        contest = found.setdefault((name.split, name.track), Contest(name, track.gold))
+        contest = by_track.setdefault((name.split, name.track), Contest(name, track.gold))
         contest.add(system, track)
-    return sorted(found.values(), key=lambda contest: contest.name.order)
+    return sorted(by_track.values(), key=lambda contest: contest.name.order)
 
 
 def read(
@@ -190,14 +190,16 @@ def names(paths: Sequence[Source]) -> list[str]:
     ['a', 'b', 'd/c', 'e/c', 'a (2)']
     """
     parts = [_parts(path) for path in paths]
-    found: list[str] = []
-    for own in parts:
+    short_names: list[str] = []
+    for path_parts in parts:
         depth = 1
-        others = [other for other in parts if other != own]
-        while depth < len(own) and any(other[-depth:] == own[-depth:] for other in others):
+        others = [other for other in parts if other != path_parts]
+        while depth < len(path_parts) and any(
+            other[-depth:] == path_parts[-depth:] for other in others
+        ):
             depth += 1
-        found.append(_numbered("/".join(own[-depth:]), found))
-    return found
+        short_names.append(_numbered("/".join(path_parts[-depth:]), short_names))
+    return short_names
 
 
 def system_name(file: str) -> str:
@@ -218,8 +220,8 @@ def _parts(path: Source) -> list[str]:
     if os.fspath(path) == "-":
         return ["pipe"]
     *folders, last = Path(path).absolute().parts[1:] or ("submission",)
-    own = last if Path(path).is_dir() else system_name(last)
-    return [*folders, own] if own else list(folders) or [last]
+    name = last if Path(path).is_dir() else system_name(last)
+    return [*folders, name] if name else list(folders) or [last]
 
 
 def _without_suffix(file: str) -> str:
@@ -228,6 +230,6 @@ def _without_suffix(file: str) -> str:
     return file
 
 
-def _numbered(name: str, taken: Sequence[str]) -> str:
-    again = (f"{name} ({number})" for number in count(2))
-    return name if name not in taken else next(each for each in again if each not in taken)
+def _numbered(name: str, names: Sequence[str]) -> str:
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(candidate for candidate in chain([name], numbered) if candidate not in names)

@@ -79,7 +79,7 @@ class Item:
     @property
     def difficulty(self) -> float:
         """The share of systems whose label is wrong, in [0, 1]."""
-        return sum(not one.right for one in self.systems.values()) / len(self.systems)
+        return sum(not prediction.right for prediction in self.systems.values()) / len(self.systems)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values for JSON, without the texts."""
@@ -89,7 +89,7 @@ class Item:
             "label": self.label.value,
             "p": self.p,
             "difficulty": self.difficulty,
-            "systems": {name: one.to_dict() for name, one in self.systems.items()},
+            "systems": {name: prediction.to_dict() for name, prediction in self.systems.items()},
         }
 
 
@@ -123,9 +123,9 @@ def hardest(contest: Contest, system: str | None = None, n: int | None = None) -
     """
     systems = contest.systems if system is None else [system]
     distance = np.mean(
-        [np.abs(_columns(contest, each)[1] - contest.gold.p) for each in systems], axis=0
+        [np.abs(_columns(contest, name)[1] - contest.gold.p) for name in systems], axis=0
     )
-    share = np.mean([wrong(contest, each) for each in systems], axis=0)
+    share = np.mean([wrong(contest, name) for name in systems], axis=0)
     rows = _sorted(distance, share, among=np.ones(contest.gold.n, bool))
     return _items(contest, rows[:n])
 
@@ -173,7 +173,7 @@ def differing(contest: Contest, a: str, b: str, n: int | None = None) -> list[It
 
 def difficulty(contest: Contest) -> NDArray[np.float64]:
     """Return the share of systems whose label is wrong, for each item: shape [n], in [0, 1]."""
-    return np.asarray(np.mean([wrong(contest, each) for each in contest.systems], axis=0))
+    return np.asarray(np.mean([wrong(contest, name) for name in contest.systems], axis=0))
 
 
 def wrong(contest: Contest, system: str) -> NDArray[np.bool_]:
@@ -285,8 +285,8 @@ def _aligned(points: list[Datapoint], gold: Table, source: Source) -> list[Datap
 
 
 def _chosen(contest: Contest, documents: list[Document]) -> list[Document]:
-    own = [document for document in documents if document.file == contest.gold.file]
-    if own or len(documents) == 1:
-        return own or documents
+    gold_documents = [document for document in documents if document.file == contest.gold.file]
+    if gold_documents or len(documents) == 1:
+        return gold_documents or documents
     fitting = latest(documents, Problems()).get((contest.name.split, contest.name.track))
     return [] if fitting is None else [fitting]

@@ -80,7 +80,7 @@ class Leaderboard:
         What was ranked by.
     split, signature : str
         What was measured.
-    how : Intervals
+    intervals : Intervals
         How the intervals were made.
     others : list of path
         What else is in the folder.
@@ -91,7 +91,7 @@ class Leaderboard:
     metric: str
     split: str
     signature: str
-    how: Intervals
+    intervals: Intervals
     others: list[Path] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Leaderboard:
             "rows": [asdict(row) for row in self.rows],
             "invalid": [asdict(entry) for entry in self.invalid],
             "signature": self.signature,
-            **self.how.to_dict(),
+            **self.intervals.to_dict(),
         }
 
 
@@ -151,8 +151,8 @@ def leaderboard(
     if metric not in ("accuracy", "rho"):
         raise ShroomError(f"'{metric}': systems are ranked by accuracy or by rho")
     verdicts, invalid, others = checked_entries(folder, gold, split)
-    boards = [each for each in contests(verdicts) if split in (None, each.name.split)]
-    splits = sorted({each.name.split for each in boards})
+    boards = [contest for contest in contests(verdicts) if split in (None, contest.name.split)]
+    splits = sorted({contest.name.split for contest in boards})
     if len(splits) > 1:
         raise ShroomError(
             f"{gold}: has gold for {' and '.join(splits)}, which cannot be ranked together; choose "
@@ -229,13 +229,13 @@ def _groups(
 
 def _annotator(contest: Contest, gold: Source, settings: Intervals) -> list[Row]:
     """Return the row of what one annotator scores, where the gold has the annotators' votes."""
-    own = contest.gold.file
+    path = contest.gold.file
     try:
-        voted, _ = read_votes(own if Path(own).is_file() else gold)
+        voted, _ = read_votes(path if Path(path).is_file() else gold)
     except ShroomError:
         return []
     same = gold_hash(contest.gold)
-    votes = next((each.votes[each.judged] for each in voted if gold_hash(each.gold) == same), None)
+    votes = next((file.votes[file.judged] for file in voted if gold_hash(file.gold) == same), None)
     if votes is None:
         return []
     figures = estimated({name: CEILING[name] for name in ("accuracy", "rho")}, votes, settings)

@@ -14,7 +14,7 @@ from shroom.evaluation.contest import Contest, contests, read
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
-from shroom.metrics.intervals import USUAL, Intervals
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 from shroom.scoring.scores import METRICS, Score, and_usual, score_checked
 from shroom.scoring.signature import joined
 from shroom.scoring.slices import SLICES, needs_texts
@@ -81,7 +81,7 @@ class Report:
         One for each track that any system has.
     metrics : list of str
         What was computed, by name.
-    how : Intervals
+    intervals : Intervals
         How intervals were made.
     trials : int
         Of the tests between systems.
@@ -95,7 +95,7 @@ class Report:
 
     tracks: list[TrackReport]
     metrics: list[str]
-    how: Intervals
+    intervals: Intervals
     trials: int
     warnings: Problems
     unsliced: tuple[str, ...]
@@ -104,14 +104,14 @@ class Report:
     @property
     def systems(self) -> list[str]:
         """The systems' names, in the order in which they were given."""
-        return list(dict.fromkeys(each.name for track in self.tracks for each in track.systems))
+        return list(dict.fromkeys(system.name for track in self.tracks for system in track.systems))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; undefined as ``None``."""
         return {
             "tracks": [track.to_dict() for track in self.tracks],
             "signature": self.signature,
-            **self.how.to_dict(),
+            **self.intervals.to_dict(),
             "warnings": [*(problem.sentence for problem in self.warnings), *self.unsliced],
         }
 
@@ -122,7 +122,7 @@ def report(
     *,
     by: Sequence[str] = SLICES,
     metrics: Sequence[Metric] = METRICS,
-    intervals: Intervals = USUAL,
+    intervals: Intervals = DEFAULT_INTERVALS,
     trials: int = TRIALS,
     items: int = ITEMS,
     track: str | None = None,
@@ -181,7 +181,7 @@ def report(
     ]
     if not tracks:
         raise ShroomError(f"no submission is of the track {track}")
-    of_tracks = joined(each.signature for each in tracks)
+    of_tracks = joined(part.signature for part in tracks)
     names = [metric.name for metric in metrics]
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), of_tracks)
 

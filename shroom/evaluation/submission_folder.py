@@ -47,15 +47,15 @@ def submissions_in(
     )
     if not root.is_dir():
         raise UnknownName(single)
-    own = None if gold is None else os.path.realpath(gold)
-    if os.path.realpath(root) == own:
+    gold_path = None if gold is None else os.path.realpath(gold)
+    if os.path.realpath(root) == gold_path:
         raise ShroomError(f"{folder}: is the gold as well; name a folder of submissions, then gold")
     systems: dict[str, list[Path]] = {}
     others = []
     for path in sorted(root.iterdir()):
         if is_junk(path.name):
             continue
-        if os.path.realpath(path) == own:
+        if os.path.realpath(path) == gold_path:
             others.append(path)
         elif path.is_dir():
             systems.setdefault(path.name, []).append(path)
@@ -117,9 +117,9 @@ def checked_entries(
             of_gold += _elsewhere(verdict.problems, paths)
     if of_gold and not valid:
         problems = Problems()
-        for each in dict.fromkeys(of_gold):
-            place = {"index": each.index, "id": each.id, "key": each.key}
-            problems.add(each.code, each.file, each.expected, each.found, **place)
+        for problem in dict.fromkeys(of_gold):
+            place = {"index": problem.index, "id": problem.id, "key": problem.key}
+            problems.add(problem.code, problem.file, problem.expected, problem.found, **place)
         raise InvalidInput(problems)
     return valid, invalid, others
 

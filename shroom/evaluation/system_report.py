@@ -95,7 +95,9 @@ class SystemReport:
         return {
             "system": self.name,
             **self.score.to_dict(),
-            "undefined": {name: said.why for name, said in self.whole.items() if said.why},
+            "undefined": {
+                name: measured.why for name, measured in self.whole.items() if measured.why
+            },
             "confusion": self.confusion.to_dict(),
             "reliability": self.by_label.to_dict(),
             "best_threshold": self.thresholds.best_threshold,
@@ -109,7 +111,7 @@ def portrait(
     score: TrackScore,
     contest: Contest,
     metrics: Sequence[Metric],
-    how: Intervals,
+    intervals: Intervals,
     place: Place | None = None,
 ) -> SystemReport:
     """Return what a report shows of one system.
@@ -124,32 +126,35 @@ def portrait(
         The system's track, and others.
     metrics : sequence of Metric
         Those of the scores.
-    how : Intervals
+    intervals : Intervals
         How their intervals were made.
     place : tuple, optional
         Its rank among the others and the interval of it, where there are others.
     """
     columns = contest.tracks[name].columns
     label, p, gold_label, gold_p = columns
-    kept = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
+    clipped = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
     slices = {}
     for key, parts in score.slices.items():
         group = group_of(contest.gold, key)
         assert group is not None  # noqa: S101 - for mypy; it was sliced by it
         slices[key] = {
-            word: (part["n"], _measured(part, metrics, how, _some(columns, group.place == number)))
+            word: (
+                part["n"],
+                _measured(part, metrics, intervals, _some(columns, group.place == number)),
+            )
             for number, (word, part) in enumerate(parts.items())
         }
     return SystemReport(
         name=name,
         score=score,
-        whole=_measured(score.whole, metrics, how, columns),
+        whole=_measured(score.whole, metrics, intervals, columns),
         slices=slices,
         confusion=confusion(label, gold_label),
-        by_label=reliability(kept, gold_label),
-        by_share=reliability(kept, gold_p),
-        thresholds=accuracy_by_threshold(kept, gold_label),
-        spread=spread(kept, gold_p),
+        by_label=reliability(clipped, gold_label),
+        by_share=reliability(clipped, gold_p),
+        thresholds=accuracy_by_threshold(clipped, gold_label),
+        spread=spread(clipped, gold_p),
         rank=place and place[0],
         rank_ci=place and place[1],
     )
@@ -161,19 +166,19 @@ def _some(columns: Columns, mask: NDArray[np.bool_]) -> Columns:
 
 
 def _measured(
-    scores: Mapping[str, Any], metrics: Sequence[Metric], how: Intervals, columns: Columns
+    scores: Mapping[str, Any], metrics: Sequence[Metric], intervals: Intervals, columns: Columns
 ) -> dict[str, Measured]:
     """Return each score with its interval, and why one of them is undefined."""
-    found = {}
+    measured = {}
     for metric in metrics:
         value, ci = scores[metric.name], scores.get(f"{metric.name}_ci")
         why = ""
         if value is None:
             why = why_undefined(metric.name, columns)
-        elif ci is None and how.resamples:
+        elif ci is None and intervals.resamples:
             why = "one item alone" if len(columns[0]) < 2 else "undefined on every resample"
-        found[metric.name] = Measured(value, None if ci is None else (ci[0], ci[1]), why)
-    return found
+        measured[metric.name] = Measured(value, None if ci is None else (ci[0], ci[1]), why)
+    return measured
 
 
 def why_undefined(metric: str, columns: Columns) -> str:

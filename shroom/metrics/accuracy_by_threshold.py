@@ -140,13 +140,13 @@ def thresholds_by_task(
     (0.39, {})
     """
     common = _better(p, truth, DEFAULT_THRESHOLD)
-    own = {}
+    by_task = {}
     for task in sorted(set(tasks.tolist())):
         here = tasks == task
         chosen = _better(p[here], truth[here], common)
         if chosen != common:
-            own[task] = chosen
-    return common, own
+            by_task[task] = chosen
+    return common, by_task
 
 
 def _better(p: Array, truth: NDArray[np.bool_], before: float) -> float:

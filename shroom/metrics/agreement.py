@@ -54,7 +54,7 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
     >>> krippendorff_alpha([[1, 1, 1], [0, 0, 1], [0, 0, -1]])
     0.5625
     """
-    return one(_alpha, votes, weights)
+    return value_of(_alpha, votes, weights)
 
 
 def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -87,7 +87,7 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> fleiss_kappa([[1, 1, 1], [0, 0, 1], [0, 0, -1]])
     nan
     """
-    return one(_kappa, votes, weights)
+    return value_of(_kappa, votes, weights)
 
 
 def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -108,7 +108,7 @@ def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
     >>> pairwise_agreement([[1, 1, 1], [0, 0, 1]])
     0.6666666666666666
     """
-    return one(_pairwise, votes, weights)
+    return value_of(_pairwise, votes, weights)
 
 
 def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -129,14 +129,14 @@ def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> unanimous([[1, 1, 1], [0, 0, 1]])
     0.5
     """
-    return one(_unanimous, votes, weights)
+    return value_of(_unanimous, votes, weights)
 
 
-def one(figure: Figure, votes: ArrayLike, weights: ArrayLike | None = None) -> float:
+def value_of(figure: Figure, votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return a figure of the items as they are, or as often as ``weights`` says."""
-    found = _as_votes(votes)
-    rows = np.ones(len(found)) if weights is None else np.asarray(weights, np.float64)
-    return float(figure(found, rows[None, :])[0])
+    array = _as_votes(votes)
+    rows = np.ones(len(array)) if weights is None else np.asarray(weights, np.float64)
+    return float(figure(array, rows[None, :])[0])
 
 
 def _as_votes(votes: ArrayLike) -> Votes:
@@ -177,12 +177,12 @@ def bootstrap_votes(
     >>> found["unanimous"].shape
     (4,)
     """
-    found = _as_votes(votes)
-    patterns, place = np.unique(found, axis=0, return_inverse=True)
+    array = _as_votes(votes)
+    patterns, place = np.unique(array, axis=0, return_inverse=True)
     order = np.argsort(place.ravel(), kind="stable")  # ravel: NumPy 2.0.0 gave it two dimensions
     starts = np.searchsorted(place.ravel()[order], np.arange(len(patterns)))
     scores: dict[str, list[Floats]] = {name: [np.empty(0)] for name in figures}
-    for drawn in resamples(len(found), count, seed):
+    for drawn in resamples(len(array), count, seed):
         weights = np.add.reduceat(drawn[:, order], starts, axis=1)
         for name, figure in figures.items():
             scores[name].append(figure(patterns, weights))
@@ -194,10 +194,10 @@ def counted(votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return (votes != MISSING).sum(axis=1), (votes == 1).sum(axis=1)
 
 
-def share(part: NDArray[Any], whole: NDArray[Any], weights: Floats) -> Floats:
-    """Return the weighted sum of ``part`` over that of ``whole``; ``nan`` where that is 0."""
+def share(part: NDArray[Any], total: NDArray[Any], weights: Floats) -> Floats:
+    """Return the weighted sum of ``part`` over that of ``total``; ``nan`` where that is 0."""
     with np.errstate(invalid="ignore"):
-        return np.asarray((weights @ part) / (weights @ whole))
+        return np.asarray((weights @ part) / (weights @ total))
 
 
 def _alpha(votes: Votes, weights: Floats) -> Floats:

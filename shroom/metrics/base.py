@@ -166,7 +166,7 @@ class Description:
             "formula": self.formula,
             "range": self.range,
             "direction": self.direction,
-            "computed from": " and ".join(each.replace("_", " ") for each in self.inputs),
+            "computed from": " and ".join(name.replace("_", " ") for name in self.inputs),
             "undefined": self.undefined,
             "intervals": ", ".join(self.intervals),
             "paired test": ", ".join(self.paired_tests) or "none",

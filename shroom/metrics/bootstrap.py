@@ -186,13 +186,13 @@ def jackknife(metric: Metric, statistics: Array) -> Floats:
     >>> jackknife(ACCURACY, np.array([[1.0], [1.0], [0.0]])).tolist()
     [0.5, 0.5, 1.0]
     """
-    n, start, found = len(statistics), 0, []
+    n, start, scores = len(statistics), 0, []
     for size in chunks(n, n):
         weights = np.ones((size, n))
         weights[np.arange(size), np.arange(start, start + size)] = 0
-        found.append(metric.score(statistics, weights))
+        scores.append(metric.score(statistics, weights))
         start += size
-    return np.concatenate(found)
+    return np.concatenate(scores)
 
 
 def normal_interval(

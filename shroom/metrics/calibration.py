@@ -145,12 +145,12 @@ def brier_decomposition(
     mean_p, share = ((np.bincount(place, side) / n)[place] for side in (p, y))
     if bins is None:
         mean_p = p  # whose mean would differ from it in the last digits
-    whole = y.mean()
+    base_rate = y.mean()
     return BrierDecomposition(
         score=brier_score(p, y),
         reliability=float(np.mean((mean_p - share) ** 2)),
-        resolution=float(np.mean((share - whole) ** 2)),
-        uncertainty=float(np.mean((y - whole) ** 2)),
+        resolution=float(np.mean((share - base_rate) ** 2)),
+        uncertainty=float(np.mean((y - base_rate) ** 2)),
         within_bins=float(np.mean((p - mean_p) * (p - mean_p - 2 * (y - share)))),
     )
 

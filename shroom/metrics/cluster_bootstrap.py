@@ -76,12 +76,12 @@ def clustered(
 
     def score(rows: NDArray[np.intp], weights: Floats) -> Floats:
         # The items' weights are made in pieces: there may be many more items than units.
-        found, start = [np.empty(0)], 0
+        scores, start = [np.empty(0)], 0
         for count in chunks(len(unit), len(weights), CHUNK):
             drawn = _by_unit(rows[:, 0], weights[start : start + count], size)
-            found.append(metric.score(statistics, np.take(drawn, unit, axis=1)))
+            scores.append(metric.score(statistics, np.take(drawn, unit, axis=1)))
             start += count
-        return np.concatenate(found)
+        return np.concatenate(scores)
 
     def influence(rows: NDArray[np.intp]) -> Floats:
         assert metric.influence is not None  # noqa: S101 - for mypy
@@ -103,9 +103,9 @@ def _by_unit(rows: NDArray[np.intp], weights: Floats, size: int) -> Floats:
     """Return the weight of every unit, shape [b, size], where some rows have been chosen."""
     if np.array_equal(rows, np.arange(size)):
         return weights
-    found = np.zeros((size, len(weights)))
-    np.add.at(found, rows, weights.T)
-    return found.T
+    unit_weights = np.zeros((size, len(weights)))
+    np.add.at(unit_weights, rows, weights.T)
+    return unit_weights.T
 
 
 def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> Metric:
@@ -141,11 +141,11 @@ def sums(values: ArrayLike, units: ArrayLike) -> Floats:
     -------
     array, shape [units, k]
     """
-    found, of = np.asarray(values, np.float64), np.asarray(units, np.intp)
-    if found.ndim != 2 or of.shape != found.shape[:1]:
-        raise ValueError(f"expected values [n, k] and units [n], got {found.shape} and {of.shape}")
+    matrix, of = np.asarray(values, np.float64), np.asarray(units, np.intp)
+    if matrix.ndim != 2 or of.shape != matrix.shape[:1]:
+        raise ValueError(f"expected values [n, k] and units [n], got {matrix.shape} and {of.shape}")
     count = int(of.max()) + 1 if len(of) else 0
-    columns = [np.bincount(of, weights=column, minlength=count) for column in found.T]
+    columns = [np.bincount(of, weights=column, minlength=count) for column in matrix.T]
     return np.stack(columns, axis=1) if columns else np.empty((count, 0))
 
 
@@ -154,12 +154,12 @@ def _of_predictions(*_: Array) -> Array:
 
 
 def _score(statistics: Array, weights: Floats) -> Floats:
-    part, whole = (weights @ statistics).T
+    part, total = (weights @ statistics).T
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(whole > 0, part / whole, np.nan))
+        return np.asarray(np.where(total > 0, part / total, np.nan))
 
 
 def _influence(statistics: Array) -> Floats:
-    part, whole = np.asarray(statistics, np.float64).T
-    total = whole.sum()
-    return np.asarray((part - part.sum() / total * whole) / total)
+    part, total = np.asarray(statistics, np.float64).T
+    denominator = total.sum()
+    return np.asarray((part - part.sum() / denominator * total) / denominator)

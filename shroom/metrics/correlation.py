@@ -131,7 +131,7 @@ def _rho(statistics: NDArray[np.int64], weights: Floats) -> Floats:
 
 def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
     """Return rho of several systems, whose gold is mostly one and then ranked once."""
-    found = np.full((len(systems), len(weights)), np.nan)
+    rhos = np.full((len(systems), len(weights)), np.nan)
     gold: NDArray[np.int64] | None = None
     for place, statistics in enumerate(systems):
         if len(statistics) == 0:
@@ -147,8 +147,8 @@ def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
             scale = np.true_divide(1, weights.sum(axis=1) - 1)
             cov, var_x, var_y = (total / 4 * scale for total in (sxy, sxx, syy))
-            found[place] = np.clip(cov / np.sqrt(var_y) / np.sqrt(var_x), -1, 1)
-    return found
+            rhos[place] = np.clip(cov / np.sqrt(var_y) / np.sqrt(var_x), -1, 1)
+    return rhos
 
 
 def _levels(_label: Array, p: Array, _gold_label: Array, gold_p: Array) -> NDArray[np.int64]:

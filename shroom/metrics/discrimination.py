@@ -132,11 +132,11 @@ def _average_precision(statistics: NDArray[np.int64], weights: Floats) -> Floats
     level, truth = statistics.T
     ordered = np.column_stack((levels(level), truth))
     positive, negative = (side[:, ::-1] for side in _by_level(ordered, weights))
-    found = np.cumsum(positive, axis=1)
-    flagged = found + np.cumsum(negative, axis=1)
+    true_positives = np.cumsum(positive, axis=1)
+    flagged = true_positives + np.cumsum(negative, axis=1)
     with np.errstate(invalid="ignore"):
-        precision = np.where(flagged > 0, found / flagged, 0)
-        return np.asarray(np.sum(positive * precision, axis=1) / found[:, -1])
+        precision = np.where(flagged > 0, true_positives / flagged, 0)
+        return np.asarray(np.sum(positive * precision, axis=1) / true_positives[:, -1])
 
 
 def _auroc_influence(statistics: NDArray[np.int64]) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shroom.metrics.agreement import MISSING, Figure, Votes, counted, one, share
+from shroom.metrics.agreement import MISSING, Figure, Votes, counted, share, value_of
 from shroom.metrics.base import Floats
 from shroom.metrics.correlation import RHO, levels
 
@@ -40,7 +40,7 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> human_accuracy([[1, 1, 1], [0, 1, 1]])
     0.6666666666666666
     """
-    return one(_accuracy, votes, weights)
+    return value_of(_accuracy, votes, weights)
 
 
 def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -62,7 +62,7 @@ def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> human_rho([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0]])
     0.4714045207910318
     """
-    return one(_rho, votes, weights)
+    return value_of(_rho, votes, weights)
 
 
 def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -86,7 +86,7 @@ def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> label_accuracy([[1, 1, 1], [0, 1, 1]])
     0.8333333333333334
     """
-    return one(_label_accuracy, votes, weights)
+    return value_of(_label_accuracy, votes, weights)
 
 
 def _accuracy(votes: Votes, weights: Floats) -> Floats:
@@ -113,9 +113,9 @@ def _rho(votes: Votes, weights: Floats) -> Floats:
     total, items = np.zeros(len(weights)), np.zeros(len(weights))
     for vote, of_others in zip(votes.T, others.T):
         counting = weights * ((vote != MISSING) & (number >= 2))
-        found = RHO.score(np.column_stack((levels(vote), levels(of_others))), counting)
-        counted_items = np.where(np.isnan(found), 0, counting.sum(axis=1))
-        total += np.nan_to_num(found) * counted_items
+        rhos = RHO.score(np.column_stack((levels(vote), levels(of_others))), counting)
+        counted_items = np.where(np.isnan(rhos), 0, counting.sum(axis=1))
+        total += np.nan_to_num(rhos) * counted_items
         items += counted_items
     with np.errstate(invalid="ignore"):
         return np.asarray(total / items)

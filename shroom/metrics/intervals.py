@@ -51,11 +51,11 @@ class Intervals:
 
 
 #: A thousand percentile resamples, and none at all.
-USUAL, NO_INTERVALS = Intervals(), Intervals(0)
+DEFAULT_INTERVALS, NO_INTERVALS = Intervals(), Intervals(0)
 
 
 def estimates(
-    scored: Scored, how: Intervals
+    scored: Scored, settings: Intervals
 ) -> tuple[dict[str, float | None], dict[str, Interval | None]]:
     """Return each metric's score and interval.
 
@@ -63,7 +63,7 @@ def estimates(
     ----------
     scored : sequence of (Metric, array of shape [n, k])
         The metrics, and the statistics of the same items.
-    how : Intervals
+    settings : Intervals
         How to make intervals.
 
     Returns
@@ -75,7 +75,7 @@ def estimates(
     """
     scores = {metric.name: metric(statistics) for metric, statistics in scored}
     intervals: dict[str, Interval | None] = dict.fromkeys(scores)
-    if not how.resamples:
+    if not settings.resamples:
         return scores, intervals
     rest: list[tuple[Metric, Array, float]] = []
     for metric, statistics in scored:
@@ -83,18 +83,18 @@ def estimates(
         if value is None or n < 2:
             continue
         if n > MAX_ITEMS and metric.influence is not None:
-            intervals[metric.name] = normal_interval(metric, statistics, value, how.confidence)
+            intervals[metric.name] = normal_interval(metric, statistics, value, settings.confidence)
         else:
             rest.append((metric, statistics, value))
     if rest:
-        rows = joint_bootstrap([each[:2] for each in rest], how.resamples, how.seed)
+        rows = joint_bootstrap([entry[:2] for entry in rest], settings.resamples, settings.seed)
         for (metric, statistics, value), row in zip(rest, rows):
-            intervals[metric.name] = interval(metric, statistics, value, row, how)
+            intervals[metric.name] = interval(metric, statistics, value, row, settings)
     return scores, intervals
 
 
 def interval(
-    metric: Metric, statistics: Array, value: float, row: Array, how: Intervals
+    metric: Metric, statistics: Array, value: float, row: Array, settings: Intervals
 ) -> Interval | None:
     """Return the interval of a metric from its scores on resamples.
 
@@ -108,9 +108,9 @@ def interval(
         Their score.
     row : array, shape [b]
         The scores of resamples.
-    how : Intervals
+    settings : Intervals
         The method and the confidence.
     """
-    if how.method == "bca":
-        return bca_interval(row, value, jackknife(metric, statistics), how.confidence)
-    return percentile_interval(row, how.confidence)
+    if settings.method == "bca":
+        return bca_interval(row, value, jackknife(metric, statistics), settings.confidence)
+    return percentile_interval(row, settings.confidence)

@@ -91,14 +91,14 @@ def _by_sums(
     assert exchange is not None  # noqa: S101 - what the caller chose by
     n, count = len(systems[0]), len(systems)
     terms = np.concatenate([exchange.terms(statistics) for statistics in systems], axis=1)
-    whole = terms.sum(axis=0).reshape(count, -1)
+    totals = terms.sum(axis=0).reshape(count, -1)
 
     def differences(exchanged: Floats) -> Floats:
         # One product for all systems; what a pair exchanges is a difference of its rows.
         part = (exchanged @ terms).reshape(len(exchanged), count, -1)
         moved = part[:, second] - part[:, first]
-        of_first = exchange.score(whole[first] + moved, n)
-        return of_first - exchange.score(whole[second] - moved, n)
+        of_first = exchange.score(totals[first] + moved, n)
+        return of_first - exchange.score(totals[second] - moved, n)
 
     return differences
 
@@ -112,15 +112,16 @@ def _by_weights(
     """Do as :func:`_by_sums` for any metric: of both systems' items, each trial counts half."""
 
     def differences(exchanged: Floats) -> Floats:
-        kept = 1 - exchanged
+        unexchanged = 1 - exchanged
         of_first, of_second = (
-            np.concatenate(halves, axis=1) for halves in ((kept, exchanged), (exchanged, kept))
+            np.concatenate(halves, axis=1)
+            for halves in ((unexchanged, exchanged), (exchanged, unexchanged))
         )
-        found = []
+        rows = []
         for a, b in zip(first, second):
             both = np.concatenate((systems[a], systems[b]))
-            found.append(metric.score(both, of_first) - metric.score(both, of_second))
-        return np.asarray(found).reshape(len(first), len(exchanged)).T
+            rows.append(metric.score(both, of_first) - metric.score(both, of_second))
+        return np.asarray(rows).reshape(len(first), len(exchanged)).T
 
     return differences
 

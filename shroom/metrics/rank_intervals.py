@@ -85,10 +85,10 @@ def groups(p: NDArray[np.float64], alpha: float = 0.05) -> NDArray[np.int64]:
     >>> groups(np.array([[1.0, 0.2, 0.01], [0.2, 1.0, 0.3], [0.01, 0.3, 1.0]])).tolist()
     [1, 1, 2]
     """
-    found = np.ones(len(p), np.int64)
+    numbers = np.ones(len(p), np.int64)
     opener = 0
     for system in range(1, len(p)):
-        told_apart = p[opener, system] <= alpha
-        opener = system if told_apart else opener
-        found[system] = found[system - 1] + told_apart
-    return found
+        differs = p[opener, system] <= alpha
+        opener = system if differs else opener
+        numbers[system] = numbers[system - 1] + differs
+    return numbers

@@ -233,8 +233,8 @@ def _mce_of_sums(sums: Floats, n: int) -> Floats:
     gaps, counts = np.abs(sums[..., :BINS]), sums[..., BINS:]
     with np.errstate(invalid="ignore", divide="ignore"):
         # An empty bin does not count; where all are empty, there is no score.
-        found = np.where(counts > 0, gaps / counts, -1).max(axis=-1)
-    return np.where(found < 0, np.nan, found)
+        largest = np.where(counts > 0, gaps / counts, -1).max(axis=-1)
+    return np.where(largest < 0, np.nan, largest)
 
 
 #: The expected calibration error against the gold labels, in ten bins of equal width.

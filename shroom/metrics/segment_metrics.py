@@ -65,11 +65,11 @@ def scored(
     of_segments = np.zeros((n, 4), np.int64)
     np.add.at(of_segments, response, counts(flagged, wrong))
     of_responses = counts(any_wrong(flagged, response, n), any_wrong(wrong, response, n))
-    found = [(metric, of_segments) for metric in SEGMENT_METRICS]
-    found += [(metric, of_responses) for metric in RESPONSE_METRICS]
+    metrics = [(metric, of_segments) for metric in SEGMENT_METRICS]
+    metrics += [(metric, of_responses) for metric in RESPONSE_METRICS]
     if p is not None:
-        found.append((SEGMENT_AUROC, _ranked(p, wrong, response, n)))
-    return found
+        metrics.append((SEGMENT_AUROC, _ranked(p, wrong, response, n)))
+    return metrics
 
 
 def _ranked(p: Array, wrong: Array, response: NDArray[np.intp], n: int) -> NDArray[np.int64]:

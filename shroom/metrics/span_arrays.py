@@ -87,9 +87,9 @@ class Spans:
     def within(self) -> Spans:
         """Return the parts of the spans that lie in their texts, without empty ones."""
         end = np.minimum(self.end, self.lengths[self.text])
-        kept = self.start < end
-        text, start, prob = self.text[kept], self.start[kept], self.prob[kept]
-        return Spans(self.lengths, text, start, end[kept], prob)
+        inside = self.start < end
+        text, start, prob = self.text[inside], self.start[inside], self.prob[inside]
+        return Spans(self.lengths, text, start, end[inside], prob)
 
 
 class Cells:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.agreement import MISSING, Figure, one
+from shroom.metrics.agreement import MISSING, Figure, value_of
 from shroom.metrics.base import Floats, Metric, mean_of
 from shroom.metrics.bootstrap import Interval, percentile_interval, resamples
 from shroom.metrics.span_arrays import Cells, Spans
@@ -271,7 +271,7 @@ class CharacterVotes:
 
     def figure(self, figure: Figure) -> float | None:
         """Return a figure of agreement in which every character is an item."""
-        value = one(figure, self.votes, self.size)
+        value = value_of(figure, self.votes, self.size)
         return None if np.isnan(value) else value
 
     def interval(self, figure: Figure, count: int, seed: int, confidence: float) -> Interval | None:

@@ -61,7 +61,10 @@ def _compared(
     before: Mapping[str, float | None], after: Mapping[str, float | None], in_sample: int
 ) -> list[Row]:
     return [
-        (f"  {shown}", *(starred(_unsigned(each[name]), in_sample) for each in (before, after)))
+        (
+            f"  {shown}",
+            *(starred(_unsigned(figures[name]), in_sample) for figures in (before, after)),
+        )
         for name, shown in _NAMES.items()
         if name in before
     ]

@@ -24,58 +24,59 @@ Row = tuple[str, ...]
 _REAL = "†"
 
 
-def render(found: Comparisons) -> str:
+def render(comparisons: Comparisons) -> str:
     """Return comparisons as text: for each track and metric, every pair of systems."""
     lines: list[str] = []
     tables: dict[tuple[str, str, str], list[Comparison]] = {}
-    for each in found.comparisons:
-        tables.setdefault((each.split, each.track, each.metric), []).append(each)
-    for (split, track, metric), comparisons in tables.items():
-        first = comparisons[0]
+    for pair in comparisons.comparisons:
+        tables.setdefault((pair.split, pair.track, pair.metric), []).append(pair)
+    for (split, track, metric), pairs in tables.items():
+        first = pairs[0]
         lines.append(f"{split} {track}".strip() + f", {metric}, n = {first.n}")
         exact = first.mcnemar is not None
         heads = ("a", "b", metric + " a", metric + " b", "a - b")
-        tests = (confidence(found.how), "p", "p adjusted")
+        tests = (confidence(comparisons.intervals), "p", "p adjusted")
         more = ("McNemar", "adjusted") if exact else ()
         rows: list[Row | None] = [(*heads, *tests, *more, "detectable", ""), None]
-        rows += [_row(each) for each in comparisons]
+        rows += [_row(pair) for pair in pairs]
         lines += [*align(rows, left=2), ""]
     lines.append(
-        f"p: paired approximate randomisation, {found.trials} trials; adjusted: Holm's correction "
-        f"over the pairs of a table; {_REAL}: at most 0.05"
+        f"p: paired approximate randomisation, {comparisons.trials} trials; adjusted: Holm's "
+        f"correction over the pairs of a table; {_REAL}: at most 0.05"
     )
-    if found.how.resamples:
+    intervals = comparisons.intervals
+    if intervals.resamples:
         lines.append(
-            f"intervals: paired bootstrap, {kind(found.how)}, {found.how.resamples} resamples, "
-            f"seed {found.how.seed}; detectable: the difference found in 4 of 5 cases"
+            f"intervals: paired bootstrap, {kind(intervals)}, {intervals.resamples} resamples, "
+            f"seed {intervals.seed}; detectable: the difference found in 4 of 5 cases"
         )
-    if any(each.difference is None for each in found.comparisons):
+    if any(pair.difference is None for pair in comparisons.comparisons):
         lines.append(WHY_UNDEFINED)
-    if star := footnote(_cases(found)):
+    if star := footnote(_cases(comparisons)):
         lines.append(f"{star}; comparing it with others is not fair")
-    lines.append(found.signature)
+    lines.append(comparisons.signature)
     return "\n".join(lines) + "\n"
 
 
-def _cases(found: Comparisons) -> Iterator[tuple[str, int, int]]:
+def _cases(comparisons: Comparisons) -> Iterator[tuple[str, int, int]]:
     """Yield each system on each track, with the number of in-sample items and of all."""
-    for each in found.comparisons:
-        for name, in_sample in ((each.a, each.a_in_sample), (each.b, each.b_in_sample)):
-            yield f"{name}, {each.split} {each.track}", in_sample, each.n
+    for pair in comparisons.comparisons:
+        for name, in_sample in ((pair.a, pair.a_in_sample), (pair.b, pair.b_in_sample)):
+            yield f"{name}, {pair.split} {pair.track}", in_sample, pair.n
 
 
-def _row(each: Comparison) -> Row:
-    exact = each.mcnemar and (each.mcnemar.p, each.mcnemar.p_adjusted)
+def _row(pair: Comparison) -> Row:
+    exact = pair.mcnemar and (pair.mcnemar.p, pair.mcnemar.p_adjusted)
     return (
-        starred(printable(each.a), each.a_in_sample),
-        starred(printable(each.b), each.b_in_sample),
-        starred(number(each.a_score), each.a_in_sample),
-        starred(number(each.b_score), each.b_in_sample),
-        "–" if each.difference is None else f"{each.difference:+.3f}",
-        interval(each.ci),
-        p_value(each.p),
-        p_value(each.p_adjusted),
+        starred(printable(pair.a), pair.a_in_sample),
+        starred(printable(pair.b), pair.b_in_sample),
+        starred(number(pair.a_score), pair.a_in_sample),
+        starred(number(pair.b_score), pair.b_in_sample),
+        "–" if pair.difference is None else f"{pair.difference:+.3f}",
+        interval(pair.ci),
+        p_value(pair.p),
+        p_value(pair.p_adjusted),
         *map(p_value, exact or ()),
-        number(each.detectable_difference),
-        _REAL if each.is_real else "",
+        number(pair.detectable_difference),
+        _REAL if pair.is_real else "",
     )

@@ -23,10 +23,10 @@ _NAMES, _LEAST = 72, 30
 _Block = list[list[str]]
 
 
-def render(found: Description) -> str:
+def render(description: Description) -> str:
     """Return the counts, labels, lengths, agreement and tables as text."""
-    contents = found.contents
-    lines = _files(found)
+    contents = description.contents
+    lines = _files(description)
     for title, by_label in contents.labels.items():
         if not by_label:
             continue
@@ -37,24 +37,28 @@ def render(found: Description) -> str:
         tables.append(contents.agreement)
     for table in tables:
         if table.rows:
-            lines += ["", *_wrapped(table.about), *_of_table(table, found.how)]
-    counts = found.problems.to_dict()["counts"]
+            lines += ["", *_wrapped(table.about), *_of_table(table, description.how)]
+    counts = description.problems.to_dict()["counts"]
     counted = ", ".join(f"{n} {code}" for code, n in counts.items()) or "none"
     lines.append("")
     for line in (*(f"note: {note}" for note in contents.notes), f"warnings: {counted}"):
         lines += _wrapped(line)
-    how = found.how
+    intervals = description.how
     if any(value and name.endswith("_ci") for row in _rows(tables) for name, value in row.items()):
-        line = f"intervals: {how.method}, {how.resamples} resamples, seed {how.seed}"
-        if found.normal_above:
-            line += f"; of more than {found.normal_above} units normal, but those of agreement"
+        line = (
+            f"intervals: {intervals.method}, {intervals.resamples} resamples, seed {intervals.seed}"
+        )
+        if description.normal_above:
+            line += (
+                f"; of more than {description.normal_above} units normal, but those of agreement"
+            )
         lines += _wrapped(line)
     return "\n".join(lines) + "\n"
 
 
-def _files(found: Description) -> list[str]:
+def _files(description: Description) -> list[str]:
     """Return how many rows each file has; the folder of files with long names stands above them."""
-    counts = [file.to_dict() for file in found.files]
+    counts = [file.to_dict() for file in description.files]
     names = [row.pop("file") for row in counts]
     above = []
     folders = {Path(name).parent for name in names}
@@ -62,7 +66,7 @@ def _files(found: Description) -> list[str]:
         above = [f"in {printable(str(folders.pop()))}:", ""]
         names = [Path(name).name for name in names]
     if len(counts) > 1:
-        names, counts = [*names, "all"], [*counts, found.counts]
+        names, counts = [*names, "all"], [*counts, description.counts]
     cells = [(shortened(name, _NAMES), *map(str, row.values())) for name, row in zip(names, counts)]
     return [*above, *align([("", "rows", "records", "dropped"), None, *cells])]
 
@@ -76,10 +80,10 @@ def _rows(tables: Sequence[Table]) -> Iterator[dict[str, Any]]:
         yield from table.rows
 
 
-def _of_table(table: Table, how: Intervals) -> list[str]:
+def _of_table(table: Table, intervals: Intervals) -> list[str]:
     """Return the rows as lines: keys, then as many columns as fit the width, then the next ones."""
     keys, rows = table.keys, table.rows
-    blocks = list(_blocks(keys, rows, how))
+    blocks = list(_blocks(keys, rows, intervals))
     of_keys: _Block = [[_title(key), *(printable(str(row[key])) for row in rows)] for key in keys]
     if _width(of_keys) + sum(map(_width, blocks)) > _WIDTH + 2:
         blocks = [[_with_narrow_head(column) for column in block] for block in blocks]
@@ -131,7 +135,7 @@ def _width(block: _Block) -> int:
 
 
 def _blocks(
-    keys: Sequence[str], rows: Sequence[dict[str, Any]], how: Intervals
+    keys: Sequence[str], rows: Sequence[dict[str, Any]], intervals: Intervals
 ) -> Iterator[_Block]:
     for name in dict.fromkeys(name for row in rows for name in row):
         if name in keys or name.endswith("_ci"):
@@ -139,7 +143,7 @@ def _blocks(
         block = [[_title(name), *(_cell(row.get(name)) for row in rows)]]
         bounds = [interval(row.get(f"{name}_ci")) for row in rows]
         if any(bounds):
-            block.append([confidence(how), *bounds])
+            block.append([confidence(intervals), *bounds])
         yield block
 
 

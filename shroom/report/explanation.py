@@ -76,8 +76,12 @@ class ShownExplanation:
     @property
     def label(self) -> str:
         """The label that a submission would have."""
-        found = self.explanation
-        above = np.round(found.p, 6) > self.threshold if found.flagged is None else found.flagged
+        explanation = self.explanation
+        above = (
+            np.round(explanation.p, 6) > self.threshold
+            if explanation.flagged is None
+            else explanation.flagged
+        )
         return "Hallucination" if above else "Not Hallucination"
 
     @property
@@ -103,42 +107,44 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     """
     from rich.text import Text
 
-    found = shown.explanation
+    explanation = shown.explanation
     text = Text(f"{printable(shown.place)}, {shown.detector}\n{shown.verdict}\n")
     for premise in shown.premises:
         text.append(f"against: {printable(premise)}\n")
     text.append("\n")
-    most = _most(found)
-    for piece, weight in found.pieces():
+    most = _most(explanation)
+    for piece, weight in explanation.pieces():
         safe = " " * len(piece) if piece.isspace() else printable(piece)
         text.append(safe, _style((weight or 0) / most, colours) if _is_shown(weight) else "")
     text.append("\n\n")
-    places = list(range(len(found.weights)))
+    places = list(range(len(explanation.weights)))
     if colours:
         text.append("what drives p up, ", "")
         text.append("red", _style(1, colours))
         text.append("; what drives it down, ")
         text.append("blue", _style(-1, colours))
         text.append("; most of all:\n")
-        places = _strongest(found)[:5]
-    rows = [f"{_signed(found.weights[i])}  {printable(found.words[i])}" for i in places]
+        places = _strongest(explanation)[:5]
+    rows = [f"{_signed(explanation.weights[i])}  {printable(explanation.words[i])}" for i in places]
     return text.append("\n".join(rows))
 
 
 def as_json(shown: ShownExplanation) -> str:
     """Return the explanation as one object of json."""
-    found = shown.explanation
+    explanation = shown.explanation
     words = [
         {"text": word, "start": start, "end": end, "weight": weight}
-        for word, (start, end), weight in zip(found.words, found.spans, found.weights)
+        for word, (start, end), weight in zip(
+            explanation.words, explanation.spans, explanation.weights
+        )
     ]
     content = {
         "detector": shown.detector,
         **shown.about,
-        "p": found.p,
+        "p": explanation.p,
         "threshold": shown.threshold,
         "label": shown.label,
-        "hyp": found.hyp,
+        "hyp": explanation.hyp,
         "premises": list(shown.premises),
         "words": words,
     }
@@ -147,14 +153,14 @@ def as_json(shown: ShownExplanation) -> str:
 
 def as_page(shown: ShownExplanation) -> str:
     """Return the explanation as a page that needs no network."""
-    found = shown.explanation
-    most = _most(found)
-    words = "".join(_span(piece, weight, most) for piece, weight in found.pieces())
+    explanation = shown.explanation
+    most = _most(explanation)
+    words = "".join(_span(piece, weight, most) for piece, weight in explanation.pieces())
     against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in shown.premises)
     rows = "".join(
-        f"<tr><td dir=auto>{_text(found.words[i])}</td>"
-        f"<td class=n>{_signed(found.weights[i])}</td></tr>"
-        for i in _strongest(found)
+        f"<tr><td dir=auto>{_text(explanation.words[i])}</td>"
+        f"<td class=n>{_signed(explanation.weights[i])}</td></tr>"
+        for i in _strongest(explanation)
     )
     title = f"Which words drive p: {_text(shown.place)}"
     return (
@@ -199,16 +205,18 @@ def _is_shown(weight: float | None) -> bool:
     return weight is not None and abs(weight) >= _NOTHING
 
 
-def _most(found: Explanation) -> float:
-    return max(map(abs, found.weights), default=0.0) or 1.0
+def _most(explanation: Explanation) -> float:
+    return max(map(abs, explanation.weights), default=0.0) or 1.0
 
 
 def _signed(weight: float) -> str:
     return f"{weight:+.3f}".replace("-", "−") if _is_shown(weight) else " 0.000"
 
 
-def _strongest(found: Explanation) -> list[int]:
-    return sorted(range(len(found.weights)), key=lambda place: -abs(found.weights[place]))
+def _strongest(explanation: Explanation) -> list[int]:
+    return sorted(
+        range(len(explanation.weights)), key=lambda place: -abs(explanation.weights[place])
+    )
 
 
 def _style(share: float, colours: str | None) -> str:

@@ -149,7 +149,7 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
     """
     drawn = [panel for panel in panels if panel.draw is not None]
     if not drawn:
-        raise ShroomError("there is nothing to draw: " + "; ".join(each.about for each in panels))
+        raise ShroomError("there is nothing to draw: " + "; ".join(panel.about for panel in panels))
     inches = width * _CM
     columns = min(len(drawn), max(1, int(inches / _LEAST)))
     rows = math.ceil(len(drawn) / columns)
@@ -222,8 +222,8 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
 def _saved(figure: Figure, form: str, dpi: int) -> bytes:
     dates = {"svg": "Date", "pdf": "CreationDate"}
-    made = {"svg": ("Creator", "Format", "Type"), "pdf": ("Creator", "Producer")}
-    keys = (*made.get(form, ("Software",)), *((dates[form],) if form in dates else ()))
+    creators = {"svg": ("Creator", "Format", "Type"), "pdf": ("Creator", "Producer")}
+    keys = (*creators.get(form, ("Software",)), *((dates[form],) if form in dates else ()))
     metadata: Any = dict.fromkeys(keys)
     stream = io.BytesIO()
     with warnings.catch_warnings():

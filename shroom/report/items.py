@@ -111,8 +111,14 @@ def to_csv(listings: Sequence[Listing]) -> str:
 def _csv_rows(listing: Listing) -> Iterator[list[object]]:
     for rank, item in enumerate(listing.to_dict()["items"], 1):
         gold = {"gold_label": item["label"], "gold_p": item["p"], "rank": rank}
-        for system, one in item["systems"].items():
-            cells = {**item, **gold, **one, "system": system, "right": int(one["right"])}
+        for system, prediction in item["systems"].items():
+            cells = {
+                **item,
+                **gold,
+                **prediction,
+                "system": system,
+                "right": int(prediction["right"]),
+            }
             cells.update(split=listing.name.split, track=listing.name.track)
             cells.update(in_sample=listing.in_sample.get(system, 0))
             yield [cells[column] for column in _COLUMNS]

@@ -19,18 +19,18 @@ _MORE = ("n", "in_sample")
 
 def heads(board: Leaderboard) -> tuple[str, ...]:
     """Return the heads of the columns of :func:`cells`."""
-    ci = confidence(board.how)
+    ci = confidence(board.intervals)
     return ("rank", "ranks", "group", "system", "accuracy", ci, "rho", ci)
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """Return the cells of a row as people read them, with stars where figures are in-sample."""
-    own = row.kind == "system"
+    is_system = row.kind == "system"
     return (
         "" if row.rank is None else starred(str(row.rank), row.in_sample),
         "" if row.rank_ci is None else f"{row.rank_ci[0]}–{row.rank_ci[1]}",
         "" if row.group is None else str(row.group),
-        starred(row.system, row.in_sample) if own else f"({row.kind}: {row.system})",
+        starred(row.system, row.in_sample) if is_system else f"({row.kind}: {row.system})",
         starred(number(row.accuracy), row.in_sample),
         interval(row.accuracy_ci),
         starred(number(row.rho), row.in_sample),
@@ -42,10 +42,11 @@ def explanation(board: Leaderboard) -> str:
     """Return an explanation of the ranks, in a few sentences."""
     other = "rho" if board.metric == "accuracy" else "accuracy"
     text = f"Ranked by {board.metric}, ties by {other}. "
-    if board.how.resamples:
+    intervals = board.intervals
+    if intervals.resamples:
         text += (
-            f"Intervals: {kind(board.how)}, {board.how.resamples} bootstrap resamples of the "
-            f"items, the same for all systems, seed {board.how.seed}. "
+            f"Intervals: {kind(intervals)}, {intervals.resamples} bootstrap resamples of the "
+            f"items, the same for all systems, seed {intervals.seed}. "
         )
     if any(row.kind == "system" and row.rho is None for row in board.rows):
         text += "rho is undefined (–) where p or the gold is the same on all items. "
@@ -120,7 +121,7 @@ def page(board: Leaderboard) -> str:
         "leaderboard.html.jinja",
         f"SHROOM leaderboard {board.split}".rstrip(),
         board=board,
-        confidence=column_head(board.how),
+        confidence=column_head(board.intervals),
         how=explanation(board),
         tracks=[
             _track(title, rows, f"track-{place}")

@@ -65,7 +65,7 @@ def _section(matrix: Matrix, place: int, subject: Subject) -> Iterator[str]:
         cell = row.cells[place]
         shown = [_marked(cell, metric) for metric in HEADS]
         rows.append((_name(row.detector, cell.in_sample), *shown, milliseconds(cell)))
-        if matrix.how.resamples:
+        if matrix.intervals.resamples:
             rows.append(("", *(interval(cell.intervals[metric]) for metric in HEADS), ""))
     least = floor(subject)
     rows.append((FLOOR, *(number(least[metric]) for metric in HEADS), ""))
@@ -84,9 +84,9 @@ def _rises(matrix: Matrix, place: int) -> Iterator[str]:
         (
             _name(row.detector, cell.in_sample),
             *(
-                said
+                text
                 for rise in cell.rises
-                for said in (starred(number(rise.share), cell.in_sample), interval(rise.ci))
+                for text in (starred(number(rise.share), cell.in_sample), interval(rise.ci))
             ),
         )
         for row, cell in zip(matrix.rows, cells)
@@ -128,12 +128,12 @@ def size(subject: Subject) -> str:
     wrong = int(subject.label.sum())
     units = f" in {subject.units} units" if subject.units < subject.n else ""
     items = "item" if subject.n == 1 else "items"
-    said = f"{subject.n} {items}{units}, {wrong} hallucinations ({100 * wrong / subject.n:.1f}%)"
+    text = f"{subject.n} {items}{units}, {wrong} hallucinations ({100 * wrong / subject.n:.1f}%)"
     if subject.halves:
-        said += f"; {subject.halves} of p = 0.5, which as a label is Not Hallucination"
+        text += f"; {subject.halves} of p = 0.5, which as a label is Not Hallucination"
     if subject.left_out:
-        said += f"; {subject.left_out} without a premise left out"
-    return said
+        text += f"; {subject.left_out} without a premise left out"
+    return text
 
 
 def milliseconds(cell: Scores) -> str:
@@ -151,32 +151,34 @@ def milliseconds(cell: Scores) -> str:
 
 def notes(matrix: Matrix) -> list[str]:
     """Return how the figures came about and what to know of them, a sentence or two each."""
-    found = [star] if (star := why_starred(matrix)) else []
-    found += [WHY_UNDEFINED, f"{FLOOR}: the more frequent label everywhere"]
-    if matrix.how.resamples:
-        found.append(how_made(matrix))
+    sentences = [star] if (star := why_starred(matrix)) else []
+    sentences += [WHY_UNDEFINED, f"{FLOOR}: the more frequent label everywhere"]
+    if matrix.intervals.resamples:
+        sentences.append(how_made(matrix))
     for row in matrix.rows:
         by_task = "".join(f", {task} {t:.4g}" for task, t in row.threshold.by_task.items())
         limit = f"{row.threshold.value:.4g}{by_task}: {row.threshold.source}"
-        given = f" ({row.given})" if row.given != row.detector else ""
-        found.append(f"threshold of {printable(row.detector + given)}: {printable(limit)}")
+        argument = f" ({row.given})" if row.given != row.detector else ""
+        sentences.append(f"threshold of {printable(row.detector + argument)}: {printable(limit)}")
     if matrix.split is not None and matrix.split.left_out:
         left_out = f"{matrix.split.left_out} items are also scored, and were left out"
-        found.append(f"tuning: {left_out}")
-    found.append(
+        sentences.append(f"tuning: {left_out}")
+    sentences.append(
         "ms an item: measured when these p were made, on the machine that made them, loading "
         "included; equal items are computed once"
     )
     for row in matrix.rows:
         for cell in row.cells:
             place = f"{printable(row.detector)} on {cell.subject}"
-            found += [f"{place}: {printable(note)}" for note in cell.notes]
+            sentences += [f"{place}: {printable(note)}" for note in cell.notes]
             if cell.milliseconds is None:
-                found.append(f"{place}: was interrupted, so its time was not measured")
+                sentences.append(f"{place}: was interrupted, so its time was not measured")
     if any(cell.rises for row in matrix.rows for cell in row.cells):
-        found.append("p rises: the share of pairs, a tie half one; 0.5 is p without information")
-    found += [f"no corruptions of {name}: {why}" for name, why in matrix.not_corrupted.items()]
-    return found
+        sentences.append(
+            "p rises: the share of pairs, a tie half one; 0.5 is p without information"
+        )
+    sentences += [f"no corruptions of {name}: {why}" for name, why in matrix.not_corrupted.items()]
+    return sentences
 
 
 def why_starred(matrix: Matrix) -> str:
@@ -190,14 +192,14 @@ def why_starred(matrix: Matrix) -> str:
 
 def how_made(matrix: Matrix) -> str:
     """Return how the intervals were made."""
-    how = matrix.how
-    said = (
-        f"intervals: {100 * how.confidence:.12g}%, {kind(how)}, {how.resamples} bootstrap "
-        f"resamples of all units (responses, dialogues, questions), seed {how.seed}"
+    intervals = matrix.intervals
+    sentence = (
+        f"intervals: {100 * intervals.confidence:.12g}%, {kind(intervals)}, {intervals.resamples} "
+        f"bootstrap resamples of all units (responses, dialogues, questions), seed {intervals.seed}"
     )
     if any(subject.units > MAX_ITEMS for subject in matrix.subjects):
-        said += f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
-    return said
+        sentence += f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
+    return sentence
 
 
 def _wrapped(line: str) -> str:
@@ -222,7 +224,7 @@ def page(matrix: Matrix) -> str:
     return rendered(
         "matrix.html.jinja",
         "SHROOM: detectors and data sets",
-        confidence=column_head(matrix.how),
+        confidence=column_head(matrix.intervals),
         metrics=HEADS,
         names=[subject.name for subject in matrix.subjects],
         notes=[sentence for sentence in notes(matrix) if sentence != star],

@@ -26,10 +26,10 @@ def render(score: NativeScore) -> str:
         for key, slices in result.slices.items():
             lines += [*align(_slices(result, key, slices)), ""]
     lines.append(score.signature)
-    how = score.how
-    if how.resamples:
-        drawn = f"{how.resamples} bootstrap resamples, seed {how.seed}"
-        lines.append(f"intervals: {kind(how)}, {drawn}")
+    intervals = score.how
+    if intervals.resamples:
+        drawn = f"{intervals.resamples} bootstrap resamples, seed {intervals.seed}"
+        lines.append(f"intervals: {kind(intervals)}, {drawn}")
     return "\n".join(lines) + "\n"
 
 

@@ -35,9 +35,9 @@ def rendered(template: str, title: str, **values: Any) -> str:
     return document(title, body, style=style, script=script)
 
 
-def column_head(how: Intervals) -> str:
+def column_head(intervals: Intervals) -> str:
     """Return the head of a column of intervals, empty where there are none."""
-    return confidence(how) if how.resamples else ""
+    return confidence(intervals) if intervals.resamples else ""
 
 
 def span_of(
@@ -59,14 +59,14 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    found = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(
+    environment.filters.update(
         interval=interval,
         lines=_lines,
         number=number,
@@ -75,9 +75,9 @@ def _environment() -> Environment:
         p_value=p_value,
         span=_span,
         starred=starred,
-        whisker=lambda *given: Markup(whisker(*given)),  # noqa: S704 - it has only numbers
+        whisker=lambda *values: Markup(whisker(*values)),  # noqa: S704 - it has only numbers
     )
-    return found
+    return environment
 
 
 def _lines(text: str) -> str:

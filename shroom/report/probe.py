@@ -37,8 +37,8 @@ def text(saved: SavedProbe) -> str:
     figures = saved.figures
     rows: list[tuple[str, ...] | None] = [header(saved), None]
     rows += [
-        (f"{site}{' *' if site == figures.best else ''}", *_cells(found))
-        for site, found in figures.sites.items()
+        (f"{site}{' *' if site == figures.best else ''}", *_cells(scores))
+        for site, scores in figures.sites.items()
     ]
     floor = [cell for name in HEADS for cell in (number(figures.floor[name]), "")]
     rows += [None, (NESTED, *_cells(figures.nested)), (FLOOR, *floor)]
@@ -52,17 +52,17 @@ def header(saved: SavedProbe) -> tuple[str, ...]:
     return ("", *(cell for head in HEADS.values() for cell in (head, intervals)))
 
 
-def _cells(found: Scores) -> list[str]:
+def _cells(scores: Scores) -> list[str]:
     return [
         cell
         for name in HEADS
-        for cell in (number(found.scores[name]), interval(found.intervals[name]))
+        for cell in (number(scores.scores[name]), interval(scores.intervals[name]))
     ]
 
 
 def notes(saved: SavedProbe) -> list[str]:
     """Return how the figures were computed, and their limits."""
-    figures, how = saved.figures, saved.figures.how
+    figures, intervals = saved.figures, saved.figures.how
     out = f"; {describe_left_out(saved.left_out)}" if saved.left_out else ""
     chosen = [str(site) for site in figures.chosen]
     counts = ", ".join(f"{site} {chosen.count(site)}x" for site in dict.fromkeys(chosen))
@@ -71,20 +71,22 @@ def notes(saved: SavedProbe) -> list[str]:
         f"* {figures.best}: the greatest AUROC; being the best of {len(figures.sites)}, its own "
         f"figures are too good; '{NESTED}' chooses for each fold from the others alone ({counts})"
     )
-    found = [
+    sentences = [
         f"{n} questions: {figures.right} all-right, {figures.wrong} all-wrong{out}",
         f"states of {printable(saved.name)} {place}, {saved.frame.mode} mode",
         f"out of fold: {figures.folds} folds, seed {figures.seed}, C chosen within each",
         best,
     ]
-    if how.resamples:
-        found.append(
-            f"intervals: {kind(how)}, {how.resamples} bootstrap resamples of the questions, seed "
-            f"{how.seed}; the training is not drawn anew"
+    if intervals.resamples:
+        sentences.append(
+            f"intervals: {kind(intervals)}, {intervals.resamples} bootstrap resamples of the "
+            f"questions, seed {intervals.seed}; the training is not drawn anew"
         )
     if not saved.curve.rises:
-        found.append("out of fold the best probe is no better than chance, so its p is constant")
-    return found
+        sentences.append(
+            "out of fold the best probe is no better than chance, so its p is constant"
+        )
+    return sentences
 
 
 def panels(saved: SavedProbe) -> list[Panel]:
@@ -95,11 +97,11 @@ def panels(saved: SavedProbe) -> list[Panel]:
 def _panel(saved: SavedProbe, name: str) -> Panel:
     figures = saved.figures
     by_kind: dict[str, dict[Site, Scores]] = {}
-    for site, found in figures.sites.items():
-        by_kind.setdefault(site.kind, {})[site] = found
-    said = "; ".join(f"{site} {number(f.scores[name])}" for site, f in figures.sites.items())
+    for site, scores in figures.sites.items():
+        by_kind.setdefault(site.kind, {})[site] = scores
+    values = "; ".join(f"{site} {number(f.scores[name])}" for site, f in figures.sites.items())
     about = (
-        f"{HEADS[name]} out of fold by layer; the majority has {figures.floor[name]:.3f}: {said}."
+        f"{HEADS[name]} out of fold by layer; the majority has {figures.floor[name]:.3f}: {values}."
     )
 
     def draw(axes: Axes) -> None:
@@ -108,8 +110,8 @@ def _panel(saved: SavedProbe, name: str) -> Panel:
         axes.locator_params(axis="x", integer=True)
         muted = LIGHT["muted"]
         axes.axhline(figures.floor[name], color=muted, linewidth=0.8, linestyle=(0, (3, 3)))
-        for each, found in by_kind.items():
-            _draw(axes, each, found, name)
+        for label, scores in by_kind.items():
+            _draw(axes, label, scores, name)
         # Above the axes, where it hides nothing.
         axes.legend(
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, borderaxespad=0.1
@@ -118,11 +120,11 @@ def _panel(saved: SavedProbe, name: str) -> Panel:
     return Panel(HEADS[name], printable(saved.name), about, draw)
 
 
-def _draw(axes: Axes, kind_: str, found: Mapping[Site, Scores], name: str) -> None:
+def _draw(axes: Axes, kind_: str, scores: Mapping[Site, Scores], name: str) -> None:
     colour, marker = LIGHT[_DRAWN[kind_][0]], _DRAWN[kind_][1]
-    points = [(s.layer, f.scores[name], f.intervals[name]) for s, f in found.items()]
+    points = [(s.layer, f.scores[name], f.intervals[name]) for s, f in scores.items()]
     drawn = [(x, y, ci) for x, y, ci in points if y is not None]
-    by_head = any(site.head is not None for site in found)
+    by_head = any(site.head is not None for site in scores)
     axes.plot(
         [x for x, _, _ in drawn],
         [y for _, y, _ in drawn],

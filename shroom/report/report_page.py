@@ -38,12 +38,12 @@ def page(report: Report, command: str) -> str:
     require("report", "jinja2", "matplotlib")
     splits = list(dict.fromkeys(track.split for track in report.tracks if track.split))
     golds = list(dict.fromkeys(track.gold for track in report.tracks))
-    how = report.how
+    intervals = report.intervals
     return rendered(
         "report.html.jinja",
         f"SHROOM report: {printable(', '.join(report.systems))}",
         command=command,
-        confidence=f"{confidence(how)}s" if how.resamples else "",
+        confidence=f"{confidence(intervals)}s" if intervals.resamples else "",
         gold=", ".join(golds),
         how=how_made(report),
         metrics=report.metrics,
@@ -56,11 +56,11 @@ def page(report: Report, command: str) -> str:
 
 def how_made(report: Report) -> str:
     """Return how the figures were computed, in a few sentences."""
-    how, parts = report.how, []
-    if how.resamples:
+    intervals, parts = report.intervals, []
+    if intervals.resamples:
         parts.append(
-            f"Intervals: {kind(how)}, {how.resamples} bootstrap resamples of all items, the same "
-            f"for all systems, seed {how.seed}."
+            f"Intervals: {kind(intervals)}, {intervals.resamples} bootstrap resamples of all "
+            f"items, the same for all systems, seed {intervals.seed}."
         )
     if any(track.comparisons for track in report.tracks):
         parts.append(
@@ -96,20 +96,21 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
         "texts": any(item.point for item in track.items),
         "signature": track.signature,
         "star": star(track),
-        "in_sample": {each.name: each.in_sample for each in track.systems},
+        "in_sample": {system.name: system.in_sample for system in track.systems},
     }
 
 
 def _slices(track: TrackReport) -> list[dict[str, Any]]:
     """Return each key's slices: per word the scores of all systems."""
-    found: list[dict[str, Any]] = []
+    slices: list[dict[str, Any]] = []
     for key, first in track.systems[0].slices.items():
         parts: list[dict[str, Any]] = [
             {
                 "word": word,
                 "n": n,
                 "systems": [
-                    (each.name, each.slices[key][word][1], each.in_sample) for each in track.systems
+                    (system.name, system.slices[key][word][1], system.in_sample)
+                    for system in track.systems
                 ],
             }
             for word, (n, _) in first.items()
@@ -122,17 +123,20 @@ def _slices(track: TrackReport) -> list[dict[str, Any]]:
             )
             for metric in track.systems[0].whole
         }
-        found.append({"key": key, "parts": parts, "spans": spans})
-    return found
+        slices.append({"key": key, "parts": parts, "spans": spans})
+    return slices
 
 
 def _item(item: Item, systems: int) -> dict[str, Any]:
     """Return the values that the template shows of an item."""
     point = item.point
-    wrong = [str(place) for place, said in enumerate(item.systems.values()) if not said.right]
+    wrong = [
+        str(place) for place, prediction in enumerate(item.systems.values()) if not prediction.right
+    ]
     if wrong:
         wrong.append("all" if len(wrong) == systems else "some")
     hyp = point.hyp if point else f"row {item.row}"
+    n_wrong = sum(not prediction.right for prediction in item.systems.values())
     return {
         "task": _task(item),
         "label": item.label.value,
@@ -141,7 +145,7 @@ def _item(item: Item, systems: int) -> dict[str, Any]:
         "texts": [(key, getattr(point, key)) for key in ("hyp", "src", "tgt")] if point else [],
         "labels": _labels(item),
         "proportion": f"{item.p:.2f} {item.label.value}",
-        "count": f"{sum(not said.right for said in item.systems.values())} of {systems}",
+        "count": f"{n_wrong} of {systems}",
         "said": list(item.systems.items()),
         "place": _place(item),
     }
@@ -149,12 +153,12 @@ def _item(item: Item, systems: int) -> dict[str, Any]:
 
 def _labels(item: Item) -> str:
     """Return the annotators' label, and their votes where the gold has them."""
-    said = f"{item.label.value}, p = {item.p:.4g}"
+    text = f"{item.label.value}, p = {item.p:.4g}"
     if item.point is None or not item.point.labels:
-        return said
+        return text
     votes = [label.value for label in item.point.labels]
     flagged = votes.count(Label.HALLUCINATION.value)
-    return f"{said}: {flagged} of {len(votes)} annotators say Hallucination"
+    return f"{text}: {flagged} of {len(votes)} annotators say Hallucination"
 
 
 def _place(item: Item) -> str:

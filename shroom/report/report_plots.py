@@ -61,19 +61,21 @@ def star(track: TrackReport) -> str:
 
 def scores(track: TrackReport) -> list[Panel]:
     """Return a forest plot of each metric: every system's score with its interval."""
-    found = []
+    panels = []
     for metric in track.systems[0].whole:
         lines, undefined = [], []
         for system in track.systems:
-            said = system.whole[metric]
-            if said.value is None:
-                undefined.append(f"{starred(system.name, system.in_sample)}: undefined: {said.why}")
+            score = system.whole[metric]
+            if score.value is None:
+                undefined.append(
+                    f"{starred(system.name, system.in_sample)}: undefined: {score.why}"
+                )
             else:
-                lines.append(Line(starred(system.name, system.in_sample), said.value, said.ci))
+                lines.append(Line(starred(system.name, system.in_sample), score.value, score.ci))
         about = _in_words(metric, lines, undefined)
         marks = _floors(track, metric) if lines else {}
-        found.append(_forest(metric, track, about, lines, f"{metric}, n = {track.n}", marks))
-    return found
+        panels.append(_forest(metric, track, about, lines, f"{metric}, n = {track.n}", marks))
+    return panels
 
 
 def _floors(track: TrackReport, metric: str) -> dict[str, float]:
@@ -90,8 +92,8 @@ def ranks(track: TrackReport) -> list[Panel]:
         key=lambda system: system.rank or 0,
     )
     lines = [
-        Line(starred(each.name, each.in_sample), float(each.rank or 0), each.rank_ci)
-        for each in ordered
+        Line(starred(system.name, system.in_sample), float(system.rank or 0), system.rank_ci)
+        for system in ordered
     ]
     if not lines:
         return [Panel("ranks", track.name, "one system alone has no rank", None)]
@@ -100,7 +102,7 @@ def ranks(track: TrackReport) -> list[Panel]:
         for line in lines
     ]
     about = "Ranks by accuracy, ties by rho. " + "; ".join(places) + "."
-    return [_forest("ranks", track, about, lines, "rank, the best to the left", {}, whole=True)]
+    return [_forest("ranks", track, about, lines, "rank, the best to the left", {}, integers=True)]
 
 
 def comparison(track: TrackReport) -> list[Panel]:
@@ -110,7 +112,7 @@ def comparison(track: TrackReport) -> list[Panel]:
         tables.setdefault(pair.metric, []).append(pair)
     if not tables:
         return [Panel("comparison", track.name, "there is only one system to compare", None)]
-    found = []
+    panels = []
     for metric, pairs in tables.items():
         lines, undefined = [], []
         for pair in pairs:
@@ -124,8 +126,8 @@ def comparison(track: TrackReport) -> list[Panel]:
             metric, lines, undefined
         )
         label = f"difference in {metric} (filled: significant)"
-        found.append(_forest(metric, track, about, lines, label, {"none": 0.0} if lines else {}))
-    return found
+        panels.append(_forest(metric, track, about, lines, label, {"none": 0.0} if lines else {}))
+    return panels
 
 
 def _forest(
@@ -136,18 +138,18 @@ def _forest(
     label: str,
     marks: dict[str, float],
     *,
-    whole: bool = False,
+    integers: bool = False,
 ) -> Panel:
     def draw(axes: Axes) -> None:
-        _draw_forest(axes, lines, label, marks, whole=whole)
+        _draw_forest(axes, lines, label, marks, integers=integers)
 
     return Panel(title, track.name, about, draw if lines else None, len(lines))
 
 
 def _draw_forest(
-    axes: Axes, lines: list[Line], label: str, marks: dict[str, float], *, whole: bool
+    axes: Axes, lines: list[Line], label: str, marks: dict[str, float], *, integers: bool
 ) -> None:
-    """Draw lines from above; ``marks`` are vertical, ``whole`` leaves whole numbers on the axis."""
+    """Draw lines from above; ``marks`` are vertical, ``integers``: only integers on the axis."""
     ink, muted, rule, accent = (LIGHT[name] for name in ("ink", "muted", "rule", "accent"))
     axes.set_ylim(len(lines) - 0.4, -1.0)
     axes.set_yticks([])
@@ -158,7 +160,7 @@ def _draw_forest(
     low, high = min(*ends, *marks.values()), max(*ends, *marks.values())
     room = 0.05 * (high - low) or 0.05
     axes.set_xlim(low - room, high + room)
-    if whole:
+    if integers:
         axes.set_xlim(0.5, high + 0.5)
         axes.locator_params(axis="x", integer=True)
     for name, place in marks.items():

@@ -105,8 +105,8 @@ def _rows_by_id(
     unknown = np.flatnonzero(has_id & ~np.isin(ids, gold_ids))
 
     def unknown_id(row: int) -> dict[str, object]:
-        expected, own = f"an id of {gold_file}", predictions.id_at(row)
-        return {"expected": expected, "found": f"{own}", "id": own, "key": "id"}
+        expected, id_ = f"an id of {gold_file}", predictions.id_at(row)
+        return {"expected": expected, "found": f"{id_}", "id": id_, "key": "id"}
 
     problems.add_rows("id-unknown", file, unknown, unknown_id)
     if len(missing):
@@ -115,9 +115,9 @@ def _rows_by_id(
     if len(moved) and predictions.n == n:
         row = int(moved[0])
         expected = f"the order of {gold_file} (aligned by id all the same)"
-        own = predictions.id_at(row)
-        found = f"id {own} for id {gold_ids[row]}"
-        problems.add("order", file, expected, found, index=row, id=own)
+        id_ = predictions.id_at(row)
+        description = f"id {id_} for id {gold_ids[row]}"
+        problems.add("order", file, expected, description, index=row, id=id_)
     return rows
 
 
@@ -127,8 +127,8 @@ def _check_roles(predictions: Table, gold: Table, problems: Problems) -> None:
         return
     if not any(hyp or src for hyp, src in gold.texts or []):
         expected = "predictions, for gold that has texts"
-        found = f"texts here, and none in {gold.file}"
-        problems.add("swapped", predictions.file, expected, found)
+        description = f"texts here, and none in {gold.file}"
+        problems.add("swapped", predictions.file, expected, description)
 
 
 def _check_order(predictions: Table, gold: Table, problems: Problems) -> None:
@@ -137,20 +137,20 @@ def _check_order(predictions: Table, gold: Table, problems: Problems) -> None:
     Other ids show nothing, since the data of a task need not have them in order.
     """
     compared = [
-        [a == b for a, b in zip(own, other) if a is not None and b is not None]
-        for own, other in zip(predictions.texts or (), gold.texts or ())
+        [a == b for a, b in zip(row_values, gold_values) if a is not None and b is not None]
+        for row_values, gold_values in zip(predictions.texts or (), gold.texts or ())
     ]
     differing = np.flatnonzero([not all(equal) for equal in compared])
-    found = f"other texts on {len(differing)} items, first here"
+    description = f"other texts on {len(differing)} items, first here"
     ids = predictions.ids
     if ids is not None and predictions.numbered and not any(compared):
         differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n))
-        found = f"ids that number the rows otherwise, on {len(differing)} items, first here"
+        description = f"ids that number the rows otherwise, on {len(differing)} items, first here"
     if len(differing):
         row = int(differing[0])
         expected = f"the order of {gold.file}, which has no ids"
-        own = predictions.id_at(row)
-        problems.add("order", predictions.file, expected, found, index=row, id=own)
+        id_ = predictions.id_at(row)
+        problems.add("order", predictions.file, expected, description, index=row, id=id_)
 
 
 def check_direction(track: Track, problems: Problems) -> None:
@@ -166,5 +166,5 @@ def check_direction(track: Track, problems: Problems) -> None:
     dp, dg = p - p.mean(), gold_p - gold_p.mean()
     correlation = float(np.sum(dp * dg) / np.sqrt(np.sum(dp * dp) * np.sum(dg * dg)))
     if correlation * np.sqrt(gold.n - 1) <= -3:
-        found = f"a correlation of {correlation:.2f}"
-        problems.add("p-inverted", file, "p that rises with the gold's", found)
+        description = f"a correlation of {correlation:.2f}"
+        problems.add("p-inverted", file, "p that rises with the gold's", description)

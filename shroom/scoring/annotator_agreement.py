@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes, one
+from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes, value_of
 from shroom.metrics.bootstrap import bootstrap, percentile_interval
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
@@ -237,7 +237,7 @@ def estimated(
     drawn = bootstrap_votes(figures, votes, _resamples(votes, intervals), intervals.seed)
     estimates = {}
     for name, figure in figures.items():
-        value = one(figure, votes)
+        value = value_of(figure, votes)
         estimates[name] = _estimate(None if np.isnan(value) else value, drawn[name], intervals)
     return estimates
 

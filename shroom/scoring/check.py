@@ -126,9 +126,9 @@ def check_documents(
         if track.gold:
             code = "gold-skipped" if scored else "gold-unlabelled"
             problems.add(code, track.gold.file, f'"label" and "{P}"', "rows without them")
-    for document, wanted in golds.unmatched if golds else []:
+    for document, name in golds.unmatched if golds else []:
         code = "gold-skipped" if scored else "no-gold"
-        problems.add(code, document.file, f"gold for {wanted}", f"none in {reference}")
+        problems.add(code, document.file, f"gold for {name}", f"none in {reference}")
     return Checked(problems, sorted(scored, key=lambda track: track.name.order))
 
 
@@ -249,13 +249,15 @@ def _read_fast(
         lines = document.is_lines(data)
         table = fast.table(data, role, document.file, lines=lines, texts=texts)
         return table
-    own = Problems(problems.limit)
+    document_problems = Problems(problems.limit)
     try:
-        table = fast.from_items(document.iter_items(data, own), role, document.file, texts=texts)
+        table = fast.from_items(
+            document.iter_items(data, document_problems), role, document.file, texts=texts
+        )
     except Stopped:
         return None
     if table is not None:
-        problems.extend(own)
+        problems.extend(document_problems)
     return table
 
 

@@ -16,7 +16,7 @@ _ROUNDED = 0.01
 def check_columns(table: Table, problems: Problems) -> None:
     """Report what shows only in a whole column of predictions."""
     p, label, file = table.p, table.label, table.file
-    known, rows = _known(table), _against(table)
+    has_label, rows = _has_label(table), _against(table)
 
     def contradiction(row: int) -> dict[str, object]:
         expected = f'p {">=" if label[row] else "<="} 0.5 for "{_word(label[row])}"'
@@ -31,9 +31,9 @@ def check_columns(table: Table, problems: Problems) -> None:
     check_inverted(table, problems)
     if table.n < 2:
         return
-    if np.all(known) and np.all(label == label[0]):
+    if np.all(has_label) and np.all(label == label[0]):
         problems.add("label-constant", file, "both labels", f'"{_word(label[0])}" on every item')
-    if np.all(known) and np.all(p == p[0]):
+    if np.all(has_label) and np.all(p == p[0]):
         problems.add("p-constant", file, "p that differs", f"{float(p[0])!r} on every item", key=P)
     check_doubled(table, problems)
 
@@ -42,22 +42,22 @@ def _word(label: np.int8) -> str:
     return str((Label.HALLUCINATION if label else Label.NOT_HALLUCINATION).value)
 
 
-def _known(table: Table) -> NDArray[np.bool_]:
+def _has_label(table: Table) -> NDArray[np.bool_]:
     return (table.label >= 0) & ~np.isnan(table.p)
 
 
 def _against(table: Table) -> NDArray[np.intp]:
     """Return the rows whose p is against their label."""
     below, above = (table.label == 1) & (table.p < 0.5), (table.label == 0) & (table.p > 0.5)
-    return np.flatnonzero(_known(table) & (below | above))
+    return np.flatnonzero(_has_label(table) & (below | above))
 
 
 def check_inverted(table: Table, problems: Problems) -> None:
     """Report predictions or gold whose p is against their own labels on most items."""
-    n, against = int(_known(table).sum()), len(_against(table))
+    n, against = int(_has_label(table).sum()), len(_against(table))
     if against > max(10, n // 2):
-        found = f"p against the label in {against} of {n} items"
-        problems.add("p-inverted", table.file, "p that agrees with the labels", found)
+        description = f"p against the label in {against} of {n} items"
+        problems.add("p-inverted", table.file, "p that agrees with the labels", description)
 
 
 def check_doubled(table: Table, problems: Problems) -> None:
@@ -73,8 +73,8 @@ def check_doubled(table: Table, problems: Problems) -> None:
     rows = np.sort(places[again])
 
     def doubled(row: int) -> dict[str, object]:
-        own = table.id_at(row)
-        return {"expected": "an id of its own", "found": f"{own} again", "id": own, "key": "id"}
+        id_ = table.id_at(row)
+        return {"expected": "an id of its own", "found": f"{id_} again", "id": id_, "key": "id"}
 
     problems.add_rows("id-doubled", table.file, rows, doubled)
 
@@ -104,14 +104,14 @@ def check_votes(gold: Table, problems: Problems) -> None:
             first = int(rows[0])
             place = {"index": first, "id": gold.id_at(first), "key": key}
             items = "item" if len(rows) == 1 else "items"
-            found = f"another one in {len(rows)} {items}, first here"
-            problems.add(code, gold.file, expected, found, **place)
+            description = f"another one in {len(rows)} {items}, first here"
+            problems.add(code, gold.file, expected, description, **place)
 
 
 def check_has_ids(predictions: Table, problems: Problems) -> bool:
     """Return whether any row has an id, with a problem where none has."""
     file = predictions.file
     if predictions.ids is None and not problems.count("id-integer", file):
-        found = f"none on {predictions.n} items"
-        problems.add("id-missing", file, "an integer on every item", found, key="id")
+        description = f"none on {predictions.n} items"
+        problems.add("id-missing", file, "an integer on every item", description, key="id")
     return predictions.ids is not None

@@ -139,15 +139,15 @@ def _text(data: bytes, file: str, problems: Problems) -> str:
         text = _decoded(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        found = f"byte 0x{data[error.start]:02x} at line {line}"
+        description = f"byte 0x{data[error.start]:02x} at line {line}"
         if error.encoding.startswith("utf-16") or _is_utf8_in_part(data):
-            problems.add("not-utf8", file, error.encoding.upper(), found)
+            problems.add("not-utf8", file, error.encoding.upper(), description)
             raise Stopped(problems) from error
         try:
             text, encoding = data.decode("cp1252"), "cp1252"
         except UnicodeDecodeError:
             text, encoding = data.decode("latin-1"), "latin-1"
-        problems.add("encoding", file, "UTF-8", f"{found} (the file is read as {encoding})")
+        problems.add("encoding", file, "UTF-8", f"{description} (the file is read as {encoding})")
     if max(text.count("\n"), text.count("\r")) > MAX_LINES:
         problems.add("too-large", file, f"at most {MAX_LINES} lines of CSV", "more")
     elif "\0" in text:
@@ -183,8 +183,8 @@ def _form(text: str) -> tuple[str, list[str]]:
             errors.append(error)
             continue
         names = [cell.strip() for cell in header]
-        known = sum(name in _NAMED.get() or key_meant(name) is not None for name in names)
-        forms.append((known, len(names), separator, names))
+        recognised = sum(name in _NAMED.get() or key_meant(name) is not None for name in names)
+        forms.append((recognised, len(names), separator, names))
     if not forms:
         raise errors[0]
     return max(forms, key=lambda form: form[:2])[2:]
@@ -214,14 +214,14 @@ def _columns(header: list[str], file: str, problems: Problems) -> list[str | Non
         return None
     again = [name for name, count in counts.items() if count > 1 and name]
     if again:
-        found = " and ".join(f"{show(name)} {counts[name]} times" for name in again[:5])
-        problems.add("not-csv", file, "each column once", found)
+        description = " and ".join(f"{show(name)} {counts[name]} times" for name in again[:5])
+        problems.add("not-csv", file, "each column once", description)
         return None
     lacking = [name for name in named if name not in header]
     if lacking:
         expected = f"the columns of --columns: {', '.join(map(show, lacking))}"
-        found = f"{show(header)} (read by their own names)"
-        problems.add("column-name", file, expected, found)
+        description = f"{show(header)} (read by their own names)"
+        problems.add("column-name", file, expected, description)
     named_keys = {key for name, key in named.items() if name in header}
     spelled = Counter(map(key_meant, header))
     keys: list[str | None] = []
@@ -240,8 +240,8 @@ def _columns(header: list[str], file: str, problems: Problems) -> list[str | Non
     read = [(k, n) for k, n in zip(keys, header) if k in KEYS and k != n and n not in named]
     if read:
         expected = f"the columns {', '.join(show(key) for key, _ in read)}"
-        found = f"{', '.join(show(name) for _, name in read)} (read as these)"
-        problems.add("column-name", file, expected, found)
+        description = f"{', '.join(show(name) for _, name in read)} (read as these)"
+        problems.add("column-name", file, expected, description)
     return keys
 
 

@@ -133,9 +133,9 @@ class _Item:
             self._report("id-integer", "id", "an integer")
         for key in ("hyp", "task"):
             if key not in self.item:
-                expected, found = f'the key "{key}"', f"keys {show(list(self.item))}"
+                expected, description = f'the key "{key}"', f"keys {show(list(self.item))}"
                 place = {"index": self.index, "id": self.id}
-                self.problems.add("key-missing", self.file, expected, found, **place)
+                self.problems.add("key-missing", self.file, expected, description, **place)
         task = self._word("task", Task, "task-value")
         ref = self._word("ref", Reference, "ref-value") if self.item.get("ref") else None
         return Datapoint(
@@ -187,8 +187,8 @@ class _Item:
         return p_in(self.item[P])
 
     def _report(self, code: str, key: str, expected: str) -> None:
-        found, place = show(self.item[key]), {"index": self.index, "id": self.id, "key": key}
-        self.problems.add(code, self.file, expected, found, **place)
+        value, place = show(self.item[key]), {"index": self.index, "id": self.id, "key": key}
+        self.problems.add(code, self.file, expected, value, **place)
 
 
 def write(datapoints: Iterable[Datapoint]) -> str:

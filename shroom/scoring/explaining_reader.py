@@ -143,16 +143,16 @@ class _Rows:
                 expected = "a list of labels" if key == "labels" else "a text"
                 self._report("value-finite", index, expected, value, key=key)
 
-    def _add_id(self, index: int, given: object) -> None:
-        value = id_in(given)
+    def _add_id(self, index: int, raw: object) -> None:
+        value = id_in(raw)
         if value is None:
-            self._report("id-integer", index, "an integer", given, key="id")
+            self._report("id-integer", index, "an integer", raw, key="id")
             return
         self.ids[index], self.has_id[index] = value, True
-        if isinstance(given, str) and "id-string" in self.more:
+        if isinstance(raw, str) and "id-string" in self.more:
             self.more["id-string"] += 1
-        elif isinstance(given, str):
-            self._report("id-string", index, str(value), given, key="id")
+        elif isinstance(raw, str):
+            self._report("id-string", index, str(value), raw, key="id")
 
     def _add_label(self, index: int, value: object) -> None:
         self._report("label-value", index, EXPECTED_LABEL, value, key="label")
@@ -182,8 +182,8 @@ class _Rows:
         if code in self.more:
             self.more[code] += 1
             return
-        found = partial(form, value)
-        self.problems.add(code, self.file, expected, found, key=key, **self._place(index))
+        description = partial(form, value)
+        self.problems.add(code, self.file, expected, description, key=key, **self._place(index))
         if self.problems.only_counts(code):
             self.more[code] = 0
 
@@ -195,9 +195,9 @@ class _Rows:
         for code, count in self.more.items():
             self.problems.add_count(code, self.file, count)
         for key, (first, times) in self.unknown.items():
-            found = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
+            description = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
             place = self._place(first)
-            self.problems.add("key-unknown", self.file, "the known keys", found, **place)
+            self.problems.add("key-unknown", self.file, "the known keys", description, **place)
         if any(self.has_id):
             expected = "an id, as other items have"
             for index in self.without_id:
@@ -231,11 +231,11 @@ def _votes(labels: object) -> tuple[int, int]:
 
     Labels that cannot be understood count as none.
     """
-    given = labels if isinstance(labels, list) else []
-    known = [label for label in given if isinstance(label, str) and label in _LABELS]
-    if len(known) < len(given) - given.count(None):
+    row_labels = labels if isinstance(labels, list) else []
+    valid = [label for label in row_labels if isinstance(label, str) and label in _LABELS]
+    if len(valid) < len(row_labels) - row_labels.count(None):
         return 0, 0
-    return known.count(Label.HALLUCINATION.value), len(known)
+    return valid.count(Label.HALLUCINATION.value), len(valid)
 
 
 def _keys_of(item: dict[str, Any]) -> str:

@@ -210,12 +210,14 @@ def _columns(rows: list[Any], role: Role, file: str) -> Table | None:
 
 def _votes(labels: list[Any]) -> NDArray[np.intp] | None:
     """Return how many of each row's labels say Hallucination, and how many there are."""
-    if all(own is UNSET for own in labels):
+    if all(row_labels is UNSET for row_labels in labels):
         return None
-    given = [() if own is UNSET else own for own in labels]
+    rows = [() if row_labels is UNSET else row_labels for row_labels in labels]
     counts = (
-        np.fromiter((own.count("Hallucination") for own in given), np.intp, len(given)),
-        np.fromiter((len(own) - own.count(None) for own in given), np.intp, len(given)),
+        np.fromiter((row_labels.count("Hallucination") for row_labels in rows), np.intp, len(rows)),
+        np.fromiter(
+            (len(row_labels) - row_labels.count(None) for row_labels in rows), np.intp, len(rows)
+        ),
     )
     return np.column_stack(counts)
 

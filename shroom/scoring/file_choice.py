@@ -28,11 +28,11 @@ def well_named(
     split = splits[0] if len(splits) == 1 else "{" + ",".join(splits) + "}"
     expected_name = f"a name like {split}.model-{{agnostic,aware}}.json"
     first: dict[tuple[str, str], str] = {}
-    kept = []
+    chosen = []
     for document in documents:
         name = Name.parse(document.base)
         if not document.member:
-            kept.append(document)
+            chosen.append(document)
         elif name is None or name.split not in splits:
             problems.add("file-name", document.file, expected_name, show(document.base))
         elif name.key in first:
@@ -41,8 +41,8 @@ def well_named(
             problems.add("file-twice", document.file, expected, f"another beside {other}")
         else:
             first[name.key] = document.file
-            kept.append(document)
-    return kept
+            chosen.append(document)
+    return chosen
 
 
 def latest(documents: list[Document], problems: Problems) -> dict[tuple[str, str], Document]:

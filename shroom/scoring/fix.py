@@ -76,16 +76,16 @@ def fix_submission(
     reference = gold if gold is not None else data
     all_documents = documents(submission, problems, submission=True)
     all_documents = _renamed(all_documents, reference, log)
-    kept = well_named(all_documents, problems)
+    chosen = well_named(all_documents, problems)
     fixed = []
     for document in all_documents:
         # Of the others, the name is wrong, and nothing else is reported.
-        items = _items(document, problems if document in kept else Problems(), log)
+        items = _items(document, problems if document in chosen else Problems(), log)
         if items is not None:
             fixed.append((document, fix_items(items, document.file, log)))
     _reorder(fixed, reference, log, labelled=gold is not None)
     files = [_with_rows(document, rows) for document, rows in fixed]
-    to_check = [file for file, (document, _) in zip(files, fixed) if document in kept]
+    to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
     checked = check_documents(to_check, gold, data=data, problems=problems)
     return FixedSubmission(_contents(files, checked), log.all(), checked)
 
@@ -123,18 +123,18 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
 
 def _items(document: Document, problems: Problems, log: Log) -> list[Any] | None:
     """Return the items of a file all of which can be read; how a table is read is logged."""
-    own = Problems()
-    content = document.read(own)
+    document_problems = Problems()
+    content = document.read(document_problems)
     items: list[Any] = []
-    if content is not None and not refuse_another(document, content, own):
+    if content is not None and not refuse_another(document, content, document_problems):
         with suppress(Stopped):  # the reason is among the problems
-            items += islice(document.iter_items(content, own), MAX_ITEMS + 1)
+            items += islice(document.iter_items(content, document_problems), MAX_ITEMS + 1)
     if len(items) > MAX_ITEMS:
-        own.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
-    if own.errors:
-        problems.extend(own)
+        document_problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
+    if document_problems.errors:
+        problems.extend(document_problems)
         return None
-    for problem in own:
+    for problem in document_problems:
         log.add(problem.code, document.file, problem.found)
     return items
 
@@ -228,8 +228,8 @@ def _keys(
         if all(isinstance(row.get(key), str) for row in rows) and any(text[key] for text in texts)
     ]
     if keys:
-        own = [tuple(row[key] for key in keys) for row in rows]
-        return own, [tuple(text[key] for key in keys) for text in texts], table.file
+        row_keys = [tuple(row[key] for key in keys) for row in rows]
+        return row_keys, [tuple(text[key] for key in keys) for text in texts], table.file
     return ids, sorted(ids) if numbered else ids, "their ids"
 
 

@@ -201,9 +201,9 @@ def documents_among_others(
     source: Source, problems: Problems, *, endings: tuple[str, ...] = JSON
 ) -> list[Document]:
     """Return the documents of gold or data: other files beside them are ignored."""
-    own = Problems()
-    listed = documents(source, own, endings=endings, table=Name.parse)
-    for problem in own:
+    document_problems = Problems()
+    listed = documents(source, document_problems, endings=endings, table=Name.parse)
+    for problem in document_problems:
         if problem.code != "file-ignored":
             problems.add(problem.code, problem.file, problem.expected, problem.found)
     return listed
@@ -235,7 +235,7 @@ def _bytes_documents(
 
 
 def _folder_documents(folder: Path, problems: Problems, selection: Selection) -> Iterator[Document]:
-    found = 0
+    count = 0
 
     def unreadable(error: OSError) -> None:
         file = str(error.filename or folder)
@@ -247,23 +247,24 @@ def _folder_documents(folder: Path, problems: Problems, selection: Selection) ->
             path = Path(parent) / name
             if not selection.takes(name, str(path), problems):
                 continue
-            found += 1
+            count += 1
             if not path.is_file():
                 problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
                 continue
-            if found > archives.MAX_MEMBERS:
+            if count > archives.MAX_MEMBERS:
                 expected = f"at most {archives.MAX_MEMBERS} files"
                 problems.add("zip-members", str(folder), expected, "more of them")
                 return
             yield Document(str(path), name, path, member=True, most=selection.most)
-    if not found:
+    if not count:
         problems.add("no-file", str(folder), selection.expected, "none")
 
 
 def _zip_documents(
     archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
 ) -> list[Document]:
-    found = archives.members(archive, file, problems, selection)
+    members = archives.members(archive, file, problems, selection)
     return [
-        Document(place, base, data, member=True, most=selection.most) for place, base, data in found
+        Document(place, base, data, member=True, most=selection.most)
+        for place, base, data in members
     ]

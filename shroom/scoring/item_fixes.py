@@ -170,11 +170,11 @@ class _Fixes:
         """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
         rows = [row for row in self.rows if "label" in row]
         flags = [_BINARY.get(str(row["label"]).strip().lower()) for row in rows]
-        known = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
-        if not known or None in flags:
+        pairs = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
+        if not pairs or None in flags:
             return
-        agreeing = sum(flag == (p > 0.5) for flag, p in known)
-        if 10 * agreeing < 9 * len(known):
+        agreeing = sum(flag == (p > 0.5) for flag, p in pairs)
+        if 10 * agreeing < 9 * len(pairs):
             return
         for flag, row in zip(flags, rows):
             row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value

@@ -94,8 +94,8 @@ def scores_txt(score: Score) -> str:
     return "".join(lines)
 
 
-def _refuse(problems: Problems, document: Document, expected: str, found: str) -> None:
-    problems.add("official", document.file, expected, found)
+def _refuse(problems: Problems, document: Document, expected: str, description: str) -> None:
+    problems.add("official", document.file, expected, description)
 
 
 def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[dict[str, Any]]]]:
@@ -189,17 +189,20 @@ def _score_file(
     labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
     correct = int(np.sum(labels == (gold.label[order] == 1)))
     has_nan = x.dtype.kind == "f" and bool(np.isnan(x).any())
-    value = math.nan if has_nan else rho(x, gold.p[order])
-    if math.isnan(value):
+    correlation = math.nan if has_nan else rho(x, gold.p[order])
+    if math.isnan(correlation):
         constant = "a constant" if len(set(x.tolist())) < 2 else "gold with a constant p"
-        found = "NaN" if has_nan else constant
-        problems.add("rho-undefined", document.base, "p that varies, without NaN", found)
+        value = "NaN" if has_nan else constant
+        problems.add("rho-undefined", document.base, "p that varies, without NaN", value)
     name, align = _name(document), "id" if _is_test(document) else "order"
     return TrackScore(
         track=name.track,
         split=name.split,
         n=gold.n,
-        scores={"accuracy": correct / gold.n, "rho": None if math.isnan(value) else value},
+        scores={
+            "accuracy": correct / gold.n,
+            "rho": None if math.isnan(correlation) else correlation,
+        },
         intervals={"accuracy": None, "rho": None},
         slices={},
         floors={},

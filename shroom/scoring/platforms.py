@@ -48,8 +48,8 @@ def check_folder(folder: Path) -> None:
             if entry.is_dir(follow_symlinks=False) and not named:
                 left.append((Path(entry.path), depth + 1))
             elif not entry.is_file(follow_symlinks=False):
-                found = "a link" if entry.is_symlink() else "a folder, a pipe or a device"
-                problems.add("not-a-file", entry.path, "a file", found)
+                description = "a link" if entry.is_symlink() else "a folder, a pipe or a device"
+                problems.add("not-a-file", entry.path, "a file", description)
             elif named:
                 size += entry.stat(follow_symlinks=False).st_size
         if depth > MAX_DEPTH:
@@ -103,8 +103,8 @@ def without_gold(problems: Problems, gold: Path) -> Problems:
 def _without_values(problem: Problem, gold: Path) -> Problem:
     if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
         return problem
-    found = "something else, which is not shown here (inform the organisers)"
-    return replace(problem, expected="valid gold", found=found, id=None, key=None)
+    description = "something else, which is not shown here (inform the organisers)"
+    return replace(problem, expected="valid gold", found=description, id=None, key=None)
 
 
 def scores_txt(score: Score) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
-from shroom.metrics.intervals import MAX_ITEMS, NO_INTERVALS, USUAL, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, NO_INTERVALS, estimates
 from shroom.scoring.check import check
 from shroom.scoring.file_names import TRACKS
 from shroom.scoring.signature import joined, signature
@@ -177,8 +177,8 @@ class Score:
         scores = {f"{t.removeprefix('model-')}_{m}": 0.0 for t in TRACKS for m in ("acc", "rho")}
         if len({result.track for result in self.results}) < len(self.results):
             problems = Problems()
-            found = ", ".join(f"{result.split} {result.track}" for result in self.results)
-            problems.add("splits-mixed", "the submission", "one split for the platforms", found)
+            listed = ", ".join(f"{result.split} {result.track}" for result in self.results)
+            problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
             raise InvalidInput(problems)
         for result in self.results:
             scores[f"{result.short}_acc"] = result.accuracy
@@ -192,7 +192,7 @@ def score(
     *,
     by: Sequence[str] = SLICES,
     metrics: Sequence[Metric] = METRICS,
-    intervals: Intervals = USUAL,
+    intervals: Intervals = DEFAULT_INTERVALS,
     splits: tuple[str, ...] = (),
     limit: int | None = 20,
 ) -> Score:
@@ -238,7 +238,7 @@ def score_checked(
     *,
     by: Sequence[str] = SLICES,
     metrics: Sequence[Metric] = METRICS,
-    intervals: Intervals = USUAL,
+    intervals: Intervals = DEFAULT_INTERVALS,
 ) -> Score:
     """Return the scores of a submission that has been checked; see :func:`score`.
 
@@ -268,7 +268,7 @@ def _score_track(
     if scores["rho"] is None and not problems.count("p-constant", predictions.file):
         problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
     groups = {key: group_of(gold, key) for key in by}
-    made: dict[bytes, dict[str, Any]] = {}
+    by_rows: dict[bytes, dict[str, Any]] = {}
     return TrackScore(
         track=track.name.track,
         split=track.name.split,
@@ -276,7 +276,7 @@ def _score_track(
         scores=scores,
         intervals=intervals,
         slices={
-            key: _slices(group, scored, settings, made) for key, group in groups.items() if group
+            key: _slices(group, scored, settings, by_rows) for key, group in groups.items() if group
         },
         floors=floors(gold),
         signature=signature(track.name.track, gold, track.alignment),
@@ -285,9 +285,9 @@ def _score_track(
 
 
 def _slices(
-    group: Group, scored: Scored, settings: Intervals, made: dict[bytes, dict[str, Any]]
+    group: Group, scored: Scored, settings: Intervals, by_rows: dict[bytes, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Return the slices by one key; ``made`` keeps them by their rows.
+    """Return the slices by one key; ``by_rows`` stores them by their rows.
 
     A task often has one model and one ref, and then its rows are resampled once, not three times.
     """
@@ -295,13 +295,13 @@ def _slices(
     for place, word in enumerate(group.words):
         mask = group.place == place
         same = np.packbits(mask).tobytes()
-        if same not in made:
+        if same not in by_rows:
             rows = np.flatnonzero(mask)
             part = estimates(
                 [(metric, statistics[rows]) for metric, statistics in scored], settings
             )
-            made[same] = {"n": len(rows), **flat(*part)}
-        slices[word] = dict(made[same])
+            by_rows[same] = {"n": len(rows), **flat(*part)}
+        slices[word] = dict(by_rows[same])
     return slices
 
 

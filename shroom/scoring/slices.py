@@ -127,17 +127,17 @@ def length(gold: Table) -> Group | None:
         no item has a ``hyp``.
     """
     lengths = np.array([-1 if hyp is None else len(hyp) for hyp, _ in gold.texts or ()])
-    known = lengths >= 0
-    if not known.any():
+    has_text = lengths >= 0
+    if not has_text.any():
         return None
-    bins = thirds(lengths[known])
+    bins = thirds(lengths[has_text])
     words = [
         _between(int(part.min()), int(part.max()))
-        for part in (lengths[known][bins == place] for place in range(int(bins.max()) + 1))
+        for part in (lengths[has_text][bins == place] for place in range(int(bins.max()) + 1))
     ]
     place = np.full(gold.n, len(words))
-    place[known] = bins
-    return Group(words if known.all() else [*words, NONE], place)
+    place[has_text] = bins
+    return Group(words if has_text.all() else [*words, NONE], place)
 
 
 def thirds(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:

@@ -79,9 +79,9 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
         is_named = Name.parse(document.base) is not None
         if document.member and is_named and document not in chosen:
             continue  # an earlier version
-        own = problems if is_named or not document.member else Problems()
-        voted = _read(document, own)
-        if voted is not None and not own.errors:
+        document_problems = problems if is_named or not document.member else Problems()
+        voted = _read(document, document_problems)
+        if voted is not None and not document_problems.errors:
             files.append(voted)
             n, left_out = voted.gold.n, voted.gold.n - len(voted.judged)
             if left_out:
@@ -90,7 +90,7 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
                 )
             check_votes(voted.gold, problems)
         else:
-            why = "it cannot be read as gold" if own.errors else "no item has labels"
+            why = "it cannot be read as gold" if document_problems.errors else "no item has labels"
             warnings.append(f"{document.file}: left out, since {why}")
     if problems.errors:
         raise InvalidInput(problems)
@@ -138,8 +138,8 @@ def _row(value: object, index: int, file: str, problems: Problems) -> list[int]:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return []
     labels = value if isinstance(value, list) else [value]
-    known = [label for label in labels if label is None or isinstance(label, str)]
-    row = [_VOTE[label] for label in known if label in _VOTE]
+    readable = [label for label in labels if label is None or isinstance(label, str)]
+    row = [_VOTE[label] for label in readable if label in _VOTE]
     if not isinstance(value, list) or len(row) < len(labels):
         expected = " and ".join(f'"{label.value}"' for label in Label)
         expected = f"a list of {expected} (null for a missing vote)"

@@ -701,7 +701,12 @@ def test_from_python(runs):
     scored = subjects([str(VAL)])
     tuned = split(subjects([str(AWARE)]), scored, "accuracy")
     found = evaluate(
-        contenders(["lexical"]), scored, Store(runs), split=tuned, how=Intervals(0), corrupt=True
+        contenders(["lexical"]),
+        scored,
+        Store(runs),
+        split=tuned,
+        intervals=Intervals(0),
+        corrupt=True,
     )
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     assert found.rows[0].cells[0].intervals == dict.fromkeys(NAMES)

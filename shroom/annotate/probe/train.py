@@ -17,7 +17,7 @@ from shroom.annotate.probe.state_store import Store, collect
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import ALL_RIGHT, ALL_WRONG
-from shroom.metrics.intervals import USUAL, Intervals
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -144,7 +144,7 @@ class Plan:
     prompt: str | None = None
     dtype: str = "float32"
     folds: int = 5
-    how: Intervals = USUAL
+    how: Intervals = DEFAULT_INTERVALS
 
 
 def make(

@@ -18,7 +18,7 @@ from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.cluster_bootstrap import ratio, sums
 from shroom.metrics.correlation import RHO, levels
-from shroom.metrics.intervals import USUAL, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ _AGREEMENT = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
 def tables(
     responses: Iterable[Response],
     groupings: Sequence[Sequence[str]] = GROUPINGS,
-    how: Intervals = USUAL,
+    how: Intervals = DEFAULT_INTERVALS,
     *,
     verifiable_only: bool = False,
 ) -> list[Row]:
@@ -114,7 +114,7 @@ def tables(
 def correlations(
     responses: Iterable[Response],
     groupings: Sequence[Sequence[str]] = GROUPINGS,
-    how: Intervals = USUAL,
+    how: Intervals = DEFAULT_INTERVALS,
 ) -> list[Row]:
     """Return how the judgements go together, and how they go with the size of the model.
 
@@ -155,7 +155,7 @@ def correlations(
     ]
 
 
-def agreement(responses: Iterable[Response], how: Intervals = USUAL) -> list[Row]:
+def agreement(responses: Iterable[Response], how: Intervals = DEFAULT_INTERVALS) -> list[Row]:
     """Return how far repeated judgements of one response agree, in each file that has any.
 
     The files have the annotators' mean and verdict, not their votes. But different models and

@@ -17,7 +17,7 @@ from shroom.datasets.native_scores import (
     read_gold,
     signature,
 )
-from shroom.metrics.intervals import USUAL, Intervals, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.metrics.segment_metrics import scored
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
 
 
 def score(
-    predictions: Source, gold: Source, settings: Intervals = USUAL, limit: int | None = 20
+    predictions: Source,
+    gold: Source,
+    settings: Intervals = DEFAULT_INTERVALS,
+    limit: int | None = 20,
 ) -> NativeScore:
     """Return the scores of FELM's segments and responses; see ``native_scores.score``.
 

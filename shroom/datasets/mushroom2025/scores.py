@@ -23,7 +23,7 @@ from shroom.datasets.native_scores import (
     read_gold,
     signature,
 )
-from shroom.metrics.intervals import USUAL, Intervals, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, Marks, scored
 
@@ -64,7 +64,7 @@ def marks(records: Sequence[Record], lengths: Sequence[int]) -> Marks:
 
 
 def score(
-    predictions: Source, gold: Source, how: Intervals = USUAL, limit: int | None = 20
+    predictions: Source, gold: Source, how: Intervals = DEFAULT_INTERVALS, limit: int | None = 20
 ) -> NativeScore:
     """Return the scores of marked spans for each gold file with predictions.
 

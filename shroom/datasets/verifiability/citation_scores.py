@@ -11,7 +11,7 @@ from shroom.datasets.description import ALL
 from shroom.datasets.verifiability.records import PageJudgement, Pair, Response, Supported
 from shroom.metrics import citation_metrics as citations
 from shroom.metrics.citation_metrics import CITATION_METRICS
-from shroom.metrics.intervals import USUAL, Intervals, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.scores import flat
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _points(rating: Likert | None) -> float:
 def citation_scores(
     records: Iterable[Record],
     keys: Sequence[str] = ("system_name",),
-    intervals: Intervals = USUAL,
+    intervals: Intervals = DEFAULT_INTERVALS,
     metrics: Sequence[Metric] = CITATION_METRICS,
 ) -> list[Row]:
     """Return the citation metrics of each group of responses, and of all together.

@@ -140,7 +140,7 @@ def corruptions(
     texts = knowledge or [""] * len(datapoints)
     items = [Item(point, text) for point, text in zip(datapoints, texts)]
     pool = Pool(items, recogniser or installed(), seed)
-    made = []
+    corrupted = []
     for place, item in enumerate(items):
         for name, edits in chosen.items():
             if name != ANY_LANGUAGE and not item.is_english:
@@ -148,7 +148,7 @@ def corruptions(
             fitting = [edit for edit in edits(item, pool) if _changes(edit, item, pool)]
             if fitting:
                 edit = draws(seed, name, *item.key).choice(fitting)
-                corrupted = replace(
+                datapoint = replace(
                     item.point,
                     hyp=edit.apply(item.hyp),
                     id=None,
@@ -156,20 +156,20 @@ def corruptions(
                     label=Label.HALLUCINATION,
                     p=1.0,
                 )
-                made.append(Corruption(place, name, edit, corrupted))
-    return made
+                corrupted.append(Corruption(place, name, edit, datapoint))
+    return corrupted
 
 
 def balanced(
-    made: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
+    corrupted: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
 ) -> list[Corruption]:
     """Return one corruption of each datapoint that has some, drawn by the seed."""
     by_datapoint: dict[int, list[Corruption]] = {}
-    for one in made:
-        by_datapoint.setdefault(one.of, []).append(one)
+    for corruption in corrupted:
+        by_datapoint.setdefault(corruption.of, []).append(corruption)
     return [
-        draws(seed, "method", *Item(datapoints[place]).key).choice(own)
-        for place, own in by_datapoint.items()
+        draws(seed, "method", *Item(datapoints[place]).key).choice(choices)
+        for place, choices in by_datapoint.items()
     ]
 
 
@@ -188,10 +188,13 @@ def pairs(
     [('I saw 2.', 'I saw 8.', 1.0)]
     """
     faithful = [point for point in datapoints if is_faithful(point)]
-    return [(faithful[one.of], one.datapoint) for one in corruptions(faithful, methods, seed)]
+    return [
+        (faithful[corruption.of], corruption.datapoint)
+        for corruption in corruptions(faithful, methods, seed)
+    ]
 
 
 def _changes(edit: Edit, item: Item, pool: Pool) -> bool:
-    made = edit.apply(item.hyp)
-    same = normalised(made) == normalised(item.hyp)
-    return bool(made.strip()) and not same and not pool.is_faithful(item, made)
+    hyp = edit.apply(item.hyp)
+    same = normalised(hyp) == normalised(item.hyp)
+    return bool(hyp.strip()) and not same and not pool.is_faithful(item, hyp)

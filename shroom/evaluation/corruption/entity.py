@@ -26,19 +26,19 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
     They are names of the same kind that the item's knowledge has or, where it has none, of a list.
     """
     near = {word.removesuffix("'s") for word in item.vocabulary}
-    made: list[Edit] = []
+    name_edits: list[Edit] = []
     for name in pool.recogniser.names(item.hyp):
         place = next((n for n, word in enumerate(item.tokens) if word.start == name.start), None)
         if place is None or place < item.first or item.hyp.count(name.text) > 1:
             continue
-        fitting = [other for other in _known(item, name, pool) if _is_new(other, near)]
+        fitting = [other for other in _from_knowledge(item, name, pool) if _is_new(other, near)]
         listed = (other for other in _listed(item, name, pool) if _is_new(other, near))
         offered = fitting or islice(listed, _OFFERED)
-        made += [_edit(item, place, name, other) for other in offered]
-    return made
+        name_edits += [_edit(item, place, name, other) for other in offered]
+    return name_edits
 
 
-def _known(item: Item, name: Name, pool: Pool) -> list[str]:
+def _from_knowledge(item: Item, name: Name, pool: Pool) -> list[str]:
     """Return the names of the same kind in the knowledge, where they need the same article."""
     named = _names_in(pool.recogniser, item.knowledge).get(name.kind, []) if item.knowledge else []
     articles = with_article()

@@ -183,10 +183,14 @@ class Item:
         letters = [char for char in self.hyp if char.isalpha()]
         latin = sum(char < "\u0250" for char in letters)
         lows = [token.low for token in self.tokens if token.text[0].isalpha()]
-        english = (words("function_words") | words("cardinals")) - words("shared_words")
-        own = sum(low in english for low in lows)
-        other = sum(low in words("foreign_words") for low in lows)
-        return 2 * latin >= len(letters) and other <= own and (own > 0 or len(lows) <= _FEW)
+        english_vocabulary = (words("function_words") | words("cardinals")) - words("shared_words")
+        english_words = sum(low in english_vocabulary for low in lows)
+        foreign_words = sum(low in words("foreign_words") for low in lows)
+        return (
+            2 * latin >= len(letters)
+            and foreign_words <= english_words
+            and (english_words > 0 or len(lows) <= _FEW)
+        )
 
     @property
     def key(self) -> tuple[str, ...]:

@@ -150,9 +150,9 @@ class Pipeline:
             article = re.match(r"(?:the|an?) (?=.)", text[start:end], re.IGNORECASE)
             start += article.end() if article else 0
             end -= 2 if text[start:end].lower().endswith(("'s", "’s")) else 0
-            known = kind_of(text[start:end])
-            if start < end and (known or entity.label_ not in _NUMBERS):
-                named.append(Name(start, end, text[start:end], known or entity.label_))
+            listed_kind = kind_of(text[start:end])
+            if start < end and (listed_kind or entity.label_ not in _NUMBERS):
+                named.append(Name(start, end, text[start:end], listed_kind or entity.label_))
         return named
 
     def negated_verbs(self, text: str) -> list[Edit]:

@@ -39,89 +39,103 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
     "1000 m". Numbers of the item's knowledge that may stand there come first.
     """
     del pool
-    own = quantities(item.tokens)
-    taken = {
-        worth for one in [*own, *quantities(item.premise_tokens)] for worth in one.worth(one.number)
+    hyp_quantities = quantities(item.tokens)
+    used = {
+        worth
+        for quantity in [*hyp_quantities, *quantities(item.premise_tokens)]
+        for worth in quantity.worth(quantity.number)
     }
-    known = {one.number for one in quantities(item.knowledge_tokens)}
-    made: list[Edit] = []
-    for one in own:
-        fitting = [n for n in _others(one, item.tokens, known) if not taken & one.worth(n)]
-        numbers = [n for n in fitting if n in known] or fitting
-        made += [_edit(item, one, number) for number in numbers]
-    return made
+    knowledge = {quantity.number for quantity in quantities(item.knowledge_tokens)}
+    number_edits: list[Edit] = []
+    for quantity in hyp_quantities:
+        fitting = [
+            n for n in _others(quantity, item.tokens, knowledge) if not used & quantity.worth(n)
+        ]
+        numbers = [n for n in fitting if n in knowledge] or fitting
+        number_edits += [_edit(item, quantity, number) for number in numbers]
+    return number_edits
 
 
-def _others(one: Quantity, tokens: Sequence[Token], known: set[Fraction]) -> list[Fraction]:
+def _others(
+    quantity: Quantity, tokens: Sequence[Token], knowledge: set[Fraction]
+) -> list[Fraction]:
     """Return the numbers that may replace a number, by its style and the words around it.
 
     A year may also give way to any other year that is known.
     """
-    if one.style == "other" or _is_in_a_name(one, tokens) or _is_in_a_range(one, tokens):
-        return []
-    places = _decimals(tokens[one.place].low) if one.style == "digits" else 0
-    whole = int(one.number * 10**places)
-    if one.style in ("ordinal", "ordinal words"):
-        following = tokens[one.last + 1].low if one.last + 1 < len(tokens) else ""
-        if following == "half" or (following.endswith("s") and not following.endswith("ss")):
-            return []  # a half has no third, and "the first cases" do not follow others
-        last = 20 if one.style == "ordinal words" else max(whole, 31 if whole <= 31 else 10**6)
-        if following.startswith("centur"):
-            last = min(last, max(whole, _LAST_CENTURY))
-        lowest = 2 if following.endswith("est") else 1  # "the first biggest"
-        fitting = [n for n in range(whole - 5, whole + 6) if lowest <= n <= last]
-    elif one.style == "decade":
-        fitting = [whole + 10 * step for step in (-4, -3, -2, -1, 1, 2, 3, 4)]
-    elif _is_year(one, tokens):
-        fitting = [whole + sign * step for step in (3, 5, 8, 12, 20, 35) for sign in (-1, 1)]
-        fitting += [int(n) for n in sorted(known) if _YEARS[0] <= n <= _YEARS[1] and n == int(n)]
-        fitting = [n for n in fitting if n <= max(_LAST_YEAR, whole)]
-    else:
-        fitting = _unlike(whole)
-    if kind_of(tokens[one.place - 1].text) == "month" or (
-        one.last + 1 < len(tokens) and kind_of(tokens[one.last + 1].text) == "month"
+    if (
+        quantity.style == "other"
+        or _is_in_a_name(quantity, tokens)
+        or _is_in_a_range(quantity, tokens)
     ):
-        fitting = [n for n in fitting if n <= _LAST_DAY or whole > _LAST_DAY]
-    if one.unit and one.unit.dimension == "share" and one.number <= 100:
+        return []
+    places = _decimals(tokens[quantity.place].low) if quantity.style == "digits" else 0
+    scaled = int(quantity.number * 10**places)
+    following = tokens[quantity.last + 1 :]
+    if quantity.style in ("ordinal", "ordinal words"):
+        greatest = max(scaled, 31 if scaled <= 31 else 10**6)
+        last = 20 if quantity.style == "ordinal words" else greatest
+        noun = following[0].low if following else ""
+        if noun == "half" or (noun.endswith("s") and not noun.endswith("ss")):
+            return []  # a half has no third, and "the first cases" do not follow others
+        if noun.startswith("centur"):
+            last = min(last, max(scaled, _LAST_CENTURY))
+        lowest = 2 if noun.endswith("est") else 1  # "the first biggest"
+        fitting = [n for n in range(scaled - 5, scaled + 6) if lowest <= n <= last]
+    elif quantity.style == "decade":
+        fitting = [scaled + 10 * step for step in (-4, -3, -2, -1, 1, 2, 3, 4)]
+    elif _is_year(quantity, tokens):
+        fitting = [scaled + sign * step for step in (3, 5, 8, 12, 20, 35) for sign in (-1, 1)]
+        fitting += [
+            int(n) for n in sorted(knowledge) if _YEARS[0] <= n <= _YEARS[1] and n == int(n)
+        ]
+        fitting = [n for n in fitting if n <= max(_LAST_YEAR, scaled)]
+    else:
+        fitting = _unlike(scaled)
+    if kind_of(tokens[quantity.place - 1].text) == "month" or (
+        following and kind_of(following[0].text) == "month"
+    ):
+        fitting = [n for n in fitting if n <= _LAST_DAY or scaled > _LAST_DAY]
+    if quantity.unit and quantity.unit.dimension == "share" and quantity.number <= 100:
         fitting = [n for n in fitting if n <= 100 * 10**places]
-    side, about = _direction(one, tokens)
-    fitting = [n for n in fitting if n > 0 and n != whole and side * (n - whole) >= 0]
+    side, about = _direction(quantity, tokens)
+    fitting = [n for n in fitting if n > 0 and n != scaled and side * (n - scaled) >= 0]
     if about:
-        least = 20 if _is_year(one, tokens) else whole * _LEAST_ABOUT
-        fitting = [n for n in fitting if abs(n - whole) >= least]
+        least = 20 if _is_year(quantity, tokens) else scaled * _LEAST_ABOUT
+        fitting = [n for n in fitting if abs(n - scaled) >= least]
     return [Fraction(n, 10**places) for n in fitting]
 
 
-def _is_in_a_name(one: Quantity, tokens: Sequence[Token]) -> bool:
+def _is_in_a_name(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     """Return whether a number is a part of a name: "the Big Ten", "Nineteen Eighty-Four"."""
-    before = tokens[one.place - 1].text[-1] if one.place else "."
-    after = tokens[one.last + 1].text if one.last + 1 < len(tokens) else ""
-    return tokens[one.place].text.istitle() and (before not in ".!?" or after.istitle())
+    before = tokens[quantity.place - 1].text[-1] if quantity.place else "."
+    after = tokens[quantity.last + 1].text if quantity.last + 1 < len(tokens) else ""
+    return tokens[quantity.place].text.istitle() and (before not in ".!?" or after.istitle())
 
 
-def _is_in_a_range(one: Quantity, tokens: Sequence[Token]) -> bool:
+def _is_in_a_range(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     """Return whether a number bounds a range, whose other bound would have to move with it."""
-    return "between" in {word.low for word in tokens[max(0, one.place - 4) : one.place]}
+    return "between" in {word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]}
 
 
-def _unlike(whole: int) -> list[int]:
+def _unlike(number: int) -> list[int]:
     """Return whole numbers that one would not take for a number, as round as it is."""
-    if whole <= 20:
-        return [n for n in range(2, 31) if n <= 2 * whole + 5]
-    zeros = len(str(whole)) - len(str(whole).rstrip("0"))
-    step = 10 ** max(len(str(whole)) - 2, zeros if zeros < len(str(whole)) - 1 else 0)
-    numbers = {whole + sign * step * k for k in range(1, 40) for sign in (-1, 1)}
-    numbers |= {2 * whole, 3 * whole, 10 * whole}
-    return sorted(n for n in numbers if n > 1 and abs(n - whole) >= whole * _LEAST)
+    if number <= 20:
+        return [n for n in range(2, 31) if n <= 2 * number + 5]
+    zeros = len(str(number)) - len(str(number).rstrip("0"))
+    step = 10 ** max(len(str(number)) - 2, zeros if zeros < len(str(number)) - 1 else 0)
+    numbers = {number + sign * step * k for k in range(1, 40) for sign in (-1, 1)}
+    numbers |= {2 * number, 3 * number, 10 * number}
+    return sorted(n for n in numbers if n > 1 and abs(n - number) >= number * _LEAST)
 
 
-def _direction(one: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
+def _direction(quantity: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
     """Return the side (1, -1; 0 for either) on which a number makes another statement.
 
     The second is whether the number is said to be a rough one.
     """
-    before = [word.low for word in tokens[max(0, one.place - 4) : one.place]]
-    after = [word.low for word in tokens[one.last + 1 : one.last + 5]]
+    before = [word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]]
+    after = [word.low for word in tokens[quantity.last + 1 : quantity.last + 5]]
     near = before[-2:]
     side = 0
     if "than" in near:
@@ -135,10 +149,15 @@ def _direction(one: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
     return side, bool(_ABOUT & set(near)) or ("or" in after[:1] and "so" in after[1:2])
 
 
-def _is_year(one: Quantity, tokens: Sequence[Token]) -> bool:
-    text = tokens[one.place].text
-    plain = one.style == "digits" and len(text) == 4 and text.isdigit()
-    return plain and one.scale == 1 and one.unit is None and _YEARS[0] <= one.number <= _YEARS[1]
+def _is_year(quantity: Quantity, tokens: Sequence[Token]) -> bool:
+    text = tokens[quantity.place].text
+    plain = quantity.style == "digits" and len(text) == 4 and text.isdigit()
+    return (
+        plain
+        and quantity.scale == 1
+        and quantity.unit is None
+        and _YEARS[0] <= quantity.number <= _YEARS[1]
+    )
 
 
 def _decimals(written: str) -> int:
@@ -146,24 +165,24 @@ def _decimals(written: str) -> int:
     return sum(char.isdigit() for char in digits)
 
 
-def _edit(item: Item, one: Quantity, number: Fraction) -> Edit:
-    model = item.hyp[one.start : one.end]
-    return item.replacing(one.place, one.end, _written(one, number, model))
+def _edit(item: Item, quantity: Quantity, number: Fraction) -> Edit:
+    model = item.hyp[quantity.start : quantity.end]
+    return item.replacing(quantity.place, quantity.end, _written(quantity, number, model))
 
 
-def _written(one: Quantity, number: Fraction, model: str) -> str:
+def _written(quantity: Quantity, number: Fraction, model: str) -> str:
     """Return a number written as another one is."""
     from num2words import num2words
 
-    if one.style == "digits" or one.style == "decade":
+    if quantity.style == "digits" or quantity.style == "decade":
         places = _decimals(model)
         whole, part = divmod(int(number * 10**places), 10**places)
-        grouped = "," in model or (whole >= 1000 > one.number)
-        digits = f"{whole:,}" if grouped and one.style == "digits" else f"{whole}"
+        grouped = "," in model or (whole >= 1000 > quantity.number)
+        digits = f"{whole:,}" if grouped and quantity.style == "digits" else f"{whole}"
         return f"{digits}.{part:0{places}d}" if places else digits
     whole = int(number)
-    if one.style == "ordinal":
+    if quantity.style == "ordinal":
         return str(num2words(whole, to="ordinal_num"))
-    if one.style == "ordinal words":
+    if quantity.style == "ordinal words":
         return like(num2words(whole, to="ordinal"), model)
     return like(in_words(whole), model)

@@ -41,10 +41,10 @@ def negations(item: Item, pool: Pool) -> list[Edit]:
         return []
     places = _negated(item)
     if not places:
-        made = [*_put_in(item), *pool.recogniser.negated_verbs(item.hyp)]
+        candidates = [*_put_in(item), *pool.recogniser.negated_verbs(item.hyp)]
     else:
-        made = list(_taken_out(item, places[0])) if len(places) == 1 else []
-    return [edit for edit in made if _turns_the_meaning(item, edit)]
+        candidates = list(_taken_out(item, places[0])) if len(places) == 1 else []
+    return [edit for edit in candidates if _turns_the_meaning(item, edit)]
 
 
 def antonym(item: Item, pool: Pool) -> list[Edit]:
@@ -54,9 +54,9 @@ def antonym(item: Item, pool: Pool) -> list[Edit]:
     true of some things, or sometimes. Words of fixed phrases, as in "how long", stay.
     """
     del pool
-    made: list[Edit] = []
+    candidates: list[Edit] = []
     if ";" in item.hyp:  # the other glosses would still say the same
-        return made
+        return candidates
     hindering = _negated(item) + [
         place for place, word in enumerate(item.tokens) if word.low in words("hedges")
     ]
@@ -73,12 +73,12 @@ def antonym(item: Item, pool: Pool) -> list[Edit]:
             continue
         if set(hindering) - {place}:
             continue
-        made += [
+        candidates += [
             item.replacing(place, word.end, like(after, word.text))
             for after in antonyms().get(word.low, ())
             if after not in item.vocabulary
         ]
-    return [edit for edit in made if not _is_beside_the_premise(item, edit.start)]
+    return [edit for edit in candidates if not _is_beside_the_premise(item, edit.start)]
 
 
 def _negated(item: Item) -> list[int]:
@@ -129,7 +129,7 @@ def _sentence(item: Item, start: int) -> tuple[list[Token], list[Token]]:
 
 
 def _put_in(item: Item) -> Iterator[Edit]:
-    known = set(auxiliaries().values()) - _DO
+    negatable = set(auxiliaries().values()) - _DO
     for place, word in enumerate(item.tokens):
         following = item.tokens[place + 1].low if place + 1 < len(item.tokens) else ""
         preceding = item.tokens[place - 1].low if place else ""
@@ -141,7 +141,9 @@ def _put_in(item: Item) -> Iterator[Edit]:
                 yield Edit(word.start, word.end, word.text, like("not to", word.text))
         elif _is_contracted(word):
             yield _followed_by_not(word)
-        elif word.low not in known or place <= item.first or preceding in _NOUN_AFTER | known:
+        elif (
+            word.low not in negatable or place <= item.first or preceding in _NOUN_AFTER | negatable
+        ):
             continue  # "would have" is negated at its first word
         elif word.low not in _HAVE:
             if following[:1].isalnum():

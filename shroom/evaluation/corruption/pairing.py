@@ -39,8 +39,8 @@ def _others(item: Item, pool: Pool) -> Iterator[Item]:
 
 
 def _fits(item: Item, other: Item) -> bool:
-    own, new = len(item.tokens), len(other.tokens)
-    if not own <= MAX_RATIO * new <= MAX_RATIO**2 * own:
+    length, other_length = len(item.tokens), len(other.tokens)
+    if not length <= MAX_RATIO * other_length <= MAX_RATIO**2 * length:
         return False
     if not other.content or _share(other.content, item.vocabulary) > MAX_OVERLAP:
         return False

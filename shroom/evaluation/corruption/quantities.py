@@ -80,8 +80,8 @@ def quantities(tokens: Sequence[Token]) -> list[Quantity]:
     listed: list[Quantity] = []
     for place in range(len(tokens)):
         if not listed or place > listed[-1].last:
-            one = _digits(tokens, place) or _words(tokens, place) or _single(tokens, place)
-            listed += [one] if one else []
+            quantity = _digits(tokens, place) or _words(tokens, place) or _single(tokens, place)
+            listed += [quantity] if quantity else []
     return listed
 
 

@@ -71,19 +71,19 @@ def read(source: Source, problems: Problems | None = None) -> list[InputFile]:
     [('val.model-aware.json', 60)]
     """
     problems = Problems() if problems is None else problems
-    own: list[InputFile] = []
+    input_files: list[InputFile] = []
 
     def others(documents: list[Document]) -> list[Document]:
         """Read those with pairs or dialogues, and return the rest."""
         read_here = {id(document): _read(document, problems) for document in documents}
-        own.extend(file for file in read_here.values() if file is not None)
+        input_files.extend(file for file in read_here.values() if file is not None)
         return [document for document in documents if read_here[id(document)] is None]
 
     rest = [
         InputFile(file.base, file.datapoints, [""] * len(file.datapoints))
         for file in read_files(source, problems, others)
     ]
-    return sorted(rest + own, key=lambda file: file.base)
+    return sorted(rest + input_files, key=lambda file: file.base)
 
 
 def _read(document: Document, problems: Problems) -> InputFile | None:

@@ -135,10 +135,10 @@ def groups_of(kind: str) -> list[tuple[str, ...]]:
     >>> groups_of("woman name")[0]
     ('Mary Smith',)
     """
-    first, _, full = kind.partition(" ")
+    part, _, full = kind.partition(" ")
     if full:
-        pairs = itertools.product(names()[first], names()["surname"])
-        return [(f"{given[0]} {family[0]}",) for given, family in pairs]
+        pairs = itertools.product(names()[part], names()["surname"])
+        return [(f"{first[0]} {family[0]}",) for first, family in pairs]
     return names().get(_LABELS.get(kind, kind), [])
 
 

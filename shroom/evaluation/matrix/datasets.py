@@ -72,7 +72,7 @@ def named(text: str) -> Named:
     >>> named("shroom/sample").dataset
     'semeval2024'
     """
-    parts, known = _NAMED.fullmatch(text), ", ".join(DATA_SETS)
+    parts, names = _NAMED.fullmatch(text), ", ".join(DATA_SETS)
     if parts and not Path(text).exists():
         spec = _viewed(parts["name"], parts["view"], parts["path"])
         refuse_another(spec.dataset, spec.path)
@@ -82,14 +82,14 @@ def named(text: str) -> Named:
         if name is None:
             what = "a pipe" if is_pipe(text) else "of no form that the kit knows"
             raise ShroomError(
-                f"{text}: is {what}; say what it is: NAME={text}, with one of {known}"
+                f"{text}: is {what}; say what it is: NAME={text}, with one of {names}"
             )
         return _viewed(name, None, text, f"{text}: taken as {name}, by its form")
     name, _, view = text.partition(":")
     if name not in DATA_SETS:
         what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"
-        raise UnknownName(f"{printable(text)}: {what} write NAME=PATH, with one of {known}")
-    path = shown_path(_found(name))
+        raise UnknownName(f"{printable(text)}: {what} write NAME=PATH, with one of {names}")
+    path = shown_path(_fetched(name))
     return _viewed(name, view or None, path, f"{text}: taken from {path}")
 
 
@@ -99,7 +99,7 @@ def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
     return Named(name, view or next(iter(source.views)), shown_path(path), note)
 
 
-def _found(name: str) -> Path:
+def _fetched(name: str) -> Path:
     """Return where a data set lies that was named alone."""
     place = None
     with suppress(ImportError):  # what fetches is not installed, so nothing was fetched
@@ -201,8 +201,8 @@ def subjects(texts: Iterable[str]) -> list[Subject]:
         See :func:`named`; or where a file is there twice, cannot be read or has nothing judged.
     """
     groups: dict[str, list[Named]] = {}
-    for one in map(named, texts):
-        groups.setdefault(one.key, []).append(one)
+    for spec in map(named, texts):
+        groups.setdefault(spec.key, []).append(spec)
     return [_subject(key, group) for key, group in groups.items()]
 
 
@@ -231,11 +231,11 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
     records = source.read(*files, problems=problems).records
     view = source.view(group[0].view)
     points, units = view.datapoints(records), view.units(records)
-    kept = [n for n, point in enumerate(points) if point.src.strip() or point.tgt.strip()]
-    p = np.array([points[n].p for n in kept], np.float64)
-    unlabelled = np.array([points[n].label is None for n in kept], bool)
-    paths = tuple(one.path for one in group)
-    if not kept:
+    rows = [n for n, point in enumerate(points) if point.src.strip() or point.tgt.strip()]
+    p = np.array([points[n].p for n in rows], np.float64)
+    unlabelled = np.array([points[n].label is None for n in rows], bool)
+    paths = tuple(spec.path for spec in group)
+    if not rows:
         raise ShroomError(
             f"{', '.join(paths)}: has no item of {key} that is judged and has a premise; name "
             "files with labels"
@@ -246,13 +246,13 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
         group[0].view,
         view.about,
         paths,
-        [points[n] for n in kept],
-        places([units[n] for n in kept]),
-        np.array([points[n].label is Label.HALLUCINATION for n in kept]) | (unlabelled & (p > 0.5)),
+        [points[n] for n in rows],
+        places([units[n] for n in rows]),
+        np.array([points[n].label is Label.HALLUCINATION for n in rows]) | (unlabelled & (p > 0.5)),
         p,
-        len(points) - len(kept),
+        len(points) - len(rows),
         frozenset(digests),
-        (*(one.note for one in group if one.note), *notes),
+        (*(spec.note for spec in group if spec.note), *notes),
         problems,
     )
 
@@ -265,9 +265,9 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[str], dict[str, str], li
     paths: list[str] = []
     digests: dict[str, str] = {}
     notes = []
-    for one in group:
-        documents = _documents(one)
-        latest = _latest(one, documents)
+    for spec in group:
+        documents = _documents(spec)
+        latest = _latest(spec, documents)
         for document in latest:
             data = document.read(Problems())
             if data is None:  # the data set's reader says why
@@ -280,36 +280,36 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[str], dict[str, str], li
                 )
             digests[digest] = document.file
         if len(latest) == len(documents):
-            paths.append(one.path)
+            paths.append(spec.path)
             continue
         paths += [document.file for document in latest]
         older = ", ".join(document.base for document in documents if document not in latest)
-        notes.append(f"{one.path}: left out {older}: there is a later version")
+        notes.append(f"{spec.path}: left out {older}: there is a later version")
     return paths, digests, notes
 
 
-def _documents(one: Named) -> list[Document]:
+def _documents(spec: Named) -> list[Document]:
     """Return the files of what was named, which are read more than once."""
-    if is_pipe(one.path):
-        raise ShroomError(f"{one.path}: is a pipe, and data are read twice here; name a file")
+    if is_pipe(spec.path):
+        raise ShroomError(f"{spec.path}: is a pipe, and data are read twice here; name a file")
     problems = Problems()
-    documents = documents_among_others(one.path, problems, endings=JSON + CSV)
+    documents = documents_among_others(spec.path, problems, endings=JSON + CSV)
     if problems.errors:
         raise InvalidInput(problems)
     return documents
 
 
-def _latest(one: Named, documents: list[Document]) -> list[Document]:
+def _latest(spec: Named, documents: list[Document]) -> list[Document]:
     """Return the files without those that a later version replaces: val.model-aware.v1.json."""
     names = [Name.parse(document.base) for document in documents]
     versions: dict[tuple[str, str], int] = {}
     for name in sorted(filter(None, names), key=lambda name: name.version):
         versions[name.split, name.track] = name.version
-    kept = [
+    newest = [
         document
         for name, document in zip(names, documents)
         if name is None or name.version == versions[name.split, name.track]
     ]
-    if len(kept) < len(documents) and not Path(one.path).is_dir():
-        raise ShroomError(f"{one.path}: has several versions of one split; name one file of it")
-    return kept
+    if len(newest) < len(documents) and not Path(spec.path).is_dir():
+        raise ShroomError(f"{spec.path}: has several versions of one split; name one file of it")
+    return newest

@@ -74,23 +74,23 @@ def contenders(texts: Iterable[str]) -> list[Contender]:
     >>> [one.name for one in contenders(["lexical", "baselines/cross-encoder.toml"])]
     ['lexical', 'cross-encoder']
     """
-    found = [_contender(text) for text in texts]
-    names = [one.name for one in found]
+    chosen = [_contender(text) for text in texts]
+    names = [contender.name for contender in chosen]
     # The model is named where the detector's name does not distinguish two of them.
-    found = [
-        replace(one, name=f"{one.name}={Path(one.settings['model']).name}")
-        if names.count(one.name) > 1 and one.settings.keys() == {"model"}
-        else one
-        for one in found
+    chosen = [
+        replace(contender, name=f"{contender.name}={Path(contender.settings['model']).name}")
+        if names.count(contender.name) > 1 and contender.settings.keys() == {"model"}
+        else contender
+        for contender in chosen
     ]
-    names = [one.name for one in found]
+    names = [contender.name for contender in chosen]
     for name in names:
         if names.count(name) > 1:
             raise ShroomError(
                 f"{name}: is the name of two of the detectors; name each once, recipes by files of "
                 "different names"
             )
-    return found
+    return chosen
 
 
 def _contender(text: str) -> Contender:

@@ -22,7 +22,7 @@ from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
-from shroom.metrics.intervals import USUAL, Intervals, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 
 Interval = tuple[float, float]
 #: Gives the run for what a label names, as long as the context lasts.
@@ -65,14 +65,14 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json."""
-        found: dict[str, Any] = {"dataset": self.subject, "in_sample": self.in_sample}
+        values: dict[str, Any] = {"dataset": self.subject, "in_sample": self.in_sample}
         for name, value in self.scores.items():
             ci = self.intervals[name]
-            found |= {name: value, f"{name}_ci": None if ci is None else list(ci)}
-        found |= {"ms_per_item": self.milliseconds, "notes": list(self.notes)}
+            values |= {name: value, f"{name}_ci": None if ci is None else list(ci)}
+        values |= {"ms_per_item": self.milliseconds, "notes": list(self.notes)}
         if self.rises:
-            found["corruptions"] = [rise.to_dict() for rise in self.rises]
-        return found
+            values["corruptions"] = [rise.to_dict() for rise in self.rises]
+        return values
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Matrix:
         The data sets.
     rows : tuple of Row
         The detectors, in the order in which they were named.
-    how : Intervals
+    intervals : Intervals
         How intervals were made.
     split : Split or None
         What thresholds were tuned on.
@@ -130,7 +130,7 @@ class Matrix:
 
     subjects: tuple[Subject, ...]
     rows: tuple[Row, ...]
-    how: Intervals
+    intervals: Intervals
     split: Split | None
     not_corrupted: dict[str, str]
 
@@ -148,7 +148,7 @@ class Matrix:
             ],
             "rows": [row.to_dict() for row in self.rows],
             "tuned_on": None if self.split is None else self.split.to_dict(),
-            **self.how.to_dict(),
+            **self.intervals.to_dict(),
         }
 
 
@@ -159,7 +159,7 @@ def evaluate(
     *,
     split: Split | None = None,
     corrupt: bool = False,
-    how: Intervals = USUAL,
+    intervals: Intervals = DEFAULT_INTERVALS,
     watch: Watch = lambda _: nullcontext(RUN),
 ) -> Matrix:
     """Return the scores of each detector on each data set.
@@ -176,14 +176,14 @@ def evaluate(
         What thresholds are tuned on; by default each detector has its own.
     corrupt : bool
         Whether to compute how often p rises when a faithful hypothesis is corrupted.
-    how : Intervals
+    intervals : Intervals
         How intervals are made; units are drawn, not items. Corruptions are drawn by its seed.
     watch : callable
         Gives the run for what is computed, which a label names.
     """
     reasons = {subject.name: why_not(subject) for subject in subjects if corrupt}
     possible = [subject for subject in subjects if corrupt and reasons[subject.name] is None]
-    made = {subject.name: corrupted(subject, how.seed) for subject in possible}
+    by_subject = {subject.name: corrupted(subject, intervals.seed) for subject in possible}
     rows = []
     for contender in contenders:
         predict = partial(_predict, contender, store, watch)
@@ -194,20 +194,20 @@ def evaluate(
         cells = []
         for subject in subjects:
             cell = predict(subject.name, subject.datapoints)
-            scores = _scores(subject, threshold, cell, contender, how)
-            bad = made.get(subject.name)
+            scores = _scores(subject, threshold, cell, contender, intervals)
+            bad = by_subject.get(subject.name)
             if bad is not None and bad.datapoints:
                 after = predict(f"{subject.name}, corrupted", bad.datapoints).p
-                risen = tuple(rises(cell.p, after, bad, subject.unit, how))
+                risen = tuple(rises(cell.p, after, bad, subject.unit, intervals))
                 scores = replace(scores, rises=risen)
             cells.append(scores)
         about = contender.name, contender.given, contender.fingerprint
         rows.append(Row(*about, threshold, tuple(cells)))
-    for name, bad in made.items():
+    for name, bad in by_subject.items():
         if not bad.datapoints:
             reasons[name] = f"none of its {bad.faithful} faithful items can be corrupted"
     not_corrupted = {name: why for name, why in reasons.items() if why is not None}
-    return Matrix(tuple(subjects), tuple(rows), how, split, not_corrupted)
+    return Matrix(tuple(subjects), tuple(rows), intervals, split, not_corrupted)
 
 
 def floor(subject: Subject) -> dict[str, float | None]:
@@ -240,7 +240,7 @@ def _predict(
 
 
 def _scores(
-    subject: Subject, threshold: Threshold, cell: Cell, contender: Contender, how: Intervals
+    subject: Subject, threshold: Threshold, cell: Cell, contender: Contender, settings: Intervals
 ) -> Scores:
     label = threshold.labels(cell.p, subject.datapoints)
     columns = (label, cell.p, subject.label, subject.p)
@@ -248,7 +248,7 @@ def _scores(
         clustered(metric, np.asarray(metric.statistics(*columns)), subject.unit)
         for metric in METRICS
     ]
-    scores, intervals = estimates(scored, how)
+    scores, intervals = estimates(scored, settings)
     time = None if cell.seconds is None else 1000 * cell.seconds / subject.n
     seen = contender.in_sample(subject.datapoints)
     return Scores(subject.name, seen, scores, intervals, time, cell.notes)

@@ -76,10 +76,10 @@ class Store:
         path = self.folder / f"{key}.json"
         again = not self._fresh or key in self._made
         if again and path.exists():
-            known = _read(path, len(datapoints))
-            if known is not None:
+            cell = _read(path, len(datapoints))
+            if cell is not None:
                 self.kept += 1
-                return known
+                return cell
             run.note(computed_anew(path, 1))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -93,28 +93,28 @@ class Store:
                 run.note(computed_anew(journal.path, journal.damaged))
             resumed = bool(journal.known)
             began = time.perf_counter()
-            how = replace(run, journal=journal, note=notes.setdefault)
-            unseen = int(contender.detector.out_of_fold_items(datapoints, how).sum())
+            own_run = replace(run, journal=journal, note=notes.setdefault)
+            unseen = int(contender.detector.out_of_fold_items(datapoints, own_run).sum())
             if unseen:
-                how.note(
+                own_run.note(
                     f"it was fitted on {unseen} of these {len(datapoints)} items; their p are out "
                     "of fold, and were looked up"
                 )
-            p = contender.detector.predict(datapoints, how)
+            p = contender.detector.predict(datapoints, own_run)
             seconds = None if resumed else time.perf_counter() - began
-            found = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
-            content = {"detector": contender.name, **vars(found), "p": found.p.tolist()}
+            cell = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
+            content = {"detector": contender.name, **vars(cell), "p": cell.p.tolist()}
             write_atomically(path, line_of(content))
             journal.remove()
         self._made.add(key)
-        return found
+        return cell
 
 
 def _checked(p: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    found = np.asarray(p, np.float64)
-    if found.shape != (n,) or not np.all((found >= 0) & (found <= 1)):
+    array = np.asarray(p, np.float64)
+    if array.shape != (n,) or not np.all((array >= 0) & (array <= 1)):
         raise ShroomError(f"gave no p from 0 to 1 for each of {n} datapoints")
-    return np.round(found, 6)
+    return np.round(array, 6)
 
 
 def _read(path: Path, n: int) -> Cell | None:

@@ -104,11 +104,11 @@ def corrupted(subject: Subject, seed: int) -> Corrupted:
     """
     faithful = [place for place, point in enumerate(subject.datapoints) if is_faithful(point)]
     points = [subject.datapoints[place] for place in faithful]
-    made = corruptions(points, seed=seed, recogniser=Rules())
+    listed = corruptions(points, seed=seed, recogniser=Rules())
     return Corrupted(
-        np.array([faithful[one.of] for one in made], np.intp),
-        np.array([one.method for one in made], np.str_),
-        [one.datapoint for one in made],
+        np.array([faithful[corruption.of] for corruption in listed], np.intp),
+        np.array([corruption.method for corruption in listed], np.str_),
+        [corruption.datapoint for corruption in listed],
         len(faithful),
     )
 
@@ -116,9 +116,9 @@ def corrupted(subject: Subject, seed: int) -> Corrupted:
 def rises(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
-    made: Corrupted,
+    corrupted: Corrupted,
     unit: NDArray[np.intp],
-    how: Intervals,
+    intervals: Intervals,
 ) -> list[Rise]:
     """Return how often p rises, for all methods together and for each.
 
@@ -132,20 +132,20 @@ def rises(
         What is corrupted, and how.
     unit : array of int, shape [n]
         What the subject's datapoints belong to, and are drawn with.
-    how : Intervals
+    intervals : Intervals
         How intervals are made.
     """
     nothing = np.zeros(len(after))
-    statistics = RISES.statistics(nothing, after, nothing, before[made.of])
-    units = unit[made.of]
+    statistics = RISES.statistics(nothing, after, nothing, before[corrupted.of])
+    units = unit[corrupted.of]
     parts = {ALL: np.ones(len(after), bool)}
-    parts |= {method: made.method == method for method in METHODS}
-    return [_rise(name, statistics[part], units[part], how) for name, part in parts.items()]
+    parts |= {method: corrupted.method == method for method in METHODS}
+    return [_rise(name, statistics[part], units[part], intervals) for name, part in parts.items()]
 
 
 def _rise(
-    method: str, statistics: NDArray[Any], units: Sequence[Any] | NDArray[Any], how: Intervals
+    method: str, statistics: NDArray[Any], units: Sequence[Any] | NDArray[Any], settings: Intervals
 ) -> Rise:
     by_unit = clustered(RISES, statistics, places(np.asarray(units).tolist()))
-    scores, intervals = estimates([by_unit], how)
+    scores, intervals = estimates([by_unit], settings)
     return Rise(method, len(statistics), scores[RISES.name], intervals[RISES.name])

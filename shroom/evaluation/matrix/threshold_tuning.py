@@ -57,8 +57,8 @@ class Threshold:
 
     def labels(self, p: NDArray[np.float64], datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
         """Return whether each p says Hallucination: shape [n]."""
-        own = [self.by_task.get(point.task.value, self.value) for point in datapoints]
-        return np.asarray(p > np.array(own))
+        thresholds = [self.by_task.get(point.task.value, self.value) for point in datapoints]
+        return np.asarray(p > np.array(thresholds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +90,10 @@ class Split:
 
         Where the detector has ``seen`` the split, its p there are in-sample, as the source says.
         """
-        found = MEASURES[self.measure](p, self.label)
+        curve = MEASURES[self.measure](p, self.label)
         source = f"tuned for {self.measure} on {self.name} (n {len(p)})"
         source += ", on which the detector was fitted" if seen else ""
-        return Threshold(found.best_threshold, source, {})
+        return Threshold(curve.best_threshold, source, {})
 
     def to_dict(self) -> dict[str, Any]:
         """Return what json says of it."""
@@ -121,22 +121,22 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     ShroomError
         Where a file is named for both, or too little remains to tune on.
     """
-    for one in tuned_on:
+    for subject in tuned_on:
         for other in scored:
-            if one.files & other.files:
+            if subject.files & other.files:
                 raise ShroomError(
-                    f"{', '.join(one.paths)}: has a file that is also scored, and thresholds are "
-                    "never tuned on what is scored; name another split to tune on"
+                    f"{', '.join(subject.paths)}: has a file that is also scored, and thresholds "
+                    "are never tuned on what is scored; name another split to tune on"
                 )
-    known = {point.hyp for subject in scored for point in subject.datapoints}
+    scored_hyps = {point.hyp for subject in scored for point in subject.datapoints}
     points = [point for subject in tuned_on for point in subject.datapoints]
     label = np.concatenate([subject.label for subject in tuned_on])
-    free = np.array([point.hyp not in known for point in points])
-    name = " and ".join(f"{one.name} ({', '.join(one.paths)})" for one in tuned_on)
+    free = np.array([point.hyp not in scored_hyps for point in points])
+    name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
     if not label[free].any() or label[free].all():
         raise ShroomError(
             f"{name}: of its {len(points)} items {len(points) - int(free.sum())} are also scored, "
             "and the others have one label only; name another split to tune on"
         )
-    kept = [point for point, ok in zip(points, free) if ok]
-    return Split(name, kept, label[free], len(points) - len(kept), measure)
+    chosen = [point for point, ok in zip(points, free) if ok]
+    return Split(name, chosen, label[free], len(points) - len(chosen), measure)

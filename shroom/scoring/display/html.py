@@ -147,11 +147,11 @@ def scale(values: Iterable[float | None], *, least: float, greatest: float) -> t
     >>> scale([0.71, None, 0.78], least=0.0, greatest=1.0)
     (0.7, 0.8)
     """
-    known = [value for value in values if value is not None]
-    if not known:
+    defined = [value for value in values if value is not None]
+    if not defined:
         return least, greatest
-    low = max(least, math.floor(min(known) * 10 + 1e-9) / 10)
-    high = min(greatest, math.ceil(max(known) * 10 - 1e-9) / 10)
+    low = max(least, math.floor(min(defined) * 10 + 1e-9) / 10)
+    high = min(greatest, math.ceil(max(defined) * 10 - 1e-9) / 10)
     if high > low:
         return low, high
     return max(least, low - 0.1), min(greatest, high + 0.1)

@@ -211,12 +211,12 @@ def footnote(cases: Iterable[tuple[str, int, int]]) -> str:
     names: dict[str, list[str]] = {}
     for name, in_sample, n in cases:
         if in_sample:
-            own = names.setdefault(f"{in_sample} of these {n} items", [])
-            own += [] if name in own else [printable(name)]
+            systems = names.setdefault(f"{in_sample} of these {n} items", [])
+            systems += [] if name in systems else [printable(name)]
     if not names:
         return ""
     if len(names) == 1:
         listed = next(iter(names))
     else:
-        listed = ", ".join(f"{items} ({', '.join(own)})" for items, own in names.items())
+        listed = ", ".join(f"{items} ({', '.join(systems)})" for items, systems in names.items())
     return f"{STAR} in-sample: the detector was fitted on {listed}"
