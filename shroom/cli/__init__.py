@@ -118,7 +118,7 @@ class Verbs(click.Group):
         return list(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a verb's command, or ``None`` where there is no such verb."""
+        """Return a verb's command, or ``None`` if there is no such verb."""
         del ctx
         if cmd_name not in self.verbs:
             return None
@@ -189,7 +189,7 @@ def main(command: click.Command = shroom, name: str = "shroom") -> None:
 
 
 def run(command: click.Command, args: list[str], name: str) -> int:
-    """Return the exit code of a command line, having said what went wrong on stderr."""
+    """Return the exit code of a command line, and report errors on stderr."""
     Problems.all_warnings = False
     try:
         result: Any = command.main(args=args, prog_name=name, standalone_mode=False)

@@ -125,7 +125,7 @@ def has_ended(
     questions: Sequence[Question],
     scorers: Sequence[Scorer],
 ) -> bool:
-    """Return whether an earlier run has made all outputs, and say so: nothing is to be resumed."""
+    """Return whether an earlier run has written all outputs, and report it if so."""
     if log.exists() or not all(path.is_file() for path in outputs):
         return False
     try:

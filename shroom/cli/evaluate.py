@@ -131,8 +131,9 @@ def command(
     except KeyboardInterrupt:
         say([f"what was computed is kept in {store.folder}; the same command goes on from there"])
         raise
-    if store.kept:
-        say([f"note: {store.kept} results were taken from {store.folder}; --fresh makes them anew"])
+    if store.reused:
+        source = f"{store.reused} results were taken from {store.folder}"
+        say([f"note: {source}; --fresh computes them again"])
     if html:
         from shroom.report.matrix import page
 
@@ -171,5 +172,5 @@ def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path
     for path in inputs:
         data = Path(path).resolve()
         if real == data or data in real.parents:
-            raise ShroomError(f"{folder}: lies in {path}, which is data; name another with --runs")
+            raise ShroomError(f"{folder}: is in {path}, which is data; name another with --runs")
     return folder

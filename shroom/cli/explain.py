@@ -113,7 +113,7 @@ def _chosen(
     Raises
     ------
     ShroomError
-        If it is not exactly one; the message shows what there is to choose from.
+        If not exactly one datapoint fits; the message shows the choices.
     """
     every = [
         (file, place, point.id) for file in files for place, point in enumerate(file.datapoints)
@@ -139,7 +139,7 @@ def _chosen(
     names = list(dict.fromkeys(file.base for file, _ in matches))
     if len(names) == 1:
         raise ShroomError(f"{names[0]}: has {identifier} {len(matches)} times; use --index")
-    raise ShroomError(f"{data}: {identifier} stands in {' and in '.join(names)}; name one file")
+    raise ShroomError(f"{data}: {identifier} is in {' and in '.join(names)}; name one file")
 
 
 def _print(shown: ShownExplanation, output: str | None) -> None:

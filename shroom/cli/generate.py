@@ -63,7 +63,11 @@ Examples:
 @click.option("--template", help="Prompt with {question} in it; by default the question alone.")
 @click.option("--refusal", help="Prompt with {question} in it that asks for a refusal.")
 @click.option(
-    "--temperature", type=Number(0, 2), default=0.8, show_default=True, help="Of the sampling."
+    "--temperature",
+    type=Number(0, 2),
+    default=0.8,
+    show_default=True,
+    help="Temperature of the sampling.",
 )
 @click.option(
     "--max-tokens",
@@ -92,9 +96,8 @@ def command(
 ) -> int:
     """Generate several answers and several refusals to each of QUESTIONS.
 
-    What is written is what 'shroom annotate' reads: the rows of QUESTIONS with their generations,
-    of the types normal and uncertainty. Of a question that has generations already, the new ones
-    come after them.
+    The output is a file for 'shroom annotate': the rows of QUESTIONS with their generations, of the
+    types normal and uncertainty. New generations follow those that a question already has.
     """
     generator = _generator({**options, **settings})
     if output == "-":

@@ -156,7 +156,7 @@ def form_of_gold(dataset: str | None, submission: str, gold: str | None) -> str:
     Raises
     ------
     ShroomError
-        Where the gold is of another than was named, or the submission looks like gold instead.
+        If the gold is of another than was named, or the submission looks like gold instead.
     """
     from shroom.datasets.registry import guess, refuse_another
 

@@ -27,7 +27,7 @@ def deliver(text: str, output: str | None) -> None:
 def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
     """Write a page to stdout, or whole to a file; ``paths`` that are absolute are named in it only.
 
-    A page is passed on, and where its maker keeps files says nothing to its readers.
+    Pages are shared, and the author's folders mean nothing to other readers.
     """
     from markupsafe import escape
 
@@ -54,7 +54,7 @@ def note(text: str) -> None:
 
 
 def say_alike(lines: Iterable[str]) -> None:
-    """Write lines to stderr, of those that say the same of other places the first, with a count."""
+    """Write lines to stderr; of lines that differ only in the place, the first with a count."""
     kinds: dict[str, list[str]] = {}
     for line in lines:
         kinds.setdefault(re.sub(r"\d+", "", line.rpartition(": ")[2]), []).append(line)

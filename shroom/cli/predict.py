@@ -95,8 +95,8 @@ def command(
     """Run DETECTOR on DATA and write its submission.
 
     DETECTOR is one of those that `shroom detectors` lists, or a recipe's file; by default the
-    kit's own model. Of a folder or a zip, the val and test files of both tracks are taken, each in
-    its latest version. What is written has passed the check.
+    kit's own model. In a folder or a zip, the latest versions of the val and test files of both
+    tracks are read. The predictions are checked before they are written.
     """
     named, data = detector_and_data(arguments, anywhere=ray is not None)
     recipe = Recipe.of(named)
@@ -149,7 +149,7 @@ def command(
 
 @contextmanager
 def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
-    """Store what is computed until the output is written; note where nothing can be stored."""
+    """Store results until the output is written; warn if nothing can be stored."""
     with ExitStack() as stack:
         journal = None
         try:

@@ -36,13 +36,13 @@ class Ray:
         from shroom.prediction.ray.storage import Place
 
         if output == "-" or names_a_file(output) or names_a_zip(output):
-            raise click.UsageError(f"--engine ray writes a folder, and {output} names none")
+            raise click.UsageError(f"--engine ray writes a folder, and {output} is not one")
         if run.device not in (None, "cpu", "cuda"):
             raise click.UsageError(f"--engine ray takes --device cpu or cuda, got {run.device}")
         shards = shards_of(data, recipe.data)
         out = Place(output)
         if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
-            raise ShroomError(f"{output}: lies in the data; name another folder")
+            raise ShroomError(f"{output}: is in the data; name another folder")
         with out.alone(f"{MANIFEST}{PARTIAL}", "wait for its end, or name another folder"):
             manifest = Manifest(out, shards, recipe, run, resume=resume)
             self._judge(manifest, recipe, run)

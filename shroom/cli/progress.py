@@ -15,7 +15,7 @@ def shown_progress(label: str) -> Iterator[Callable[..., None]]:
     """Show a bar on stderr while the context lasts, with items a second and the time left.
 
     Yields a function of the number done, the number of all and, if there is more to say, a text
-    that stands behind the bar.
+    after the bar.
     """
     if not sys.stderr.isatty():
         yield lambda *_: None

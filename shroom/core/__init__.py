@@ -1,1 +1,1 @@
-"""What every other package needs: the field's words, problems, files and JSON."""
+"""Foundations of all other packages: datapoints, problems, files and JSON."""

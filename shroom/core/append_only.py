@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shroom.core.problems import ShroomError
 
-#: How the name of a lock file ends.
+#: Ending of the name of a lock file.
 LOCK = ".lock"
 #: The errors of file systems that have no locks.
 _NO_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
@@ -32,14 +32,14 @@ def locked(path: Path, way_out: str) -> Iterator[None]:
     path : Path
         The folders above are made where they are missing, and removed at the end if they are empty.
     way_out : str
-        What the user can do where another run has reserved the file.
+        What the user can do if another run has reserved the file.
 
     Raises
     ------
     Unwritable
-        Where nothing can be written there.
+        If nothing can be written there.
     ShroomError
-        Where another run has reserved the file.
+        If another run has reserved the file.
     """
     from filelock import FileLock, Timeout
 
@@ -77,7 +77,7 @@ def append(stream: FileIO, data: bytes) -> None:
     Raises
     ------
     Unwritable
-        Where it cannot be written, as on a full disk.
+        If it cannot be written, as on a full disk.
     """
     rest = memoryview(data)
     try:

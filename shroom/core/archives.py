@@ -1,4 +1,4 @@
-"""What is in zips and gzip files, read in memory under limits of count, size and ratio."""
+"""Reading zip and gzip files in memory, with limits of count, size and ratio."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Selection:
     Attributes
     ----------
     expected : str
-        How messages name one.
+        Name of a document in messages.
     most : int
         How many bytes all of them may have.
     is_document : function
@@ -62,11 +62,11 @@ class Selection:
     junk: bool = False
 
     def passes_over(self, name: str) -> bool:
-        """Return whether a member is of no interest, so that nothing is reported."""
+        """Return whether a member is ignored without a report."""
         return not name.endswith(".json") if self.junk else is_junk(name)
 
     def takes(self, name: str, place: str, problems: Problems) -> bool:
-        """Return whether a member is a document; what is neither one nor junk is reported."""
+        """Return whether a member is a document; others are reported, unless they are junk."""
         if self.passes_over(name):
             return False
         if not self.is_document(name):
@@ -85,7 +85,7 @@ def members(
     archive : path or binary file
         The zip.
     file : str
-        How messages name it.
+        Name of the archive in messages.
     problems : Problems
         Gets what is wrong with it; a damaged zip ends where that shows.
     selection : Selection
@@ -177,7 +177,7 @@ def gunzipped(data: bytes, file: str, problems: Problems, most: int) -> bytes | 
     data : bytes
         The gzip file.
     file : str
-        How messages name it.
+        Name of the archive in messages.
     problems : Problems
         Gets what is wrong with it.
     most : int

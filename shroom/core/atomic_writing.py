@@ -22,7 +22,7 @@ def write_atomically(path: Source, content: str | bytes) -> None:
     Raises
     ------
     ShroomError
-        Where it cannot be written.
+        If it cannot be written.
     """
     import tempfile
 
@@ -56,7 +56,7 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
     Raises
     ------
     ShroomError
-        Where several files would go into one, something would overwrite one of the ``inputs``,
+        If several files would go into one, something would overwrite one of the ``inputs``,
         or cannot be written.
     """
     path = Path(out)
@@ -116,7 +116,7 @@ def names_a_file(out: Source) -> bool:
 
 
 def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None]) -> None:
-    """Raise :class:`ShroomError` if a target exists and is an input, or lies in one.
+    """Raise :class:`ShroomError` if a target exists and is an input or is inside one.
 
     Parameters
     ----------
@@ -142,9 +142,9 @@ def refuse_adding(
     targets : iterable of path
         The files that are to be written.
     inputs : iterable of path
-        Files, and folders of which all files are read.
+        Files, and folders whose files are all read.
     endings : tuple of str
-        What the names of files end in that are read of a folder.
+        Endings of the names of the files that are read in a folder.
     """
     folders = [Path(os.path.realpath(path)) for path in inputs if Path(path).is_dir()]
     for target in targets:
@@ -152,7 +152,7 @@ def refuse_adding(
         inside = [place.relative_to(folder) for folder in folders if folder in place.parents]
         if any(path.name.lower().endswith(endings) and not is_junk(str(path)) for path in inside):
             raise ShroomError(
-                f"{target}: would lie in the folder that is read, and be read the next time; "
+                f"{target}: is in the folder that is read, and would be read the next time; "
                 "name a place outside"
             )
 
@@ -175,7 +175,7 @@ def check_ending(out: Source, *endings: str) -> None:
 
 
 def encoded(name: str, text: str) -> bytes:
-    r"""Return the JSON text of a list as the file's name wants it.
+    r"""Return the JSON text of a list, in the format of the file's name.
 
     Examples
     --------

@@ -15,7 +15,7 @@ _MODULES = {
 
 
 def install_hint(extra: str) -> str:
-    """Return how to install an extra of the kit, whose packages are no part of its core.
+    """Return how to install an extra of the kit, whose packages are optional.
 
     Examples
     --------

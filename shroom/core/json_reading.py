@@ -1,4 +1,4 @@
-"""From bytes to items, the slow way: with the standard library, explaining every problem.
+"""Decoding JSON with the standard library, with a report of every problem.
 
 The bytes are decoded piece by piece and each item is handed on before the next is read, so that
 the memory that a file takes is bounded by its longest item.
@@ -56,7 +56,7 @@ def iter_items(
     data : bytes-like
         A JSON list, or JSON Lines.
     file : str
-        How to name the file in messages.
+        Name of the file in messages.
     problems : Problems
         Gets ``not-utf8``, ``not-json``, ``not-a-list``, ``too-large`` and ``empty``.
     lines : bool
@@ -65,7 +65,7 @@ def iter_items(
     Raises
     ------
     Stopped
-        Where the rest cannot be read; the reason is among the problems.
+        If the rest cannot be read; the reason is among the problems.
     """
     view = memoryview(data)
     if bytes(view[:3]) == _BOM:
@@ -152,7 +152,7 @@ def _json_list(data: memoryview, file: str, problems: Problems) -> Iterator[Any]
 def _many(text: str) -> tuple[list[Any], int]:
     """Return items from the beginning of a list without brackets, and the place of the next.
 
-    To decode many at once takes a third of the time. If they are a list once a bracket closes it
+    Decoding many at once takes a third of the time. If they are a list once a bracket closes it
     after an object, that object is one of the items. There may be none that can be decoded so.
     """
     cut = text.rfind("},") + 1

@@ -24,7 +24,7 @@ def data_folder() -> Path:
     Raises
     ------
     ShroomError
-        Where it is not set, or names something else.
+        If it is not set, or names something else.
     """
     folder = os.environ.get("SHROOM_DATA")
     if not folder or not Path(folder).is_dir():
@@ -34,7 +34,7 @@ def data_folder() -> Path:
 
 
 def data_folder_problem() -> str:
-    """Return what is wrong with ``SHROOM_DATA``; nothing where it is a folder or is not set."""
+    """Return what is wrong with ``SHROOM_DATA``, or nothing if it is a folder or is not set."""
     folder = os.environ.get("SHROOM_DATA")
     if not folder or Path(folder).is_dir():
         return ""

@@ -9,7 +9,7 @@ WARNING = "warning"
 
 
 class Code(NamedTuple):
-    """What a code stands for: how grave it is, and how to fix it."""
+    """The severity of a problem code, and how to fix the problem."""
 
     severity: str
     fix: str

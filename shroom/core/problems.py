@@ -1,4 +1,4 @@
-"""What is wrong with a submission: one problem, and the collection of them.
+"""Problems of a submission, and their collection.
 
 Every problem has a stable code from :data:`~shroom.core.problem_codes.CODES`. A problem has its
 place, what was expected, what was found and how to fix it; the collection keeps the first few of
@@ -36,7 +36,7 @@ def _kind(code: str, expected: str) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, and where.
+    """One problem and its place.
 
     ``index`` counts the items of a file from 0; ``id`` is the item's own. Both are ``None`` for
     what concerns a whole file. ``line_number`` is where the item begins in a CSV file, from 1.
@@ -88,7 +88,7 @@ class Problem:
         return printable(f"{place}: expected {self.expected}, got {value} [{self.code}]")
 
     def line(self, count: int = 1, files: int = 1) -> str:
-        """Return it as it is printed where it stands for so many problems in so many files."""
+        """Return the line that represents this many problems in this many files."""
         of = f" (the first of {count}{f', in {files} files' if files > 1 else ''})"
         warning = "warning: " if self.severity == WARNING else ""
         return warning + self._sentence(of if count > 1 else "")
@@ -102,7 +102,7 @@ class ShroomError(Exception):
 
 
 class UnknownName(ShroomError):  # noqa: N818 - as the others
-    """A name that stands for nothing; the command line exits with 2, as for any wrong value."""
+    """An unknown name; the command line exits with 2, as for any invalid value."""
 
 
 class InvalidInput(ShroomError):  # noqa: N818 - it names the problem
@@ -121,7 +121,7 @@ class Stopped(InvalidInput):
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
 
-    Of warnings, the first of each kind is kept and printed; all of them where ``all_warnings`` is
+    The first warning of each kind is stored and printed; all of them where ``all_warnings`` is
     set, which the option ``--all-warnings`` does for the whole process.
 
     Examples
@@ -166,7 +166,7 @@ class Problems:
         Raises
         ------
         Stopped
-            Where it is the last error of a file that is counted, with ``too-many`` added.
+            If it is the last error of a file that is counted, with ``too-many`` added.
         """
         kind = _kind(code, expected)
         before = self._count.get((code, file, kind), 0)
@@ -218,7 +218,7 @@ class Problems:
         self._count[code, file, kind] += count
 
     def only_counts(self, code: str) -> bool:
-        """Return whether further problems of a code are neither kept nor end the check."""
+        """Return whether further problems of a code are only counted."""
         return CODES[code].severity == WARNING and not self._has_room(code, None)
 
     def extend(self, other: Problems) -> None:

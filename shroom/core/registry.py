@@ -26,13 +26,13 @@ class Entry:
     where : str
         ``module:attribute``.
     line : str
-        What it does, in one line.
+        Description, in one line.
     needs : tuple of str
         Modules that must be installed.
     extra : str
         The extra of the kit that installs them.
     also : str
-        What else the user must give, in words.
+        Further requirements, in words.
     package : str
         Name and version of the other package that registers it; empty for the kit's own.
     """
@@ -60,7 +60,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
     Parameters
     ----------
     kind : str
-        What they are, such as ``"detector"``.
+        Kind of the entries, such as ``"detector"``.
     entries : mapping of Entry
         The kit's own, by name.
     group : str, optional
@@ -104,7 +104,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
         return self._checked(name, entry) if entry.package else _imported(entry.where)
 
     def make(self, name: str, /, **settings: Any) -> Any:
-        """Return what the class of a name makes of settings.
+        """Return an object of the class of a name, made with settings.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
     def problem(self, name: str) -> str | None:
         """Return why a name of another package cannot be used, ``None`` if it can.
 
-        This imports what another package has registered.
+        This imports the objects that other packages have registered.
         """
         if not (self[name].package or name in self._collisions):
             return None
@@ -163,7 +163,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
 
     @functools.cached_property
     def _others(self) -> dict[str, E]:
-        """The entries of other packages, of several with one name the first."""
+        """The entries of other packages; if several have the same name, the first."""
         kind = type(next(iter(self._own.values())))
         entries: dict[str, E] = {}
         for name, target, package in _entry_points(self.group) if self.group else ():
@@ -216,6 +216,6 @@ def _entry_points(group: str) -> list[tuple[str, str, str]]:
         if points:
             name = distribution.metadata["Name"]
             package = f"{name} {distribution.version}"
-            # Of two installations of a package, Python imports the first.
+            # If a package is installed twice, Python imports the first.
             points_of.setdefault(name, [(point.name, point.value, package) for point in points])
     return [point for points in points_of.values() for point in points]

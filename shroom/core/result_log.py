@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-#: What parsing a record of another kind may raise.
+#: Exceptions from parsing a record of another kind.
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 
 
@@ -43,7 +43,7 @@ class ResultLog(Generic[Key, Value]):
     path : path
         The file; made with the first result.
     settings : mapping, optional
-        All that the results depend on, beside their keys.
+        Settings that the results depend on, besides their keys.
     resume : bool
         Whether results may be in the file already.
 
@@ -55,7 +55,7 @@ class ResultLog(Generic[Key, Value]):
         How many lines are not what a run has written; they do not count.
     """
 
-    #: What the header calls a log of this kind.
+    #: Name of this kind of log in the header.
     kind: ClassVar[str]
     #: Whether several processes may write at the same time, so that nothing is locked or removed.
     shared: ClassVar[bool] = False
@@ -91,7 +91,7 @@ class ResultLog(Generic[Key, Value]):
         Raises
         ------
         ShroomError
-            Where there are results and ``resume`` is false, the run had other settings, or the
+            If there are results and ``resume`` is false, the run had other settings, or the
             file is not a log of this kind.
         """
         self._read()
@@ -104,12 +104,12 @@ class ResultLog(Generic[Key, Value]):
         Parameters
         ----------
         way_out : str
-            What the user can do where another run has reserved the file.
+            What the user can do if another run has reserved the file.
 
         Raises
         ------
         Unwritable
-            Where the file cannot be written.
+            If the file cannot be written.
         ShroomError
             As :meth:`read` does, and where another run is writing to the file.
         """
@@ -127,7 +127,7 @@ class ResultLog(Generic[Key, Value]):
         Raises
         ------
         Unwritable
-            Where it cannot be written, as on a full disk.
+            If it cannot be written, as on a full disk.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -263,7 +263,7 @@ def record_of(line: bytes) -> Any:
     Raises
     ------
     Damaged
-        Where the checksum differs, or the line is not of this form.
+        If the checksum differs, or the line is not of this form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where the words of a text are, in any script, so that the text can be put together again."""
+"""Positions of the words of a text in any script."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _UNSPACED = (
     (0xFF66, 0xFF9F),
     (0x20000, 0x3FFFF),
 )
-#: What joins two letters into one word.
+#: Characters that join two letters into one word.
 _INNER = frozenset("'’-‐‑.,_·")
 
 
 def spans(text: str) -> list[tuple[int, int]]:
     """Return where each word of a text begins and ends, in order and without overlap.
 
-    A word is a run of letters and digits, with what stands inside it (``don't``, ``3.5``,
+    A word is a run of letters and digits, with the signs inside it (``don't``, ``3.5``,
     ``well-known``), a run of other signs (``...``, ``!?``), or one character with its
-    marks in a script that is written without blanks. What lies between the spans is white space.
+    marks in a script that is written without blanks. Only white space is between the spans.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def spans(text: str) -> list[tuple[int, int]]:
     start, kind = 0, " "
     for place, char in enumerate(text):
         new = _kind(char)
-        if new == "mark" and kind != " ":  # belongs to what it stands on
+        if new == "mark" and kind != " ":  # belongs to the character before it
             continue
         if new == "sign" and kind == "word" and _joins(text, place):
             continue
@@ -52,7 +52,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def _joins(text: str, place: int) -> bool:
-    """Return whether the sign at a place stands inside a word."""
+    """Return whether the character at a place is inside a word."""
     return text[place] in _INNER and place + 1 < len(text) and _kind(text[place + 1]) == "word"
 
 

@@ -26,7 +26,7 @@ from shroom.scoring.signature import joined
 
 #: How many trials of a test there are by default.
 TRIALS = 10_000
-#: Comparing wants more resamples than a score alone.
+#: A comparison needs more resamples than a single score.
 INTERVALS = Intervals(10_000)
 #: The level at which a difference counts as real, and the power of what is detectable.
 ALPHA, POWER = 0.05, 0.8
@@ -71,7 +71,8 @@ class Comparison:
     ci : tuple of float or None
         The paired bootstrap interval of the difference.
     p, p_adjusted : float or None
-        Of the test, as it is and by Holm's correction over all pairs of the track and metric.
+        p-value of the test, and adjusted by Holm's correction over all pairs of the track and
+        metric.
     test : str
         ``approximate randomisation``.
     detectable_difference : float or None
@@ -107,7 +108,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """All comparisons, how they were made, and what there is to warn of."""
+    """All comparisons, their settings, and warnings."""
 
     comparisons: list[Comparison]
     signature: str
@@ -145,7 +146,7 @@ def compare(
     intervals: Intervals = INTERVALS,
     trials: int = TRIALS,
 ) -> Comparisons:
-    """Return what the differences between submissions are worth.
+    """Return the differences between submissions, with tests of their significance.
 
     Parameters
     ----------
@@ -158,14 +159,14 @@ def compare(
     intervals : Intervals
         How to make intervals of differences.
     trials : int
-        Of the randomisation test; also its generator starts from the seed of ``intervals``.
+        Number of trials of the randomisation test, which uses the seed of ``intervals``.
 
     Raises
     ------
     InvalidInput
         With every problem, where the check finds errors in any of them.
     ShroomError
-        Where no track has two systems.
+        If no track has two systems.
 
     Examples
     --------

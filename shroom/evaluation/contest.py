@@ -70,7 +70,7 @@ class Contest:
         Raises
         ------
         ShroomError
-            Where they are compared with another gold, or the system has been added before.
+            If they are compared with another gold, or the system has been added before.
         """
         if system in self.tracks:
             before = self.tracks[system].predictions.file

@@ -62,7 +62,7 @@ class Item:
     label : Label
         The label that most annotators gave.
     p : float
-        The share of annotators who said Hallucination, in [0, 1].
+        The share of annotators whose label is Hallucination, in [0, 1].
     systems : dict of Prediction
         The predictions by the names of the systems.
     point : Datapoint or None
@@ -112,7 +112,7 @@ def hardest(contest: Contest, system: str | None = None, n: int | None = None) -
     Raises
     ------
     ShroomError
-        Where no system has this name.
+        If no system has this name.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def differing(contest: Contest, a: str, b: str, n: int | None = None) -> list[It
     Raises
     ------
     ShroomError
-        Where no system has one of these names, or both are one.
+        If no system has one of these names, or both are one.
     """
     one_is_right = wrong(contest, a) != wrong(contest, b)
     if a == b:
@@ -182,7 +182,7 @@ def wrong(contest: Contest, system: str) -> NDArray[np.bool_]:
     Raises
     ------
     ShroomError
-        Where no system has this name.
+        If no system has this name.
     """
     label, _, gold_label, _ = _columns(contest, system)
     return np.asarray(label != gold_label)
@@ -243,7 +243,7 @@ def datapoints(contest: Contest, source: Source) -> list[Datapoint]:
     InvalidInput
         With every problem, where the rows have no texts, or something is wrong with them.
     ShroomError
-        Where the rows are not those of the gold.
+        If the rows are not those of the gold.
 
     Examples
     --------

@@ -130,12 +130,13 @@ def leaderboard(
     intervals : Intervals
         How intervals are made, those of ranks by the same resamples.
     trials : int, optional
-        Of the tests that make the groups; by default as many as the correction needs.
+        Number of exchanges in each test that forms the groups; by default as many as the
+        correction needs.
 
     Raises
     ------
     ShroomError
-        Where there is nothing to rank, or several splits would be ranked as one.
+        If there is nothing to rank, or several splits would be ranked as one.
 
     Examples
     --------
@@ -218,7 +219,7 @@ def _groups(
     pairs = list(combinations(range(count), 2))
     if not pairs:
         return np.ones(count, np.int64)
-    # The least p of the test, times the number of pairs, must still lie well below the level.
+    # The least p of the test, times the number of pairs, must still be well below the level.
     enough = max(TRIALS, 40 * len(pairs))
     p = np.nan_to_num(randomisation(metric, statistics, pairs, trials or enough, seed), nan=1.0)
     table = np.ones((count, count))

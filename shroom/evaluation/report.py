@@ -84,7 +84,7 @@ class Report:
     intervals : Intervals
         How intervals were made.
     trials : int
-        Of the tests between systems.
+        Number of exchanges in each test between systems.
     warnings : Problems
         What there is to warn of.
     unsliced : tuple of str
@@ -140,9 +140,9 @@ def report(
     metrics : sequence of Metric
         What to compute besides accuracy and rho, which are always there.
     intervals : Intervals
-        How to make intervals.
+        Settings of the intervals.
     trials : int
-        Of the tests between systems.
+        Number of exchanges in each test between systems.
     items : int
         How many of the hardest items to keep of each track.
     track : str, optional
@@ -157,7 +157,7 @@ def report(
     InvalidInput
         With every problem, where a submission has errors.
     ShroomError
-        Where no submission is of the track.
+        If no submission is of the track.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class Invalid:
 def submissions_in(
     folder: Source, gold: Source | None = None
 ) -> tuple[dict[str, list[Path]], list[Path]]:
-    """Return the submissions of a folder by their systems' names, and what is none of them.
+    """Return the submissions of a folder by their systems' names, and the other files.
 
     A folder or a zip is one submission, whatever is in it. Files are named after their systems, as
     in ``team7.val.model-aware.json``: those of one system belong together. The gold, should it lie
@@ -38,7 +38,7 @@ def submissions_in(
     Raises
     ------
     ShroomError
-        Where the folder is a file or a single submission, has no submission, or is the gold itself.
+        If the folder is a file or a single submission, has no submission, or is the gold itself.
     """
     root = Path(folder)
     single = (
@@ -97,7 +97,7 @@ def checked_entries(
     Raises
     ------
     InvalidInput
-        Where nothing can be ranked because of the gold.
+        If nothing can be ranked because of the gold.
     """
     refuse_piped_gold(gold)
     splits = (split,) if split in ("trial", "train") else ()

@@ -1,4 +1,4 @@
-"""One system on one track, as a report shows it: its scores, and how its p lie to the gold."""
+"""One system on one track, as a report shows it: its scores, and its p beside the gold."""
 
 from __future__ import annotations
 

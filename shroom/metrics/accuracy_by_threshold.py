@@ -76,7 +76,7 @@ def accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThreshold:
     Raises
     ------
     ValueError
-        Where a label is neither 0 nor 1.
+        If a label is neither 0 nor 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far annotators agree, from an array of their votes.
+"""Agreement between annotators, from an array of their votes.
 
 A votes array has shape [items, annotators]: 1 for Hallucination, 0 for Not Hallucination, -1 or
 ``nan`` where an annotator has not judged an item. Each figure takes weights as well, how often an
@@ -37,7 +37,7 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
     votes : array-like, shape [n, k]
         Ones and zeros or booleans; -1 or ``nan`` for a missing vote.
     weights : array, shape [n], optional
-        How often each item counts; once by default.
+        Weight of each item; 1 by default.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def bootstrap_votes(
     count : int
         How many resamples.
     seed : int
-        Of the generator.
+        Seed of the random generator.
 
     Returns
     -------

@@ -60,11 +60,11 @@ class Metric:
     higher_is_better : bool
         Whether more is better.
     about : str
-        One line: what it measures.
+        What it measures, in one line.
     formula : str
-        How it is computed, in one line.
+        Formula, in one line.
     reference : str
-        Where it comes from.
+        Reference of the definition.
     """
 
     name: str
@@ -105,9 +105,9 @@ class Description:
     name : str
         As on the command line and in json.
     about : str
-        One line: what it measures.
+        What it measures, in one line.
     formula : str
-        How it is computed, in one line.
+        Formula, in one line.
     bounds : tuple of float
         The least and the greatest value.
     higher_is_better : bool
@@ -115,9 +115,9 @@ class Description:
     inputs : tuple of str
         The arrays that it is computed from, in the order in which ``function`` takes them.
     undefined : str
-        Where it has no value.
+        When it is undefined.
     reference : str
-        Where it comes from.
+        Reference of the definition.
     function : str
         The Python function, as ``module:name``.
     command : str

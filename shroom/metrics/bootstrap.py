@@ -56,13 +56,13 @@ def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 
     Parameters
     ----------
     metric : Metric
-        What to compute.
+        Metric to compute.
     statistics : array, shape [n, k]
         The items' statistics.
     count : int
         How many resamples.
     seed : int
-        Of the generator.
+        Seed of the random generator.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def joint_bootstrap(
     Parameters
     ----------
     scored : sequence of (Metric, array of shape [n, k])
-        What to compute, and of which statistics. All have the same items in the same order.
+        Metrics and their statistics, which have the same items in the same order.
     count, seed : int
         As of :func:`bootstrap`.
 

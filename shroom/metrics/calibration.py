@@ -29,7 +29,7 @@ def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
     p, y : array, shape [n]
         Probabilities, and labels or proportions in [0, 1].
     weights : array, shape [n], optional
-        How often each item counts; once by default.
+        Weight of each item; 1 by default.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def log_loss(p: Array, y: Array, weights: Array | None = None) -> float:
         Probabilities, and labels or proportions in [0, 1]. p is clipped to ``EPSILON`` (2.2e-16)
         from 0 and 1, so one item costs at most 36.04.
     weights : array, shape [n], optional
-        How often each item counts; once by default.
+        Weight of each item; 1 by default.
 
     Returns
     -------
@@ -87,9 +87,10 @@ class BrierDecomposition:
     score : float
         The Brier score.
     reliability : float
-        How far the mean p of a bin lies from the share in it, squared; 0 is best.
+        Mean squared difference between the mean p of a bin and the share in it; 0 is best.
     resolution : float
-        How far the shares of the bins lie from the share of all, squared; more is better.
+        Mean squared difference between the shares of the bins and the overall share; more is
+        better.
     uncertainty : float
         The variance of y, which no system changes: ``share * (1 - share)`` for labels.
     within_bins : float

@@ -22,7 +22,7 @@ def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> f
     label, gold_label : array, shape [n]
         Labels of any type that can be compared.
     weights : array, shape [n], optional
-        How often each item counts; once by default.
+        Weight of each item; 1 by default.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = N
     label, gold_label : array, shape [n]
         1 or True for Hallucination.
     weights : array, shape [n], optional
-        How often each item counts; once by default.
+        Weight of each item; 1 by default.
 
     Returns
     -------

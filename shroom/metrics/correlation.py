@@ -31,7 +31,7 @@ def rho(x: Array, y: Array, weights: Array | None = None) -> float:
     x, y : array, shape [n]
         Numbers without ``nan``.
     weights : array of int, shape [n], optional
-        How often each item counts; once by default.
+        Weight of each item; 1 by default.
 
     Returns
     -------

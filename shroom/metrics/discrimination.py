@@ -22,7 +22,7 @@ def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
     y : array, shape [n]
         Labels, 1 or True for a hallucination; proportions have no order of this kind.
     weights : array of int, shape [n], optional
-        How often each item counts; once by default.
+        Weight of each item; 1 by default.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
     Raises
     ------
     ValueError
-        Where a label is neither 0 nor 1.
+        If a label is neither 0 nor 1.
 
     References
     ----------
@@ -66,7 +66,7 @@ def average_precision(p: Array, y: Array, weights: Array | None = None) -> float
     Raises
     ------
     ValueError
-        Where a label is neither 0 nor 1.
+        If a label is neither 0 nor 1.
 
     References
     ----------
@@ -87,7 +87,7 @@ def is_hallucination(y: Array) -> NDArray[np.bool_]:
     Raises
     ------
     ValueError
-        Where one is neither 0 nor 1: there is no order of this kind by proportions.
+        If one is neither 0 nor 1: there is no order of this kind by proportions.
 
     Examples
     --------

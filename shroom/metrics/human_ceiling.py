@@ -1,4 +1,4 @@
-"""What one annotator would score: the human ceiling, from an array of votes.
+"""The human ceiling: the score of one annotator, from an array of votes.
 
 Votes and weights are those of :mod:`shroom.metrics.agreement`. Each annotator (column) is left out
 in turn and compared with the others, on the items that they and at least one other have judged. The

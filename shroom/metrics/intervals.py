@@ -18,9 +18,9 @@ from shroom.metrics.bootstrap import (
 Interval = tuple[float, float]
 Scored = Sequence[tuple[Metric, Array]]
 
-#: With more items than these the interval is computed from influences instead, in one pass.
+#: With more items, the interval is computed from influences instead, in one pass.
 MAX_ITEMS = 5000
-#: How an interval can be made of resamples.
+#: Methods of computing an interval from resamples.
 METHODS = ("percentile", "bca")
 
 
@@ -33,7 +33,7 @@ class Intervals:
     resamples : int
         How many; 0 for no intervals.
     seed : int
-        Of the generator.
+        Seed of the random generator.
     confidence : float
         In (0, 1).
     method : str
@@ -64,7 +64,7 @@ def estimates(
     scored : sequence of (Metric, array of shape [n, k])
         The metrics, and the statistics of the same items.
     settings : Intervals
-        How to make intervals.
+        Settings of the intervals.
 
     Returns
     -------
@@ -101,9 +101,9 @@ def interval(
     Parameters
     ----------
     metric : Metric
-        What was computed.
+        The metric.
     statistics : array, shape [n, k]
-        Of which items.
+        Statistics of the items.
     value : float
         Their score.
     row : array, shape [b]

@@ -18,7 +18,7 @@ from shroom.metrics.bootstrap import chunks
 
 #: Differences that are nearer than this are the same: sums are taken in another order.
 _SAME = 1e-12
-#: A product of matrices wants larger chunks than what is computed row by row.
+#: A product of matrices is faster with larger chunks than a computation row by row.
 _CHUNK = 1 << 19
 
 
@@ -47,7 +47,7 @@ def randomisation(
     trials : int
         How many; the least p is ``1 / (trials + 1)``.
     seed : int
-        Of the generator. All pairs are tested on the same exchanges.
+        Seed of the random generator. All pairs are tested on the same exchanges.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def detectable_difference(standard_error: float, alpha: float = 0.05, power: flo
     Parameters
     ----------
     standard_error : float
-        Of the difference between the two systems at this number of items.
+        Standard error of the difference between the two systems.
     alpha : float
         The level of the test, in (0, 1).
     power : float

@@ -63,7 +63,7 @@ def estimate_mean(y: NDArray[Any], confidence: float = 0.95) -> Estimate:
 def prediction_powered_mean(
     y: NDArray[Any], p: NDArray[Any], p_unlabelled: NDArray[Any], confidence: float = 0.95
 ) -> Estimate:
-    r"""Return the mean label of all items, of which some have labels and all have predictions.
+    r"""Return the mean label of all items, some of which have labels and all have predictions.
 
     It is :math:`\lambda \bar p_u + \overline{y - \lambda p}` with the weight :math:`\lambda` in
     [0, 1] that gives the least variance; useless predictions get a weight of 0.

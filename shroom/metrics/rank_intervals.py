@@ -51,7 +51,7 @@ def rank_intervals(
     Returns
     -------
     array of int, shape [systems, 2]
-        Ranks that occurred; between them lie at least ``confidence`` of all.
+        Lowest and highest rank of the interval, with at least ``confidence`` of the ranks.
 
     Examples
     --------

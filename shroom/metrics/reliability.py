@@ -95,7 +95,7 @@ def reliability(p: Array, y: Array, bins: int = BINS, by: By = "width") -> Relia
     Raises
     ------
     ValueError
-        Where there is no bin, or ``by`` is unknown.
+        If there is no bin, or ``by`` is unknown.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Metrics of segments, such as the sentences of a response, of which some are wrong.
+"""Metrics of segments, such as the sentences of a response, some of which are wrong.
 
 Errors are the positive class. The segments of a response belong together, so a resample draws whole
 responses: the statistics have a row for each response, and the scores are pooled over segments.

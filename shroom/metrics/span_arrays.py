@@ -2,7 +2,7 @@
 
 Texts are cut where any span of either side begins or ends. Within such a cell nothing changes, so
 it counts with its length, and the characters themselves are never visited: the work grows with
-the number of spans. The cells of all texts lie in one array, text after text.
+the number of spans. One array has the cells of all texts, text after text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 MAX_END = 1 << 31
 #: Probabilities that are equal to so many digits make a constant.
 DIGITS = 8
-#: How far the texts lie apart on the one line of all their characters.
+#: Distance between two texts when their characters are numbered consecutively.
 _STRIDE = MAX_END + 1
 
 
@@ -85,7 +85,7 @@ class Spans:
         return cls(sizes, np.repeat(np.arange(len(texts)), counts), start, end, prob)
 
     def within(self) -> Spans:
-        """Return the parts of the spans that lie in their texts, without empty ones."""
+        """Return the spans clipped to their texts, without empty ones."""
         end = np.minimum(self.end, self.lengths[self.text])
         inside = self.start < end
         text, start, prob = self.text[inside], self.start[inside], self.prob[inside]
@@ -124,7 +124,7 @@ class Cells:
         return first, np.maximum(first, last)
 
     def marked(self, side: Spans) -> NDArray[np.bool_]:
-        """Return which cells lie in a span."""
+        """Return which cells are inside a span."""
         size = len(self.bounds)
         opened, closed = (np.bincount(places, minlength=size) for places in self.spans(side))
         return np.asarray(np.cumsum(opened - closed)[: len(self.text)] > 0)

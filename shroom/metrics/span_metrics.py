@@ -56,7 +56,7 @@ def iou(predicted: Spans, gold: Spans) -> Floats:
     Parameters
     ----------
     predicted, gold : Spans
-        Of the same n texts in the same order.
+        Spans of the same n texts in the same order.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def iou(predicted: Spans, gold: Spans) -> Floats:
     Raises
     ------
     ValueError
-        Where the sides are not about texts of the same lengths.
+        If the sides are not about texts of the same lengths.
 
     References
     ----------
@@ -96,7 +96,7 @@ def rho(predicted: Spans, gold: Spans) -> Floats:
     Parameters
     ----------
     predicted, gold : Spans
-        Of the same n texts in the same order.
+        Spans of the same n texts in the same order.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def rho(predicted: Spans, gold: Spans) -> Floats:
     Raises
     ------
     ValueError
-        Where the sides are not about texts of the same lengths.
+        If the sides are not about texts of the same lengths.
 
     References
     ----------
@@ -153,14 +153,14 @@ class Marks:
 
 
 def scored(predicted: Marks, gold: Marks) -> list[tuple[Metric, Floats]]:
-    """Return each metric with the statistics of the texts, of which it is the mean.
+    """Return each metric with the statistics of the texts, whose mean is the score.
 
     From these :func:`~.intervals.estimates` makes scores and intervals, resampling texts.
 
     Parameters
     ----------
     predicted, gold : Marks
-        Of the same n texts in the same order.
+        Spans of the same n texts in the same order.
 
     Returns
     -------

@@ -57,7 +57,7 @@ def render(description: Description) -> str:
 
 
 def _files(description: Description) -> list[str]:
-    """Return how many rows each file has; the folder of files with long names stands above them."""
+    """Return the rows of each file, under their folder if the names are long."""
     counts = [file.to_dict() for file in description.files]
     names = [row.pop("file") for row in counts]
     above = []

@@ -103,7 +103,7 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
         The explanation with its context.
     colours : str or None
         What the terminal can do, as rich names it (``standard``, ``256``, ``truecolor``). Without,
-        every word stands with its number; with colours, the strongest five do.
+        every word is listed with its number; with colours, the strongest five are.
     """
     from rich.text import Text
 

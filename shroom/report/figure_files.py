@@ -145,7 +145,7 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
     Raises
     ------
     ShroomError
-        Where none of the panels can be drawn.
+        If none of the panels can be drawn.
     """
     drawn = [panel for panel in panels if panel.draw is not None]
     if not drawn:
@@ -256,7 +256,7 @@ _NAMES = {value: name for name, value in LIGHT.items()}
 
 
 def _tag(tag: str, prefix: str) -> str:
-    """Return a tag with the page's colours and letters; what stands between tags is not touched."""
+    """Return a tag with the page's colours and letters; the text between tags is not changed."""
     tag = re.sub(r"#[0-9a-f]{6}\b", lambda hex_: _variable(hex_[0]), tag)
     tag = tag.replace("'DejaVu Sans'", "inherit").replace("font-family: inherit", "")
     tag = re.sub(r"font: ([\d.]+)px [^;\"]+", r"font-size: \1px", tag)

@@ -57,7 +57,7 @@ class Listing:
     in_sample: dict[str, int] = field(default_factory=dict)
 
     def shown(self, system: str) -> str:
-        """Return a system's name, with a star where what it says is in-sample."""
+        """Return a system's name, with a star if its predictions are in-sample."""
         return starred(system, self.in_sample.get(system, 0))
 
     @property

@@ -115,7 +115,7 @@ def page(board: Leaderboard) -> str:
     Raises
     ------
     ShroomError
-        Where jinja2 is missing.
+        If jinja2 is missing.
     """
     return rendered(
         "leaderboard.html.jinja",

@@ -56,7 +56,7 @@ def _marked(cell: Scores, metric: str) -> str:
 
 
 def _section(matrix: Matrix, place: int, subject: Subject) -> Iterator[str]:
-    """Yield what there is on one data set: scores, and under each its interval."""
+    """Yield the table of one data set: scores, and below each its interval."""
     yield subject.name
     yield f"  {printable(subject.about)}"
     yield f"  {size(subject)}"
@@ -150,7 +150,7 @@ def milliseconds(cell: Scores) -> str:
 
 
 def notes(matrix: Matrix) -> list[str]:
-    """Return how the figures came about and what to know of them, a sentence or two each."""
+    """Return notes on how the figures were computed and how to read them."""
     sentences = [star] if (star := why_starred(matrix)) else []
     sentences += [WHY_UNDEFINED, f"{FLOOR}: the more frequent label everywhere"]
     if matrix.intervals.resamples:
@@ -158,8 +158,8 @@ def notes(matrix: Matrix) -> list[str]:
     for row in matrix.rows:
         by_task = "".join(f", {task} {t:.4g}" for task, t in row.threshold.by_task.items())
         limit = f"{row.threshold.value:.4g}{by_task}: {row.threshold.source}"
-        argument = f" ({row.given})" if row.given != row.detector else ""
-        sentences.append(f"threshold of {printable(row.detector + argument)}: {printable(limit)}")
+        shown = f" ({row.argument})" if row.argument != row.detector else ""
+        sentences.append(f"threshold of {printable(row.detector + shown)}: {printable(limit)}")
     if matrix.split is not None and matrix.split.left_out:
         left_out = f"{matrix.split.left_out} items are also scored, and were left out"
         sentences.append(f"tuning: {left_out}")
@@ -217,7 +217,7 @@ def page(matrix: Matrix) -> str:
     Raises
     ------
     ShroomError
-        Where jinja2 is missing.
+        If jinja2 is missing.
     """
     cells = [cell for row in matrix.rows for cell in row.cells]
     star = why_starred(matrix)

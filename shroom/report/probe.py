@@ -153,7 +153,7 @@ def page(saved: SavedProbe) -> str:
     Raises
     ------
     ShroomError
-        Where jinja2 or matplotlib is missing.
+        If jinja2 or matplotlib is missing.
     """
     require("report", "jinja2", "matplotlib")
     figures = saved.figures

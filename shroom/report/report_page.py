@@ -33,7 +33,7 @@ def page(report: Report, command: str) -> str:
     Raises
     ------
     ShroomError
-        Where jinja2 or matplotlib is missing.
+        If jinja2 or matplotlib is missing.
     """
     require("report", "jinja2", "matplotlib")
     splits = list(dict.fromkeys(track.split for track in report.tracks if track.split))

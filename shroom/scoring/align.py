@@ -38,7 +38,7 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class AlignedTrack(Track):
-    """Predictions of which each row of the gold has one.
+    """Predictions with exactly one row for each row of the gold.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def _rows_by_id(
 
 
 def _check_roles(predictions: Table, gold: Table, problems: Problems) -> None:
-    """Report predictions with texts for gold without: most likely the two are exchanged."""
+    """Report predictions with texts for gold without texts, which were probably exchanged."""
     if predictions.texts is None or not gold.labelled:
         return
     if not any(hyp or src for hyp, src in gold.texts or []):

@@ -1,4 +1,4 @@
-"""How far the annotators of a gold agree, and what a human would score on it."""
+"""Agreement of the annotators of a gold file, and the score of a human on it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Estimate:
     ci : tuple of float or None
         Its bootstrap interval, where one was asked for and there are two items or more.
     undefined : str
-        Why there is no value; empty where there is one.
+        Why the value is undefined; empty if it is defined.
     """
 
     value: float | None
@@ -155,7 +155,7 @@ class Agreement:
         return joined(result.signature for result in self.results)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for json; a single result stands at the top level as well."""
+        """Return plain values, for json; a single result is repeated at the top level."""
         results = [result.to_dict() for result in self.results]
         return {
             **(results[0] if len(results) == 1 else {}),
@@ -174,13 +174,13 @@ def agreement(gold: Source, intervals: Intervals | None = None) -> Agreement:
     gold : path or "-"
         A file, a folder, a zip or a pipe; see :func:`shroom.scoring.votes.read_votes`.
     intervals : Intervals, optional
-        How to make intervals. They are percentiles of a bootstrap over the items, whatever its
+        Settings of the intervals. They are percentiles of a bootstrap over the items, whatever its
         ``method``.
 
     Raises
     ------
     ShroomError
-        Where the gold cannot be read or has no votes.
+        If the gold cannot be read or has no votes.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
     votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
     estimates = estimated(_FIGURES, votes, intervals)
     of_label = np.column_stack((levels(label), levels(p)))
-    # With one seed and the same number of items the draws are the same ones.
+    # The same seed and number of items give the same draws.
     count = _resamples(votes, intervals)
     drawn = bootstrap(RHO, of_label, count, intervals.seed) if count else np.empty(0)
     estimates["binary_p_ceiling"] = _estimate(RHO(of_label), drawn, intervals)

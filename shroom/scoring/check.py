@@ -1,6 +1,6 @@
 """Every problem of a submission at once, and its predictions aligned with the gold.
 
-What the checker passes, the scorer scores: both call :func:`check`.
+Every submission that passes the check can be scored: both call :func:`check`.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class _Golds:
         self.refused = not (single and len(self.documents) == 1) and self._is_another()
 
     def _is_another(self) -> bool:
-        """Report gold of another data set, no file of which has a name to be chosen by."""
+        """Report gold of another data set, whose file names do not identify a split and track."""
         if not self.documents or any(Name.guess(gold.base) for gold in self.documents):
             return False
         data = self.documents[0].read(Problems())
@@ -210,9 +210,9 @@ def read_table(
     Parameters
     ----------
     document : Document
-        What to read.
+        The file.
     role : Role
-        What to read it as.
+        Role that the file is read in.
     problems : Problems
         Gets what is wrong with it.
     texts : bool

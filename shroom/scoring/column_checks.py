@@ -1,4 +1,4 @@
-"""What shows only in a whole column of predictions."""
+"""Checks of whole columns of predictions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUNDED = 0.01
 
 
 def check_columns(table: Table, problems: Problems) -> None:
-    """Report what shows only in a whole column of predictions."""
+    """Report problems of whole columns of predictions."""
     p, label, file = table.p, table.label, table.file
     has_label, rows = _has_label(table), _against(table)
 
@@ -61,7 +61,7 @@ def check_inverted(table: Table, problems: Problems) -> None:
 
 
 def check_doubled(table: Table, problems: Problems) -> None:
-    """Report each id that has been given before."""
+    """Report each id that occurs again."""
     if table.ids is None:
         return
     ids = table.ids if table.has_id is None else table.ids[table.has_id]

@@ -1,4 +1,4 @@
-"""From CSV and TSV to items: encoding and separator are recognised, and cells become JSON values.
+"""Reading items from CSV and TSV files, whose encoding and separator are detected.
 
 The keys come from the header: as they are, in another spelling that can only mean one key (see
 :func:`shroom.scoring.table.key_meant`), or as the user names them (see :func:`naming`).
@@ -43,7 +43,7 @@ def naming(columns: Mapping[str, str]) -> Iterator[None]:
     Parameters
     ----------
     columns : mapping
-        The key that each column stands for, by the column's name. A table without a column of that
+        The key of each column, by the name of the column. A table without a column of that
         name is read by its own names, with a warning.
 
     Examples
@@ -72,7 +72,7 @@ def iter_items(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
     data : bytes
         CSV or TSV: in UTF-8, in UTF-16 with a byte order mark, else taken for cp1252.
     file : str
-        How to name the file in messages.
+        Name of the file in messages.
     problems : Problems
         Gets ``not-csv``, ``not-utf8``, ``empty``, ``too-large``, the warnings ``encoding`` and
         ``column-name``, and the line of each item.
@@ -80,7 +80,7 @@ def iter_items(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
     Raises
     ------
     Stopped
-        Where the rest cannot be read; the reason is among the problems.
+        If the rest cannot be read; the reason is among the problems.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def iter_items(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
 
 
 def columns_of(head: bytes) -> list[str]:
-    r"""Return the keys in the header of a table, of which the beginning is given.
+    r"""Return the keys in the header of a table, from the beginning of the file.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _is_utf8_in_part(data: bytes) -> bool:
 def _form(text: str) -> tuple[str, list[str]]:
     """Return the separator, and the names of the columns; none of an empty table.
 
-    It is the one by which most columns have a name that is known, and by which there are most.
+    The separator is the one that gives most known column names, then most columns.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _columns(header: list[str], file: str, problems: Problems) -> list[str | None] | None:
-    """Return the key of each column, ``None`` for one in whose place the user has named another."""
+    """Return the key of each column; ``None`` if the user has named another column for the key."""
     named, counts = _NAMED.get(), Counter(header)
     if not header:
         problems.add("empty", file, "a header, and a line for each item", "an empty file")

@@ -13,7 +13,7 @@ from shroom.scoring.csv_files import columns_of
 from shroom.scoring.input_files import Document, heads
 from shroom.scoring.table import P
 
-#: What a row in SHROOM's form has at least one of, be it data, gold or a prediction.
+#: Keys of SHROOM's format: a row of data, gold or predictions has at least one of them.
 _OWN = frozenset(("hyp", "label", P))
 
 
@@ -72,9 +72,9 @@ def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
     Parameters
     ----------
     document : Document
-        To be read in SHROOM's form.
+        A file to read in SHROOM's format.
     data : bytes
-        What is in it, inflated.
+        Its content, decompressed.
     problems : Problems
         Gets one ``other-form`` for the whole file.
     """

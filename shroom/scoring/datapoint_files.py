@@ -58,7 +58,7 @@ def read(source: Source, problems: Problems | None = None) -> list[Datapoint]:
     Raises
     ------
     InvalidInput
-        With every problem, where there are errors.
+        With every problem, if there are errors.
 
     Examples
     --------
@@ -104,9 +104,9 @@ def from_items(items: Iterable[Any], file: str, problems: Problems) -> list[Data
     Parameters
     ----------
     items : iterable
-        What stood in a file, of any type.
+        A value from a file, of any type.
     file : str
-        How to name the file in messages.
+        Name of the file in messages.
     problems : Problems
         Gets the problems; where there are errors, the datapoints are not to be used.
     """

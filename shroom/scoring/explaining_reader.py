@@ -1,4 +1,4 @@
-"""From items to columns, the slow way: reporting every problem of every row."""
+"""Reading items into columns, with a report of every problem of every row."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) ->
     Parameters
     ----------
     items : iterable
-        What stood in the file, of any type. Predictions are looked at one by one.
+        Values from the file, of any type. Predictions are looked at one by one.
     role : Role
-        What the file is read as.
+        Role that the file is read in.
     file : str
-        How to name it in messages.
+        Name of the file in messages.
     problems : Problems
         Gets the problems; the table is fit for scoring only if there are no errors among them.
     """
@@ -59,9 +59,9 @@ class _Rows:
         self.label, self.p, self.ids = array("b"), array("d"), array("q")
         self.has_id = array("b")
         self.without_id = array("q")
-        #: Of each unknown key, where it is first and how often it is there.
+        #: First row and number of occurrences of each unknown key.
         self.unknown: dict[str, tuple[int, int]] = {}
-        # Of predictions, nothing else is used than whether each names a model: one character.
+        # For predictions, only whether a row names a model is used: one character.
         self.group_keys = ("model",) if self.predictions else GROUPS
         self.words: dict[str, list[str]] = {}
         self.texts: list[tuple[str | None, str | None]] = []
@@ -191,7 +191,7 @@ class _Rows:
         return {"index": index, "id": self.ids[index] if self.has_id[index] else None}
 
     def finish(self) -> None:
-        """Report what shows only once all rows are read."""
+        """Report problems that need all rows."""
         for code, count in self.more.items():
             self.problems.add_count(code, self.file, count)
         for key, (first, times) in self.unknown.items():

@@ -1,4 +1,4 @@
-"""From bytes to columns in one go, or not at all.
+"""Fast reading of a file without problems into columns.
 
 msgspec decodes and validates typed rows about ten times faster than the standard library. Where
 it refuses anything, or where there would be something to say, :func:`table` returns ``None`` and
@@ -75,9 +75,9 @@ def table(
     data : bytes
         A JSON list, or JSON Lines.
     role : Role
-        What the file is read as.
+        Role that the file is read in.
     file : str
-        How messages will name it.
+        Name of the file in messages.
     lines : bool
         Whether it is JSON Lines.
     texts : bool

@@ -41,7 +41,7 @@ class Name:
 
     @property
     def base(self) -> str:
-        """The file name that a submission wants for it."""
+        """The file name in a submission."""
         return f"{self.split}.{self.track}.json"
 
     @classmethod

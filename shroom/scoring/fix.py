@@ -79,7 +79,7 @@ def fix_submission(
     chosen = well_named(all_documents, problems)
     fixed = []
     for document in all_documents:
-        # Of the others, the name is wrong, and nothing else is reported.
+        # For the other files, only the wrong name is reported.
         items = _items(document, problems if document in chosen else Problems(), log)
         if items is not None:
             fixed.append((document, fix_items(items, document.file, log)))
@@ -96,7 +96,7 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     Raises
     ------
     ShroomError
-        Where errors remain, or ``out`` would touch one of the ``inputs``.
+        If errors remain, or ``out`` would touch one of the ``inputs``.
     """
     path = Path(out)
     if os.fspath(out) != "-" and not names_a_file(path) and None in map(Name.parse, fixed.files):
@@ -108,21 +108,19 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     for source in inputs:
         folder = Path(os.path.realpath(source)) if source not in (None, "-") else None
         if folder and folder.is_dir() and (folder == real or folder in real.parents):
-            raise ShroomError(
-                f"{out}: lies in {source}, which is never touched; name another place"
-            )
+            raise ShroomError(f"{out}: is in {source}, which is never changed; name another place")
     if not fixed.files:
         raise ShroomError(f"{out}: not written, since nothing could be read")
     refuse_overwriting([path], inputs)
     if not fixed.checked.ok:
         raise ShroomError(f"{out}: not written, since errors remain")
     if os.fspath(out).lower().endswith(TABLES):
-        raise ShroomError(f"{out}: what is fixed is written as JSON; name a .json or .jsonl file")
+        raise ShroomError(f"{out}: fixed files are written as JSON; name a .json or .jsonl file")
     write_files(path, fixed.files, inputs)
 
 
 def _items(document: Document, problems: Problems, log: Log) -> list[Any] | None:
-    """Return the items of a file all of which can be read; how a table is read is logged."""
+    """Return the items of a file if all can be read, and log how a table is read."""
     document_problems = Problems()
     content = document.read(document_problems)
     items: list[Any] = []

@@ -29,10 +29,10 @@ _HEAD = 1 << 16
 #: The name of what has none.
 PIPE = "<stdin>"
 
-#: What the names of JSON and of CSV files end in.
+#: Endings of the names of JSON and of CSV files.
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 CSV = (".csv", ".csv.gz")
-#: What the names of tables end in that are read in SHROOM's form.
+#: Endings of the names of tables that are read in SHROOM's format.
 TABLES = (*CSV, ".tsv", ".tsv.gz")
 
 
@@ -47,7 +47,7 @@ class Document:
     base : str
         Its own name, without the folders.
     content : bytes or Path
-        What is in it, or where that lies.
+        Its content, or its path.
     member : bool
         Whether it was found in a folder or a zip, rather than named directly.
     most : int
@@ -160,7 +160,7 @@ def documents(
         Whether to list what operating systems leave behind (``__MACOSX/._val…json``) as well, as
         the organisers' program does.
     endings : tuple of str
-        What the names of members end in. A file that is named directly may have any name.
+        Endings of the names of members. A file that is named directly may have any name.
     submission : bool
         Whether it is a submission, which may have fewer bytes than data and gold.
     table : function
@@ -215,7 +215,7 @@ def _from_pipe(path: Path, most: int) -> bytes:
     Raises
     ------
     OSError
-        Where it is a device, which may never end.
+        If it is a device, which may never end.
     """
     if not stat.S_ISFIFO(path.stat().st_mode):
         raise OSError(errno.EINVAL, "a device", str(path))

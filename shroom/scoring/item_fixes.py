@@ -1,4 +1,4 @@
-"""What has only one reading in the items of a submission is put right, and each change recorded."""
+"""Fixing values with only one reading in the items of a submission, and logging the changes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def fix_items(items: list[Any], file: str, log: Log) -> list[Any]:
     Parameters
     ----------
     items : list
-        What stood in the file, of any type; they stay as they are.
+        Values from the file, of any type; they are not changed.
     file : str
         How to name the file in the log.
     log : Log
@@ -156,7 +156,7 @@ class _Fixes:
         self._add("p-range", f"{P}: divided by 100, as percentages ({between}),", len(rows))
 
     def fix_values(self, index: int, row: dict[str, Any]) -> None:
-        """Replace each value that stands for another by that one."""
+        """Replace each other spelling of a value by the value."""
         for key, value in row.items():
             better = _value(key, value)
             if better is not value:
@@ -229,7 +229,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _p(text: str) -> float | str:
-    """Return the p that a text holds, be it in percent; the text itself where it holds none."""
+    """Return the p in a text, which may be a percentage; the text itself if it has none."""
     bare = text.strip()
     if bare.endswith("%"):
         percent = _decimal(bare.removesuffix("%"))

@@ -6,15 +6,15 @@ import math
 
 from shroom.core.datapoint import Label
 
-#: How far p may leave [0, 1] by rounding.
+#: Largest distance of p from [0, 1] that rounding explains.
 TOLERANCE = 1e-9
-#: How messages name what a label may be.
+#: The valid labels, as messages name them.
 EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
 _INT64 = 1 << 63
 
 
 def id_in(value: object) -> int | None:
-    """Return the integer that a value is, or that stands in a string; else ``None``."""
+    """Return a value, or the text of a string, as an integer; ``None`` if it is not one."""
     if isinstance(value, str) and value.isascii() and len(value) < 40:
         digits = value.strip()
         value = int(digits) if digits.removeprefix("-").isdigit() else None
@@ -24,7 +24,7 @@ def id_in(value: object) -> int | None:
 
 
 def label_in(value: object) -> Label | None:
-    """Return the label that a value stands for, whatever its case and the blanks around it.
+    """Return the label of a value, ignoring case and surrounding blanks.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def label_in(value: object) -> Label | None:
 
 
 def number_in(value: object) -> float | None:
-    """Return the number that a value stands for, also in a string; ``None`` where there is none."""
+    """Return a value, or the text of a string, as a number; ``None`` if it is not one."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return float(value)
@@ -51,7 +51,7 @@ def number_in(value: object) -> float | None:
 
 
 def p_in(value: object) -> float | None:
-    """Return the p that a value stands for, also in a string; ``None`` where it is not in [0, 1].
+    """Return a value, or the text of a string, as p; ``None`` if it is not in [0, 1].
 
     Examples
     --------

@@ -18,7 +18,7 @@ _A_SHARE = "none: a plain share"
 
 @dataclass(frozen=True)
 class MetricEntry(Entry):
-    """The place of a metric of systems, and what the metric itself does not state.
+    """The import path of a metric of systems, and properties that the metric does not state.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class MetricEntry(Entry):
     inputs : tuple of str
         The arrays that it reads, as ``function`` takes them.
     undefined : str
-        Where it has no value.
+        When it is undefined.
     """
 
     function: str = ""
@@ -177,7 +177,7 @@ def metric(name: str) -> Metric:
     Raises
     ------
     ShroomError
-        Where there is none of that name.
+        If there is no metric of that name.
 
     Examples
     --------
@@ -191,12 +191,12 @@ def metric(name: str) -> Metric:
 
 
 def describe(name: str) -> Description:
-    """Return what there is to read about a metric, of systems or of annotators.
+    """Return the description of a metric of systems or of annotators.
 
     Raises
     ------
     ShroomError
-        Where there is none of that name.
+        If there is no metric of that name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the organisers' 2024 programs accepted, and the scores that they gave.
+"""Scoring by the rules of the organisers' 2024 programs.
 
 Their checker and their scorer are two programs with rules of their own, and the second may refuse
 what the first has passed. Both rules are kept here to the letter, lenient and strict as they are,
@@ -44,7 +44,7 @@ def check(submission: Source, *, limit: int | None = 20) -> Problems:
 
     It looks at keys, labels and the number of items, and sorts the test split by id; it looks
     neither at p nor at whether the ids are those of the data. A file that is named directly
-    stands for a folder that holds it alone.
+    is treated as a folder with this one file.
     """
     problems = Problems(limit)
     for document, items in _read(submission, problems):

@@ -35,7 +35,7 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     InvalidInput
-        Where it has links, pipes or devices, a folder named as a file, or more files, levels or
+        If it has links, pipes or devices, a folder named as a file, or more files, levels or
         bytes than a submission may have.
     """
     problems = Problems()
@@ -75,7 +75,7 @@ def score_without_labels(result: Score, gold: Path) -> Score:
 def large_slices(slices: Slices) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the slices that have enough items, and leave out enough items as well.
 
-    All items less those of the slices that are shown are a slice, too, which can be computed.
+    The items outside the shown slices form a slice, too, whose scores can be computed.
 
     Examples
     --------

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shroom.scoring.table import Group, Table
 
 
-#: What a shared task ranks by.
+#: Metrics that a shared task ranks by.
 METRICS = (ACCURACY, RHO)
 
 
@@ -60,7 +60,7 @@ class TrackScore:
     floors : dict
         The scores of trivial systems on the same gold.
     signature : str
-        What was measured, so that only like is compared with like.
+        Signature of the score; only scores with the same signature are comparable.
     in_sample : int
         How many of the items the detector was fitted on, by the record of its run.
     """
@@ -172,7 +172,7 @@ class Score:
         Raises
         ------
         InvalidInput
-            Where two results are of the same track.
+            If two results are of the same track.
         """
         scores = {f"{t.removeprefix('model-')}_{m}": 0.0 for t in TRACKS for m in ("acc", "rho")}
         if len({result.track for result in self.results}) < len(self.results):
@@ -203,11 +203,11 @@ def score(
     submission, gold : path
         Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
     by : sequence of str
-        What to slice by, of ``SLICES`` and ``MORE_SLICES``.
+        Keys to slice by, from ``SLICES`` and ``MORE_SLICES``.
     metrics : sequence of Metric
-        What to compute besides accuracy and rho, which are always there.
+        Metrics to compute besides accuracy and rho, which are always computed.
     intervals : Intervals
-        How to make intervals.
+        Settings of the intervals.
     splits : tuple of str
         The splits that are wanted; val and test by default.
     limit : int or None
@@ -221,7 +221,7 @@ def score(
     Raises
     ------
     InvalidInput
-        With every problem, where the check finds errors.
+        With every problem, if the check finds errors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a score measures, in one line, so that only like is compared with like."""
+"""Signatures: one line with what a score depends on, so that only like is compared with like."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _joined(column: tuple[str, ...]) -> str:
 def gold_hash(gold: Table) -> str:
     """Return six hexadecimal digits that identify a gold.
 
-    They depend on ids, labels and p alone: neither on the texts nor on how the file is written,
+    They depend only on ids, labels and p, not on the texts or on how the file is written,
     nor, with ids, on the order of its rows.
     """
     order = np.arange(gold.n) if gold.ids is None else np.argsort(gold.ids, kind="stable")

@@ -1,4 +1,4 @@
-"""What scores are sliced by: the gold's words, the annotators' agreement, and its texts.
+"""Slices of the scores by the gold's values, the annotators' agreement, and the texts.
 
 The data of the task name no language, so a text is known by its script: the writing system that
 most of its letters are of.
@@ -19,14 +19,14 @@ from shroom.core.problems import printable
 from shroom.metrics.correlation import levels
 from shroom.scoring.table import GROUPS, Group, Table
 
-#: What scores are sliced by where nothing else is asked for.
+#: Default keys to slice scores by.
 SLICES = (*GROUPS, "agreement")
-#: What they can be sliced by besides, where the gold has been read with its texts.
+#: Further keys, for gold that was read with its texts.
 MORE_SLICES = ("length", "script", "lang")
 #: The slice of the items without a value for a key.
 NONE = "none"
 
-#: Of more annotators, p would slice the items too finely.
+#: With more annotators, p would slice the items too finely.
 MAX_VOTES = 10
 
 # The first word of a letter's name is its script's, but for these.

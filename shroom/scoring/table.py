@@ -20,7 +20,7 @@ GROUPS = ("task", "model", "ref")
 TEXTS = ("hyp", "src")
 #: Keys that may have the language of src, the surer one first.
 LANGS = ("src_lang", "lang")
-#: What stands for p in other spellings, in lower case and without punctuation.
+#: Other spellings of p, in lower case and without punctuation.
 _P_SPELLED = (
     *("p", "prob", "probability", "phal", "phall", "probhallucination", "hallucinationprob"),
     *("probabilityhallucination", "probabilityofhallucination", "hallucinationprobability"),
@@ -45,7 +45,7 @@ def key_meant(name: str) -> str | None:
 
 
 class Role(Enum):
-    """What a file is read as, which determines the keys that its rows need."""
+    """The role of a file, which determines the keys that its rows need."""
 
     PREDICTIONS = "predictions"
     GOLD = "gold"
@@ -82,7 +82,7 @@ class Table:
     Attributes
     ----------
     file : str
-        How messages name the file.
+        Name of the file in messages.
     n : int
         The number of rows.
     label : array of int8, shape [n]

@@ -57,7 +57,7 @@ class Voted:
 def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
     """Return the gold files that have votes, in the order of their names, and the warnings.
 
-    Of a folder or a zip these are the latest version of each split and track, as for scoring, and
+    In a folder or a zip, these are the latest version of each split and track, as for scoring, and
     any file of another name that can be read as gold with votes.
 
     Parameters
@@ -70,7 +70,7 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
     InvalidInput
         With every problem, where a file that is named, or named as gold should be, has errors.
     ShroomError
-        Where there are no votes at all.
+        If there are no votes at all.
     """
     problems, warnings, files = Problems(), list[str](), list[Voted]()
     listed = documents_among_others(source, problems)

@@ -280,7 +280,7 @@ def test_a_wrong_command_line(options, code, said, native, shroom, monkeypatch):
 def test_no_folder_that_is_read_gets_another_file(native, shroom):
     path = native("felm")
     code, _, told = shroom("datasets", "convert", "felm", path.parent, "-o", path.parent)
-    assert (code, "would lie in the folder that is read" in told) == (1, True), told
+    assert (code, "is in the folder that is read" in told) == (1, True), told
     assert list(path.parent.iterdir()) == [path]
 
 

@@ -381,7 +381,7 @@ def test_arguments_that_do_not_go_together(explained, arguments, message, tmp_pa
 def test_what_stands_in_two_files(explained, data, tmp_path):
     write_json(tmp_path / "test.model-agnostic.json", gold(12, first_id=30))
     code, _, err = explained("lexical", tmp_path, "--id", 33)
-    told = "id 33 stands in test.model-agnostic.json and in test.model-aware.json; name one file"
+    told = "id 33 is in test.model-agnostic.json and in test.model-aware.json; name one file"
     assert (code, told in err) == (1, True), err
     rows = gold(2, first_id=5)
     rows[1]["id"] = 5

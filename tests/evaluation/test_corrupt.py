@@ -727,8 +727,8 @@ def test_nothing_to_corrupt_is_a_sentence(corrupt, tmp_path, rows, options, said
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["-o", "{d}"], 1, "would lie in the folder that is read"),
-        (["-o", "{d}/new/c.json"], 1, "would lie in the folder that is read"),
+        (["-o", "{d}"], 1, "is in the folder that is read"),
+        (["-o", "{d}/new/c.json"], 1, "is in the folder that is read"),
         (["-o", "{d}/val.json"], 1, "val.json"),
         (["-o", "{d}.csv"], 1, "its name should end in .json or .jsonl"),
         (["-o", ""], 2, "an empty name names no place"),

@@ -124,7 +124,7 @@ def corruptions(
     Raises
     ------
     ShroomError
-        Where there is no method of a name, or the extra ``corrupt`` is not installed and a
+        If a method is unknown, or the extra ``corrupt`` is not installed and a
         method other than pairing needs it.
 
     Examples

@@ -1,4 +1,4 @@
-"""Entity: a name gives way to another name of its kind."""
+"""Replacing a name by another name of its kind."""
 
 from __future__ import annotations
 

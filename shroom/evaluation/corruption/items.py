@@ -34,7 +34,7 @@ class Edit:
     start, end : int
         Where it was, in characters of the text before the change.
     before, after : str
-        What stood there, and what stands there now.
+        The replaced text, and its replacement.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Edit:
         Raises
         ------
         ValueError
-            Where the text does not have there what was changed.
+            If the text does not have there what was changed.
         """
         return _replaced(text, self.start, self.before, self.after)
 
@@ -66,7 +66,7 @@ class Edit:
         Raises
         ------
         ValueError
-            Where the text does not have there what it was changed to.
+            If the text does not have there what it was changed to.
         """
         return _replaced(text, self.start, self.after, self.before)
 
@@ -82,7 +82,7 @@ def _replaced(text: str, start: int, old: str, new: str) -> str:
 
 
 class Token(NamedTuple):
-    """A word or a run of signs, and where it stands; ``low`` is for comparing."""
+    """A word or a run of signs with its position; ``low`` is in lower case, to compare."""
 
     start: int
     end: int
@@ -177,8 +177,8 @@ class Item:
     def is_english(self) -> bool:
         """Whether the hypothesis seems to be English: in Latin letters, and in no other language.
 
-        The commonest words of English and of other languages are counted; a few words with none
-        of either, such as a definition has, are taken as English.
+        The most frequent words of English and of other languages are counted. A short text with
+        neither, such as a definition, counts as English.
         """
         letters = [char for char in self.hyp if char.isalpha()]
         latin = sum(char < "\u0250" for char in letters)

@@ -1,4 +1,4 @@
-"""Number: a number gives way to one that is worth something else."""
+"""Replacing a number by a different one."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _LAST_DAY = 28
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return an edit for each number and each other one, none of which the texts have.
+    """Return edits that replace each number by numbers that occur in neither text.
 
-    Numbers are compared by their worth: "two", "2" and "2.0" are one, and so are "1 km" and
+    Numbers are compared by value: "two", "2" and "2.0" are equal, and so are "1 km" and
     "1000 m". Numbers of the item's knowledge that may stand there come first.
     """
     del pool
@@ -61,7 +61,7 @@ def _others(
 ) -> list[Fraction]:
     """Return the numbers that may replace a number, by its style and the words around it.
 
-    A year may also give way to any other year that is known.
+    A year may also be replaced by any year of the knowledge.
     """
     if (
         quantity.style == "other"
@@ -132,7 +132,7 @@ def _unlike(number: int) -> list[int]:
 def _direction(quantity: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
     """Return the side (1, -1; 0 for either) on which a number makes another statement.
 
-    The second is whether the number is said to be a rough one.
+    The second value is whether the text calls the number approximate.
     """
     before = [word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]]
     after = [word.low for word in tokens[quantity.last + 1 : quantity.last + 5]]

@@ -1,4 +1,4 @@
-"""Negation and antonyms: a statement gives way to its opposite.
+"""Negation and antonyms: a statement is replaced by its opposite.
 
 Both refuse a sentence whose opposite would not contradict the premise, or would not be English.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shroom.evaluation.corruption.pool import Pool
 
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
-#: In statements "do" stands as an auxiliary only beside "not".
+#: In statements "do" is an auxiliary only beside "not".
 _DO = frozenset({"do", "does", "did"})
 _ENDINGS = ("'m", "'re", "'ll")
 #: After these, "'s" is "is" or "has", not a genitive.

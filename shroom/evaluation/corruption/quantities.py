@@ -1,4 +1,4 @@
-"""Numbers in a text: where they are, how they are written, and what they are worth."""
+"""Numbers in a text: their positions, notation and values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Quantity:
     place, last : int
         The first and the last of its tokens, without scale and unit.
     start, end : int
-        Where it stands, in characters.
+        Position in the text, in characters.
     style : {"digits", "ordinal", "decade", "words", "ordinal words", "other"}
         How it is written; one of style ``other`` is only compared with.
     number : Fraction
@@ -58,11 +58,11 @@ class Quantity:
 
     @property
     def value(self) -> Fraction:
-        """What it is worth, unit apart."""
+        """The value without the unit."""
         return self.number * self.scale
 
     def worth(self, number: Fraction) -> set[tuple[str, Fraction]]:
-        """Return what another number in its place would be worth: as it is, and in base units."""
+        """Return the value of another number in its place: as written, and in base units."""
         value = number * self.scale
         of_unit = {(self.unit.dimension, value * self.unit.factor)} if self.unit else set()
         return {("", value)} | of_unit

@@ -40,7 +40,7 @@ class InputFile:
     datapoints : list of Datapoint
         In order.
     knowledge : list of str
-        What each one's dialogue has retrieved; empty texts where there is no dialogue.
+        Passages that each dialogue has retrieved; empty if there is no dialogue.
     """
 
     base: str
@@ -63,7 +63,7 @@ def read(source: Source, problems: Problems | None = None) -> list[InputFile]:
     Raises
     ------
     InvalidInput
-        With every problem, where there are errors.
+        With every problem, if there are errors.
 
     Examples
     --------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The keys by which a dialogue is recognised.
 KEYS = frozenset({"chosen_topic", "dialog"})
-#: What stands in place of a sentence where the wizard used none.
+#: Replaces the sentence where the wizard used none.
 _UNUSED = "no_passages_used"
 
 

@@ -168,7 +168,7 @@ def same_names(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def with_article() -> frozenset[str]:
-    """Return the known names before which "the" stands, without it.
+    """Return the listed names that follow "the", without the article.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def named(text: str) -> Named:
     Raises
     ------
     ShroomError
-        Where there is no such data set or view, or nothing that has the name.
+        If there is no such data set, view or file.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
 
 
 def _fetched(name: str) -> Path:
-    """Return where a data set lies that was named alone."""
+    """Return the path of a fetched data set, which was named without a path."""
     place = None
     with suppress(ImportError):  # what fetches is not installed, so nothing was fetched
         from shroom.datasets.download.sources import cached

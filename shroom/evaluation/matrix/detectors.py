@@ -27,7 +27,7 @@ class Contender:
     ----------
     name : str
         How its row is called.
-    given : str
+    argument : str
         How the user named it.
     detector : Detector
         It itself.
@@ -38,7 +38,7 @@ class Contender:
     """
 
     name: str
-    given: str
+    argument: str
     detector: Detector
     settings: dict[str, Any]
     precision: str | None = None
@@ -67,7 +67,7 @@ def contenders(texts: Iterable[str]) -> list[Contender]:
     Raises
     ------
     ShroomError
-        Where there is none of a name, it wants a model, or two would have one row.
+        If a detector is unknown or needs a model, or if two would have the same row.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class Row:
     ----------
     detector : str
         Its name.
-    given : str
+    argument : str
         How the user named it.
     fingerprint : str
         What its p depend on, as a digest.
@@ -94,7 +94,7 @@ class Row:
     """
 
     detector: str
-    given: str
+    argument: str
     fingerprint: str
     threshold: Threshold
     cells: tuple[Scores, ...]
@@ -103,7 +103,7 @@ class Row:
         """Return it as plain values, for json."""
         return {
             "detector": self.detector,
-            "given": self.given,
+            "given": self.argument,
             "fingerprint": self.fingerprint,
             "threshold": self.threshold.to_dict(),
             "cells": [cell.to_dict() for cell in self.cells],
@@ -201,7 +201,7 @@ def evaluate(
                 risen = tuple(rises(cell.p, after, bad, subject.unit, intervals))
                 scores = replace(scores, rises=risen)
             cells.append(scores)
-        about = contender.name, contender.given, contender.fingerprint
+        about = contender.name, contender.argument, contender.fingerprint
         rows.append(Row(*about, threshold, tuple(cells)))
     for name, bad in by_subject.items():
         if not bad.datapoints:

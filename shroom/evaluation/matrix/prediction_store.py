@@ -52,12 +52,12 @@ class Store:
     folder : path
         Made with the first file.
     fresh : bool
-        Whether what lies in it counts for nothing; it is then replaced.
+        Whether to ignore and replace the stored files.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self.folder = folder
-        self.kept = 0  #: how many files have been taken from the folder
+        self.reused = 0  #: number of files that were read from the folder
         self._fresh = fresh
         self._made: set[str] = set()
 
@@ -67,7 +67,7 @@ class Store:
         Raises
         ------
         ShroomError
-            Where the detector gives no p in [0, 1] for each of them, or nothing can be written.
+            If the detector gives no p in [0, 1] for each of them, or nothing can be written.
         """
         key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
         run = replace(run, precision=run.precision or contender.precision)
@@ -78,7 +78,7 @@ class Store:
         if again and path.exists():
             cell = _read(path, len(datapoints))
             if cell is not None:
-                self.kept += 1
+                self.reused += 1
                 return cell
             run.note(computed_anew(path, 1))
         try:

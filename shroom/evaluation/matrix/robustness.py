@@ -33,7 +33,7 @@ def _risen(
     return np.asarray((p > gold_p) + (p == gold_p) / 2, np.float64)
 
 
-#: p of the corrupted hypothesis stands for p, that of the faithful one for the gold's.
+#: p of the corrupted hypothesis is used as p, and that of the faithful one as the gold's p.
 RISES = mean_of(
     "rises",
     _risen,

@@ -68,7 +68,7 @@ class Split:
     Attributes
     ----------
     name : str
-        Of the data sets, and what the thresholds are tuned for.
+        Names of the data sets, and the metric that thresholds are tuned for.
     datapoints : list of Datapoint
         As many as there are labels.
     label : array of bool, shape [n]
@@ -119,7 +119,7 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     Raises
     ------
     ShroomError
-        Where a file is named for both, or too little remains to tune on.
+        If a file is named for both, or too little remains to tune on.
     """
     for subject in tuned_on:
         for other in scored:

@@ -138,7 +138,7 @@ def scale(values: Iterable[float | None], *, least: float, greatest: float) -> t
     Parameters
     ----------
     values : iterable of float or None
-        What is to be drawn; ``None`` is passed over.
+        Values to draw; ``None`` is skipped.
     least, greatest : float
         The bounds, which are also what is returned where there are no values.
 

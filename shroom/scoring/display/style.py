@@ -110,7 +110,7 @@ STYLE = (
 
 
 def document(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """Return a page that needs nothing but itself: no network, and no script but its own.
+    """Return a self-contained page, which needs no network and no external script.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from shroom.scoring.scores import Score, TrackScore
 Row = tuple[str, ...]
 
 _UNDEFINED = "–"
-#: What the sign stands for.
+#: Meaning of the sign.
 WHY_UNDEFINED = f"{_UNDEFINED}: undefined, where p or the gold is the same on all items"
 
 
@@ -131,7 +131,7 @@ def p_value(value: float | None) -> str:
 def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
     r"""Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule.
 
-    In columns to the right, a star stands beyond the last digit of the other cells.
+    In right-aligned columns, a star follows the last digit without moving the digits.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def _padded(row: Row, columns: set[int]) -> Row:
     )
 
 
-#: What stands behind an in-sample figure, and behind the name of a system that has one.
+#: Follows an in-sample figure, and the name of a system that has one.
 STAR = "*"
 
 
