@@ -31,7 +31,7 @@ Examples:
   shroom calibrate --apply calibrator.json test.model-aware.json gold.json -o out.json
 """
 
-#: What only fitting knows.
+#: Options of fitting only.
 _FITTING = ("method", "threshold", "folds", "seed")
 
 

@@ -1,4 +1,4 @@
-"""Where results and messages go: stdout or a file, and stderr."""
+"""Writing results to stdout or a file, and messages to stderr."""
 
 from __future__ import annotations
 

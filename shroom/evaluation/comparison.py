@@ -65,7 +65,7 @@ class Comparison:
     n : int
         The number of items.
     metric : str
-        What is compared.
+        Metric that is compared.
     a_score, b_score, difference : float or None
         The scores, and a's less b's; ``None`` where undefined.
     ci : tuple of float or None
@@ -153,18 +153,18 @@ def compare(
     submissions : sequence of path
         At least two; each a file, a folder or a zip.
     gold : path
-        What they are scored against.
+        Gold that they are scored against.
     metrics : sequence of Metric
-        What to compare by.
+        Metrics to compare.
     intervals : Intervals
-        How to make intervals of differences.
+        Settings of the intervals of the differences.
     trials : int
         Number of trials of the randomisation test, which uses the seed of ``intervals``.
 
     Raises
     ------
     InvalidInput
-        With every problem, where the check finds errors in any of them.
+        With every problem, if the check finds errors in any submission.
     ShroomError
         If no track has two systems.
 

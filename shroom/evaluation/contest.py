@@ -56,7 +56,7 @@ class Contest:
 
     @property
     def signature(self) -> str:
-        """What was measured, with every way of aligning that occurs."""
+        """Signature of the scores, with every alignment that occurs."""
         aligned = dict.fromkeys(track.alignment for track in self.tracks.values())
         return joined(signature(self.name.track, self.gold, align) for align in aligned)
 
@@ -156,7 +156,7 @@ def read(
     Raises
     ------
     InvalidInput
-        With every problem of every submission, where any of them has errors.
+        With the problems of all submissions, if any of them has errors.
     """
     refuse_piped_gold(gold)
     verdicts = {

@@ -1,4 +1,4 @@
-"""Which items are hard: for one system, for all of them, and where two systems differ.
+"""Hard items: of one system, of all systems, and items on which two systems differ.
 
 A label is right where it is the annotators' majority's. An order that is broken by nothing else
 is that of the gold's rows, so it is the same in every run.
@@ -233,7 +233,7 @@ def datapoints(contest: Contest, source: Source) -> list[Datapoint]:
     Parameters
     ----------
     contest : Contest
-        What the items are of.
+        Contest of the items.
     source : path
         The gold itself, or the data that it was made from: a file, a folder or a zip. Of several
         files, the gold's own is read, else the one of its split and track.
@@ -241,7 +241,7 @@ def datapoints(contest: Contest, source: Source) -> list[Datapoint]:
     Raises
     ------
     InvalidInput
-        With every problem, where the rows have no texts, or something is wrong with them.
+        With every problem, if the rows have no texts or have errors.
     ShroomError
         If the rows are not those of the gold.
 

@@ -77,13 +77,13 @@ class Leaderboard:
     invalid : list of Invalid
         The submissions with errors.
     metric : str
-        What was ranked by.
+        Metric of the ranking.
     split, signature : str
-        What was measured.
+        Signature of the scores.
     intervals : Intervals
-        How the intervals were made.
+        Settings of the intervals.
     others : list of path
-        What else is in the folder.
+        Other files in the folder.
     """
 
     rows: list[Row]
@@ -122,13 +122,13 @@ def leaderboard(
     folder : path
         See :func:`~shroom.evaluation.submission_folder.submissions_in`.
     gold : path
-        What all of them are scored against.
+        Gold that the submissions are scored against.
     metric : str
         ``accuracy`` or ``rho``; the other one breaks ties.
     split : str, optional
         ``val`` or ``test``, where the gold has both.
     intervals : Intervals
-        How intervals are made, those of ranks by the same resamples.
+        Settings of the intervals; those of ranks use the same resamples.
     trials : int, optional
         Number of exchanges in each test that forms the groups; by default as many as the
         correction needs.

@@ -42,7 +42,7 @@ class TrackReport:
     items : list of Item
         The hardest first: by how many systems are wrong, then by how far their p are off.
     signature : str
-        What was measured.
+        Signature of the scores.
     """
 
     track: str
@@ -73,24 +73,24 @@ class TrackReport:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a report shows.
+    """The contents of a report.
 
     Attributes
     ----------
     tracks : list of TrackReport
         One for each track that any system has.
     metrics : list of str
-        What was computed, by name.
+        Names of the metrics.
     intervals : Intervals
-        How intervals were made.
+        Settings of the intervals.
     trials : int
         Number of exchanges in each test between systems.
     warnings : Problems
-        What there is to warn of.
+        Warnings of the checks.
     unsliced : tuple of str
         A sentence for each slicing that was asked for and that the gold does not allow.
     signature : str
-        What was measured.
+        Signature of the scores.
     """
 
     tracks: list[TrackReport]
@@ -127,7 +127,7 @@ def report(
     items: int = ITEMS,
     track: str | None = None,
 ) -> Report:
-    """Return what a report shows of submissions.
+    """Return the report of submissions.
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ def report(
     gold : path
         The gold; not a pipe, since it is read again for the texts.
     by : sequence of str
-        What to slice by; see :func:`shroom.scoring.scores.score`.
+        Keys to slice by; see :func:`shroom.scoring.scores.score`.
     metrics : sequence of Metric
-        What to compute besides accuracy and rho, which are always there.
+        Metrics besides accuracy and rho, which are always computed.
     intervals : Intervals
         Settings of the intervals.
     trials : int
@@ -155,7 +155,7 @@ def report(
     Raises
     ------
     InvalidInput
-        With every problem, where a submission has errors.
+        With every problem, if a submission has errors.
     ShroomError
         If no submission is of the track.
 

@@ -114,7 +114,7 @@ def portrait(
     intervals: Intervals,
     place: Place | None = None,
 ) -> SystemReport:
-    """Return what a report shows of one system.
+    """Return the report of one system.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def portrait(
     contest : Contest
         The system's track, and others.
     metrics : sequence of Metric
-        Those of the scores.
+        Metrics of the scores.
     intervals : Intervals
-        How their intervals were made.
+        Settings of the intervals.
     place : tuple, optional
         Its rank among the others and the interval of it, where there are others.
     """
@@ -211,7 +211,7 @@ def why_undefined(metric: str, columns: Columns) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How p is spread at each of the annotators' proportions.
+    """Distribution of p at each of the annotators' proportions.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""How results are shown: as text, json, what the platforms read, and html."""
+"""Rendering of results as text, JSON, HTML and the formats of the platforms."""

@@ -1,4 +1,4 @@
-"""What is in the files of a data set, as tables for people."""
+"""Rendering of the description of a data set as tables."""
 
 from __future__ import annotations
 

@@ -40,9 +40,9 @@ class Listing:
     total : int
         How many items the system labels wrong, no system labels right, or one of two does.
     items : list of Item
-        Those that are shown, with their texts where they are known.
+        The listed items, with their texts if they are known.
     signature : str
-        What was measured.
+        Signature of the scores.
     in_sample : dict of int
         How many of all items the detector of each system was fitted on.
     """

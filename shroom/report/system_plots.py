@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]
 _ACCENT, _SECOND = LIGHT["accent"], LIGHT["second"]
-#: What a figure shows, in words, and what draws it.
+#: Caption of each figure, and the function that draws it.
 Drawing = tuple[str, "Callable[[Axes], None]"]
 #: A curve of more steps than can be seen is drawn at this many places.
 _PLACES = 401

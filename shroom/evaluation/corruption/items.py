@@ -32,7 +32,7 @@ class Edit:
     Attributes
     ----------
     start, end : int
-        Where it was, in characters of the text before the change.
+        Position in the text before the change, in characters.
     before, after : str
         The replaced text, and its replacement.
 

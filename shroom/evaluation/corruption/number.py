@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: The least change of a number over 20, in parts of it; beside "about", a greater one.
 _LEAST, _LEAST_ABOUT = Fraction(1, 5), Fraction(1, 2)
 _ABOUT = words("approximations")
-#: What holds of more than a number holds of more than any smaller one, and the other way round.
+#: "More than 5" implies "more than" any smaller number, and "less than 5" the reverse.
 _AT_LEAST, _AT_MOST = words("lower_bounds"), words("upper_bounds")
 _MORE = frozenset(
     {"more", "greater", "higher", "larger", "older", "longer", "further", "later", "better"}

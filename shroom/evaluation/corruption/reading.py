@@ -1,4 +1,4 @@
-"""What can be corrupted: SHROOM's data, pairs of premise and hypothesis, or dialogues."""
+"""Reading what can be corrupted: SHROOM's data, pairs of premise and hypothesis, or dialogues."""
 
 from __future__ import annotations
 

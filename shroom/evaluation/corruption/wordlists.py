@@ -14,7 +14,7 @@ _LABELS = {"PERSON": "surname", "GPE": "city", "NORP": "language", "LANGUAGE": "
 
 
 class Unit(NamedTuple):
-    """What a unit measures, and how many of the dimension's base it is."""
+    """The dimension of a unit, and its size in the dimension's base unit."""
 
     dimension: str
     factor: Fraction

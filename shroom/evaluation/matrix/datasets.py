@@ -1,4 +1,4 @@
-"""What detectors are evaluated on: judged datapoints of the data sets that a command line names."""
+"""Judged datapoints of the data sets that a command line names, to evaluate detectors on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Named:
     path : str
         A file, a folder or a zip.
     note : str
-        How it was found, where that was left to the kit.
+        How the kit found the path or the data set, if the user did not name it.
     """
 
     dataset: str
@@ -126,9 +126,9 @@ class Subject:
     dataset, view : str
         Each by itself.
     about : str
-        What premise, hypothesis and p are.
+        Meaning of premise, hypothesis and p.
     paths : tuple of str
-        Where they are from.
+        Paths of the files.
     datapoints : list of Datapoint
         Those that have a premise.
     unit : array of int, shape [n]
@@ -142,9 +142,9 @@ class Subject:
     files : frozenset of str
         Digests of the files.
     notes : tuple of str
-        What the user should know.
+        Notes for the user.
     problems : Problems
-        What was odd about the files.
+        Problems of the files.
     """
 
     name: str

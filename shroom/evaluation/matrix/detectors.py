@@ -26,13 +26,13 @@ class Contender:
     Attributes
     ----------
     name : str
-        How its row is called.
+        Name of its row.
     argument : str
-        How the user named it.
+        Argument by which the user named it.
     detector : Detector
         It itself.
     settings : dict
-        What it was made with.
+        Its settings.
     precision : str or None
         That of its recipe.
     """
@@ -45,7 +45,7 @@ class Contender:
 
     @property
     def fingerprint(self) -> str:
-        """What its p depend on: the kit's version, the weights, the settings and files in them.
+        """Digest of what p depends on: the kit's version, weights, settings and their files.
 
         A threshold is not a part of it, since p do not depend on one.
         """

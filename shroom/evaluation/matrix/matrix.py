@@ -28,7 +28,7 @@ Interval = tuple[float, float]
 #: Gives the run for what a label names, as long as the context lasts.
 Watch = Callable[[str], AbstractContextManager[Run]]
 
-#: What is computed, in this order.
+#: Metrics, in the order of the columns.
 METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
 NAMES = tuple(metric.name for metric in METRICS)
 
@@ -50,7 +50,7 @@ class Scores:
     milliseconds : float or None
         For each item, as measured when its p were made; ``None`` where that was interrupted.
     notes : tuple of str
-        What the detector had to say, such as that texts were cut.
+        Notes of the detector, such as that texts were cut.
     rises : tuple of Rise
         How often p rises when a hypothesis is corrupted.
     """
@@ -84,11 +84,11 @@ class Row:
     detector : str
         Its name.
     argument : str
-        How the user named it.
+        Argument by which the user named it.
     fingerprint : str
-        What its p depend on, as a digest.
+        Digest of what p depends on.
     threshold : Threshold
-        What its labels go by.
+        Threshold of its labels.
     cells : tuple of Scores
         On each data set, in their order.
     """
@@ -121,9 +121,9 @@ class Matrix:
     rows : tuple of Row
         The detectors, in the order in which they were named.
     intervals : Intervals
-        How intervals were made.
+        Settings of the intervals.
     split : Split or None
-        What thresholds were tuned on.
+        Items that thresholds were tuned on.
     not_corrupted : dict of str
         Why a data set has no corruptions; by its name.
     """
@@ -173,11 +173,11 @@ def evaluate(
     store : Store
         Keeps p as they are made.
     split : Split, optional
-        What thresholds are tuned on; by default each detector has its own.
+        Items to tune thresholds on; by default each detector uses its own threshold.
     corrupt : bool
         Whether to compute how often p rises when a faithful hypothesis is corrupted.
     intervals : Intervals
-        How intervals are made; units are drawn, not items. Corruptions are drawn by its seed.
+        Settings of the intervals; units are drawn, not items. Corruptions are drawn by its seed.
     watch : callable
         Gives the run for what is computed, which a label names.
     """

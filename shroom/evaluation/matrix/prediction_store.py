@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """What a detector says of some datapoints.
+    """The predictions of a detector for some datapoints.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Cell:
         How long it took when they were made, loading included; ``None`` where that was
         interrupted, so that nothing has measured all of it.
     notes : tuple of str
-        What the detector had to say, such as that texts were cut.
+        Notes of the detector, such as that texts were cut.
     """
 
     p: NDArray[np.float64]

@@ -45,14 +45,14 @@ RISES = mean_of(
 
 @dataclass(frozen=True, eq=False)
 class Corrupted:
-    """What the methods make of a subject's faithful datapoints.
+    """The corruptions of a subject's faithful datapoints.
 
     Attributes
     ----------
     of : array of int, shape [m]
         The place of each one's faithful datapoint.
     method : array of str, shape [m]
-        What made it.
+        Method of each.
     datapoints : list of Datapoint
         The inconsistent ones.
     faithful : int
@@ -72,7 +72,7 @@ class Rise:
     Attributes
     ----------
     method : str
-        Of corrupting; or ``all``.
+        Method of corruption, or ``all``.
     n : int
         How many pairs there are.
     share : float
@@ -98,7 +98,7 @@ def why_not(subject: Subject) -> str | None:
 
 
 def corrupted(subject: Subject, seed: int) -> Corrupted:
-    """Return what each method makes of each faithful datapoint.
+    """Return the corruptions of each faithful datapoint by each method.
 
     Names are found by rules, so that two machines give the same.
     """
@@ -127,13 +127,13 @@ def rises(
     before : array, shape [n]
         The p of the subject's datapoints.
     after : array, shape [m]
-        Those of the corrupted ones.
+        p of the corrupted datapoints.
     made : Corrupted
-        What is corrupted, and how.
+        The corruptions.
     unit : array of int, shape [n]
         What the subject's datapoints belong to, and are drawn with.
     intervals : Intervals
-        How intervals are made.
+        Settings of the intervals.
     """
     nothing = np.zeros(len(after))
     statistics = RISES.statistics(nothing, after, nothing, before[corrupted.of])

@@ -20,7 +20,7 @@ from shroom.metrics.accuracy_by_threshold import (
 if TYPE_CHECKING:
     from shroom.detectors.base import Detector
 
-#: What a threshold can be tuned for.
+#: Metrics that a threshold can be tuned for.
 MEASURES = {
     "balanced_accuracy": balanced_accuracy_by_threshold,
     "accuracy": accuracy_by_threshold,
@@ -36,9 +36,9 @@ class Threshold:
     value : float
         In [0, 1].
     source : str
-        Where it is from.
+        Source of the threshold.
     by_task : dict of float
-        Those of tasks that have one of their own.
+        Thresholds of tasks that have their own.
     """
 
     value: float
@@ -51,7 +51,7 @@ class Threshold:
 
     @classmethod
     def own(cls, detector: Detector) -> Threshold:
-        """Return what a detector has itself."""
+        """Return a detector's own thresholds."""
         by_task = {str(task): float(t) for task, t in detector.thresholds.items()}
         return cls(float(detector.threshold), "the detector's own", by_task)
 
@@ -88,7 +88,7 @@ class Split:
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
         """Return the best threshold of p, shape [n]; of equals the nearest to 0.5.
 
-        Where the detector has ``seen`` the split, its p there are in-sample, as the source says.
+        If the detector has ``seen`` the split, its p there are in-sample, and the source says so.
         """
         curve = MEASURES[self.measure](p, self.label)
         source = f"tuned for {self.measure} on {self.name} (n {len(p)})"
@@ -107,12 +107,12 @@ class Split:
 
 
 def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) -> Split:
-    """Return what thresholds can be tuned on.
+    """Return the items that thresholds can be tuned on.
 
     Parameters
     ----------
     tuned_on, scored : sequence of Subject
-        What the user named for the one and for the other.
+        Data sets to tune on, and data sets to score.
     measure : str
         One of ``MEASURES``.
 
