@@ -108,7 +108,7 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     for source in inputs:
         folder = Path(os.path.realpath(source)) if source not in (None, "-") else None
         if folder and folder.is_dir() and (folder == real or folder in real.parents):
-            raise ShroomError(f"{out}: is in {source}, which is never changed; name another place")
+            raise ShroomError(f"{out}: is in {source}, which is never touched; name another place")
     if not fixed.files:
         raise ShroomError(f"{out}: not written, since nothing could be read")
     refuse_overwriting([path], inputs)
