@@ -273,6 +273,8 @@ def test_negation(hyp, made):
         "He sings.",
         "I don't have any.",
         "That doesn't sound like very much fun.",
+        "Yes, it is open.",
+        "It can swim, too.",
         "If it is open, go.",
         "",
         "not",
@@ -340,8 +342,8 @@ def test_antonyms(hyp, made):
         ('They sang "A hot night" there.', ""),
         ("(informal) A thing.", ""),
         ("A small part, the small one.", ""),
-        ("It can also include dogs.", ""),
-        ("He arrived in time.", ""),
+        ("It is so popular that demand is high.", ""),
+        ("A classic and old process.", ""),
         ("He died on Monday.", ""),
     ],
 )
@@ -762,8 +764,8 @@ def test_unlabelled_data_on_request(corrupt, tmp_path):
 
 
 REAL = {
-    "val.model-agnostic.json": (203, [203, 22, 2, 55, 15]),
-    "val.model-aware.v2.json": (206, [206, 16, 30, 70, 30]),
+    "val.model-agnostic.json": (203, [203, 22, 2, 52, 10]),
+    "val.model-aware.v2.json": (206, [206, 16, 30, 68, 15]),
 }
 
 

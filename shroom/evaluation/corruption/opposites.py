@@ -51,22 +51,24 @@ def antonym(item: Item, pool: Pool) -> list[Edit]:
     """Return an edit for each word and antonym, where neither text has the antonym.
 
     Opposites may both be false, so that nothing beside a negation is touched; and both may be
-    true of some things, or sometimes. Words of fixed phrases, as in "how long", stay.
+    true of some things, or sometimes. A clause with a reason or a condition would contradict
+    itself. Words of fixed phrases, as in "how long", stay.
     """
     del pool
     candidates: list[Edit] = []
     if ";" in item.hyp:  # the other glosses would still say the same
         return candidates
+    unfit = words("hedges") | words("subordinators")
     hindering = _negated(item) + [
-        place for place, word in enumerate(item.tokens) if word.low in words("hedges")
+        place for place, word in enumerate(item.tokens) if word.low in unfit
     ]
     fixed = _in_phrases(item.tokens)
     counts = Counter(word.low for word in item.tokens)
     for place, word in enumerate(item.tokens):
         in_a_name = word.text != word.low and not _begins(item, place)
-        following = item.tokens[place + 1].low if place + 1 < len(item.tokens) else ""
+        beside = {token.low for token in item.tokens[max(0, place - 1) : place + 2]}
         # In "stupid, foolish" and "old or outdated" the next word says the same.
-        is_alone = following not in (",", "or") and word.low not in words("stances")
+        is_alone = not beside & {",", "or", "and"} and word.low not in words("stances")
         if in_a_name or not is_alone or place < item.first or place in fixed:
             continue
         if counts[word.low] > 1:  # the other one would still say it
