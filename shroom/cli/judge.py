@@ -18,7 +18,7 @@ from shroom.core.registry import Entry, Registry
 from shroom.inference.run_settings import Run
 
 if TYPE_CHECKING:
-    from shroom.detectors.judge.segments import SegmentJudge
+    from shroom.detectors.judge.felm_methods import SegmentJudge
 
 EXAMPLES = """\b
 Examples:
@@ -28,7 +28,7 @@ Examples:
 """
 #: The judges of data sets in their native form.
 JUDGES: Registry[Entry] = Registry(
-    "judge of", {"felm": Entry("shroom.detectors.judge.segments:SegmentJudge")}
+    "judge of", {"felm": Entry("shroom.detectors.judge.felm_methods:SegmentJudge")}
 )
 
 
@@ -70,7 +70,7 @@ def command(
     from shroom.datasets.felm import reader as felm
     from shroom.datasets.felm.predictions import Predictions
     from shroom.datasets.registry import refuse_another
-    from shroom.detectors.judge.segments import Response
+    from shroom.detectors.judge.felm_methods import Response
 
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o': name a file for the predictions")

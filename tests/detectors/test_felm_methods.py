@@ -12,8 +12,8 @@ from conftest import DATA, SAMPLE
 
 from shroom.core.problems import ShroomError
 from shroom.datasets.felm import reader as felm
+from shroom.detectors.judge.felm_methods import METHODS, Response, SegmentJudge, wrong_segments
 from shroom.detectors.judge.prompts import SEGMENTS
-from shroom.detectors.judge.segments import METHODS, Response, SegmentJudge, wrong_segments
 from shroom.inference.run_settings import Run
 from shroom.metrics.segment_metrics import scored
 
