@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The longest key of a column that Codabench takes.
 MAX_KEY = 35
+#: The track of a column that has the mean over all tracks.
+MEAN = "mean"
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,8 @@ class Track:
 
     Attributes
     ----------
-    name : str
-        As file names have it.
-    title : str
-        As people call it; its name by default.
+    name, title : str
+        As file names have it, and as people call it.
     rows_have : str
         A key that every row of this track has and no row of another one, by which a file whose
         name does not have the track is recognised.
@@ -168,8 +168,7 @@ class Phase:
     split : str
         The split that is handed in.
     start, end : date or None
-        The first and the last day, in UTC. Without a start it follows the phase before it;
-        without an end it lasts until the next one, or for ever.
+        First and last day, in UTC; by default it follows the one before, and lasts till the next.
     per_day, total : int
         How many submissions a team may make in a day, and in all.
     blind : bool
@@ -228,9 +227,9 @@ class Edition(FileNames):
     metrics : tuple of str
         The first one ranks, the next ones break ties; the defaults of the annotation if empty.
     average : bool
-        Whether systems are ranked by the mean over tracks as well.
+        Whether systems are ranked by the mean over tracks, too.
     phases, columns : tuple
-        Those of the competition; ``columns`` by default every metric of every track.
+        Those of the competition; by default a column for every metric of every track.
     pages : dict of str
         Files of the competition's pages: ``overview``, ``evaluation``, ``data``, ``terms``.
     """
