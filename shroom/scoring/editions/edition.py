@@ -24,7 +24,7 @@ MAX_KEY = 35
 MEAN = "mean"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Track:
     """One track, or one language, which is ranked by itself.
 
@@ -42,7 +42,7 @@ class Track:
     rows_have: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Split:
     """One split of the data.
 
@@ -61,7 +61,7 @@ class Split:
     ids: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskRule:
     """A task of the models whose outputs are judged.
 
@@ -80,7 +80,7 @@ class TaskRule:
     title: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Item:
     """The form of a row.
 
@@ -104,7 +104,7 @@ class Item:
         return self.keys.get("id", "id")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Aspect:
     """A question about an item that annotators answer with yes or no.
 
@@ -124,7 +124,7 @@ class Aspect:
     no: str = "n"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Annotation:
     """What annotators and systems say of an item.
 
@@ -144,7 +144,7 @@ class Annotation:
     labels: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Files:
     """Patterns of file names: ``{split}`` and ``{track}`` stand for names, ``*`` for anything.
 
@@ -157,7 +157,7 @@ class Files:
     data: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Phase:
     """A phase of the competition.
 
@@ -185,7 +185,7 @@ class Phase:
     blind: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """A column of the leaderboard on a platform: one metric of one track."""
 
@@ -196,7 +196,7 @@ class Column:
     hidden: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edition(FileNames):
     """One shared task.
 
