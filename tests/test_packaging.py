@@ -99,3 +99,12 @@ def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch
     assert all(url.startswith("https://") for url in re.findall(r"\]\(([^)]*)\)", description))
     assert "the format, every problem, scores," in description
     assert "shroom score submission.zip gold/" in description
+
+
+def test_every_file_of_the_package_is_installed():
+    globs = CONFIG["options.package_data"]["shroom"].split()
+    installed = {path for glob in globs for path in (ROOT / "shroom").glob(glob)}
+    command = ["git", "ls-files", "-z", "--", "shroom"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = {ROOT / name for name in listed.split("\0") if name and not name.endswith(".py")}
+    assert files - installed == set()
