@@ -1,6 +1,6 @@
 # Everything a newcomer or CI needs; `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup baseline table train test lint bench bundle docs constraints dist clean
+.PHONY: help setup baseline table train test lint bench bundle docs constraints dist release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -90,6 +90,9 @@ dist: .venv/with-release  ## build the sdist and the wheel into dist/, and check
 	rm -rf build dist
 	$(BIN)/python -m build -q --no-isolation
 	$(BIN)/twine check --strict dist/*
+
+release: dist  ## check that dist/ can be released, as TAG if that is given (TAG=v1.2.0)
+	$(BIN)/python .ci/check_release.py $(TAG)
 
 clean:  ## remove what the other targets made
 	rm -rf .venv build bundle dist site submissions/*/ *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
