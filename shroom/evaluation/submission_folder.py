@@ -147,5 +147,5 @@ def _elsewhere(problems: Iterable[Problem], paths: Sequence[Path]) -> list[Probl
         problem
         for problem in problems
         if problem.severity == ERROR
-        and not any(f"{problem.file}/".startswith(f"{path}/") for path in paths)
+        and not any(Path(problem.file).is_relative_to(path) for path in paths)
     ]

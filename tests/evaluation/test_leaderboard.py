@@ -7,13 +7,15 @@ import os
 import shutil
 import zipfile
 from itertools import combinations
+from pathlib import PureWindowsPath
 
 import numpy as np
 import pytest
 from conftest import DATA, gold, write_json
 from made_up import AGNOSTIC, AWARE, answers, contest
 
-from shroom.core.problems import InvalidInput, ShroomError
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.evaluation import submission_folder
 from shroom.evaluation.comparison import compare
 from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.submission_folder import submissions_in
@@ -510,3 +512,13 @@ def test_all_real_systems(shroom):
         assert order == sorted(order)
         assert all(a["group"] <= b["group"] for a, b in combinations(rows, 2))
         assert np.all([row["rank_ci"][0] <= row["rank"] <= row["rank_ci"][1] for row in rows])
+
+
+def test_the_errors_of_a_submission_are_its_own_with_the_separators_of_windows(monkeypatch):
+    monkeypatch.setattr(submission_folder, "Path", PureWindowsPath)
+    problems = Problems()
+    for file in (r"subs\a\val.json", "subs\\b.zip/val.json", r"gold\val.json", r"subs\ab.json"):
+        problems.add("count", file, "2", "1")
+    paths = [PureWindowsPath("subs/a"), PureWindowsPath("subs/b.zip")]
+    left = submission_folder._elsewhere(problems, paths)
+    assert [problem.file for problem in left] == [r"gold\val.json", r"subs\ab.json"]
