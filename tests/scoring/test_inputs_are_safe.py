@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from pathlib import Path
 
 import pytest
 from conftest import SAMPLE, gold, predictions, write_json
@@ -35,6 +36,15 @@ def test_fix_never_writes_into_the_submission(folder, shroom, monkeypatch, out):
     assert code == 1
     assert "never touched" in err
     assert {path: path.read_bytes() for path in folder.rglob("*")} == before
+
+
+def test_fix_never_writes_into_the_submission_in_another_case(folder, shroom, monkeypatch):
+    """As on macOS and Windows, where SUB and sub are one folder."""
+    (folder.parent / "SUB").mkdir()
+    monkeypatch.setattr(Path, "samefile", lambda a, b: str(a).lower() == str(b).lower())
+    code, _, err = shroom("check", folder, "--fix", folder.parent / "SUB" / "new.json")
+    assert code == 1
+    assert "never touched" in err
 
 
 @pytest.mark.parametrize("option", ["--gold", "--data"])
