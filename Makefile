@@ -63,6 +63,7 @@ test: .venv/with-test  ## run every test (ARGS='-m models': those that compute w
 
 lint: .venv/with-lint  ## check style, types, imports, and the files for the repository's host
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select PLW1514 .  # files are opened as UTF-8, also on Windows
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
