@@ -58,6 +58,7 @@ def test_all_that_is_installed_is_pinned_once_for_each_python(python):
             assert pins.get(name, "no pin") in each.specifier, f"{each} on Python {python}"
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize(
     "recipe", sorted((ROOT / "baselines").glob("*.toml")), ids=lambda p: p.stem
 )

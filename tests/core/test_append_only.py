@@ -79,6 +79,7 @@ def test_where_there_are_no_locks_a_run_goes_on(path, code, monkeypatch):
         pass
 
 
+@pytest.mark.linux
 def test_a_pipe_is_not_waited_for(path):
     path.parent.mkdir()
     os.mkfifo(path)
@@ -92,6 +93,7 @@ def test_where_nothing_can_be_written_that_is_the_error(tmp_path):
         locked(tmp_path / "a file" / "x", "").__enter__()
 
 
+@pytest.mark.linux
 def test_a_folder_in_which_nothing_can_be_made_is_not_taken_for_another_run():
     with pytest.raises(Unwritable, match="no file can be created"), locked(Path("/proc/x"), "wait"):
         pass

@@ -208,6 +208,7 @@ def test_no_ci(places, shroom):
 # The folder
 
 
+@pytest.mark.linux
 def test_invalid_submissions_are_listed_with_their_problems(places, shroom):
     spoil(places[0] / "fair" / AWARE)
     (places[0] / "empty").mkdir()
@@ -250,6 +251,7 @@ def test_all_invalid_is_told_and_writes_nothing(places, tmp_path, shroom):
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.linux
 def test_what_is_no_submission(places, shroom):
     (places[0] / ".hidden").mkdir()
     write_json(places[0] / ".cache.json", [])
@@ -266,6 +268,7 @@ def test_what_is_no_submission(places, shroom):
     assert "pipe.json: is not a submission" in err
 
 
+@pytest.mark.linux
 def test_files_zips_folders_and_links_of_any_kind(tmp_path, shroom):
     folder, truth = contest(tmp_path / "c", {"folder": 0.3}, files=(AGNOSTIC, AWARE))
     rows = json.loads((folder / "folder" / AWARE).read_text())
@@ -310,6 +313,7 @@ def test_two_files_whose_names_tell_different_tracks(tmp_path, shroom):
     assert "of the same system and track" in err
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("kind", ["folder", "file", "link"])
 def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
     folder, truth = places

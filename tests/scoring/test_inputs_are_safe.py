@@ -98,6 +98,7 @@ def test_no_output_goes_over_an_input_or_into_the_file_of_an_input_folder(
         assert {name: path.read_bytes() for name, path in places.items()} == before
 
 
+@pytest.mark.linux
 def test_a_link_is_followed(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old")
@@ -107,6 +108,7 @@ def test_a_link_is_followed(tmp_path):
     assert target.read_text() == "new"
 
 
+@pytest.mark.linux
 def test_a_pipe_is_written_to(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -119,11 +121,13 @@ def test_a_pipe_is_written_to(tmp_path):
     assert not pipe.is_file()
 
 
+@pytest.mark.linux
 def test_a_full_device_is_told():
     with pytest.raises(ShroomError, match="/dev/full: cannot be written: No space"):
         write_atomically("/dev/full", "x" * 100_000)
 
 
+@pytest.mark.linux
 def test_a_named_pipe_is_read_once(tmp_path):
     truth = write_json(tmp_path / "g.json", gold(12))
     for text in (json.dumps(predictions(12)), "\n".join(map(json.dumps, predictions(12)))):
