@@ -99,7 +99,8 @@ def command(
     for submission in submissions:
         if len(submissions) > 1:
             click.echo(f"{printable(submission)}: ", nl=False)
-        codes.append(_check(submission, gold, data, out, dataset, limit, form, official=official))
+        sources = submission, gold, data
+        codes.append(_check(*sources, out, dataset, edition, limit, form, official=official))
     return max(codes)
 
 
@@ -109,6 +110,7 @@ def _check(
     data: str | None,
     out: str | None,
     dataset: str | None,
+    edition: Edition,
     limit: int | None,
     form: str,
     *,
