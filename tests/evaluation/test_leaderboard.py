@@ -330,6 +330,15 @@ def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
     assert f"{inside}: is not a submission" in err
 
 
+def test_the_gold_under_another_name_is_no_system(places, shroom):
+    """As on macOS and Windows, where GOLD.json and gold.json are one file."""
+    folder, truth = places
+    os.link(truth / AWARE, folder / "GOLD.json")
+    code, out, _ = shroom("leaderboard", folder, truth / AWARE, *FEW, "--format", "json")
+    assert code == 0
+    assert {row["system"] for row in systems_of(json.loads(out))} == set(NOISES)
+
+
 @pytest.mark.parametrize(("given", "expected"), [(AWARE, 2), ("", 1)], ids=["file", "folder"])
 def test_one_submission_in_place_of_a_folder_of_them(places, shroom, given, expected):
     one = places[0] / "good" / given
