@@ -1,6 +1,6 @@
 # Everything a newcomer or CI needs; `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup baseline table train test lint bench bundle docs constraints dist clean
+.PHONY: help setup baseline table train test lint bench bundle docs constraints dist release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,6 +21,7 @@ LABELLED := trial-v1.json val.model-agnostic.json val.model-aware.v2.json
 ENDURING := endurance
 BENCHES := engine startup scoring resampling comparing coverage spans loading annotate scale
 INSTALL = $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
+SCHEMA = $(BIN)/check-jsonschema --quiet --builtin-schema vendor.
 DATA := $(or $(wildcard $(SHROOM_DATA:%=%/semeval2024)),shroom/sample)
 export SHROOM_DATA
 
@@ -60,11 +61,19 @@ train: .venv/with-models  ## make the shipped model again (hours on a CPU; needs
 test: .venv/with-test  ## run every test (ARGS='-m models': those that compute with a model)
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
 
-lint: .venv/with-lint  ## check style, format, types, and which package imports which
+lint: .venv/with-lint  ## check style, types, imports, and the files for the repository's host
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select PLW1514 .  # files are opened as UTF-8, also on Windows
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --quiet .
+	$(SCHEMA)github-workflows .github/workflows/*.yml
+	$(SCHEMA)github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	$(SCHEMA)github-actions action.yml
+	$(SCHEMA)readthedocs .readthedocs.yaml
+	$(SCHEMA)citation-file-format CITATION.cff
+	[ ! -x $(BIN)/hadolint ] || $(BIN)/hadolint Dockerfile  # there is none for Windows
 
 bench: export SHROOM_NO_CACHE = 1
 bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/benchmarks.md (ONLY=NAME: one of them)
@@ -90,6 +99,9 @@ dist: .venv/with-release  ## build the sdist and the wheel into dist/, and check
 	rm -rf build dist
 	$(BIN)/python -m build -q --no-isolation
 	$(BIN)/twine check --strict dist/*
+
+release: dist  ## check that dist/ can be released, as TAG if that is given (TAG=v1.2.0)
+	$(BIN)/python .ci/check_release.py $(TAG)
 
 clean:  ## remove what the other targets made
 	rm -rf .venv build bundle dist site submissions/*/ *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ MISSING = {
     for mark, need, present in (
         ("real", f"the real data in {DATA} (set SHROOM_DATA)", DATA.is_dir()),
         ("browser", "a browser (apt-get install chromium)", BROWSER),
+        ("linux", "Linux", sys.platform == "linux"),
     )
     if not present
 }
@@ -58,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "browser: opens pages in Chromium (apt-get install chromium)"
     )
+    config.addinivalue_line("markers", "linux: needs links, pipes, signals, /proc or a Unix shell")
     config.addinivalue_line("markers", "models: computes with a model in torch")
     if MISSING and os.environ.get("SHROOM_TEST_ALL"):
         needs = " and ".join(MISSING.values())

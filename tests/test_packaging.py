@@ -1,10 +1,12 @@
 """What is installed: requirements and their pins, the extras of recipes and of messages."""
 
 import configparser
+import functools
 import re
 import runpy
 import subprocess
 import sys
+import zipfile
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +20,7 @@ from shroom.detectors.registry import REGISTRY
 CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg")
 EXTRAS = CONFIG["options.extras_require"]
+RELEASE = runpy.run_path(str(ROOT / ".ci" / "check_release.py"))
 #: Versions of Python for which constraints.txt has pins.
 PYTHONS = ("3.9.18", "3.10.13", "3.11.7", "3.12.1", "3.13.0", "3.14.0")
 
@@ -55,6 +58,7 @@ def test_all_that_is_installed_is_pinned_once_for_each_python(python):
             assert pins.get(name, "no pin") in each.specifier, f"{each} on Python {python}"
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize(
     "recipe", sorted((ROOT / "baselines").glob("*.toml")), ids=lambda p: p.stem
 )
@@ -99,3 +103,47 @@ def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch
     assert all(url.startswith("https://") for url in re.findall(r"\]\(([^)]*)\)", description))
     assert "the format, every problem, scores," in description
     assert "shroom score submission.zip gold/" in description
+
+
+@pytest.fixture
+def release(tmp_path):
+    """Make what ``make release`` looks at, for version 1.2.0, and return its problems by tag."""
+    (tmp_path / "shroom" / "core").mkdir(parents=True)
+    (tmp_path / "shroom" / "core" / "version.py").write_text('__version__ = "1.2.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.0 (2026-01-31)\n\n## 1.1.0\n")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "shroom_kit-1.2.0.tar.gz").touch()
+    with zipfile.ZipFile(tmp_path / "dist" / "shroom_kit-1.2.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("shroom_kit-1.2.0.dist-info/METADATA", "Version: 1.2.0\n")
+        wheel.writestr("shroom/core/version.py", "")
+    return functools.partial(RELEASE["problems"], tmp_path)
+
+
+def test_a_release_has_one_version(release):
+    assert release("v1.2.0") == release() == []
+    assert release("v1.3.0") == [
+        "the tag is v1.3.0, expected v1.2.0, by shroom/core/version.py",
+    ]
+
+
+def test_a_release_has_a_date_in_the_changelog(release, tmp_path):
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.0 (unreleased)\n")
+    expected = "CHANGELOG.md begins with '1.2.0 (unreleased)', expected '1.2.0 (YYYY-MM-DD)'"
+    assert release() == [expected]
+
+
+def test_a_release_has_one_wheel_with_all_files(release, tmp_path):
+    (tmp_path / "shroom" / "template.html").touch()
+    assert release() == ["the wheel lacks shroom/template.html"]
+    (tmp_path / "dist" / "shroom_kit-1.1.0.tar.gz").touch()
+    (problem,) = release()
+    assert problem.startswith("dist/ has shroom_kit-1.1.0.tar.gz, shroom_kit-1.2.0-py3")
+
+
+def test_every_file_of_the_package_is_installed():
+    globs = CONFIG["options.package_data"]["shroom"].split()
+    installed = {path for glob in globs for path in (ROOT / "shroom").glob(glob)}
+    command = ["git", "ls-files", "-z", "--", "shroom"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = {ROOT / name for name in listed.split("\0") if name and not name.endswith(".py")}
+    assert files - installed == set()

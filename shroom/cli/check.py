@@ -21,7 +21,7 @@ from shroom.cli.options import (
 )
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.core.printing import counted
+from shroom.core.printing import counted, printable
 from shroom.core.problems import ShroomError
 from shroom.scoring.check import Checked, check
 
@@ -36,11 +36,12 @@ Examples:
   shroom check submission/ --gold gold/ --fix fixed.zip
   shroom check predictions.csv --columns p=score,label=pred --fix predictions.json
   shroom check submission.zip --official
+  shroom check mine/*.json
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("submission", type=INPUT)
+@click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
 @click.option(
     "--gold", type=INPUT, help="Labelled data, to check ids, count, order and direction against."
 )
@@ -65,7 +66,7 @@ Examples:
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
 def command(
     *,
-    submission: str,
+    submissions: tuple[str, ...],
     gold: str | None,
     data: str | None,
     out: str | None,
@@ -78,21 +79,46 @@ def command(
     """Report everything that is wrong with SUBMISSION, and how to fix it.
 
     SUBMISSION is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe.
-    Problems go to stderr, one a line; the exit code is 1 if any of them is an error.
+    Problems go to stderr, one a line; the exit code is 1 if any of them is an error. Several are
+    checked one after the other.
 
     --fix writes the submission as JSON with what has only one reading put right, and reports each
     change: keys, labels and file names in other spellings, numbers in strings, p in percent or with
     a decimal comma, label and p exchanged, and the order. What is ambiguous stays as it is: while
     errors remain, nothing is written.
     """
-    refuse_two_pipes(submission, gold, data)
+    refuse_two_pipes(*submissions, gold, data)
     if gold and data:
         raise click.UsageError("give --gold or --data, not both")
     if official and (data or out):
         raise click.UsageError("--official goes with --gold alone")
-    if official and gold and submission == "-":
+    if official and gold and "-" in submissions:
         raise click.UsageError("--official with --gold reads twice, so nothing can be a pipe")
+    if len(submissions) > 1 and (out or form == "json"):
+        raise click.UsageError("--fix and --format json go with one SUBMISSION")
     limit = None if everything else 20
+    codes = []
+    for submission in submissions:
+        if len(submissions) > 1:
+            click.echo(f"{printable(submission)}: ", nl=False)
+        sources = submission, gold, data
+        codes.append(_check(*sources, out, dataset, edition, limit, form, official=official))
+    return max(codes)
+
+
+def _check(
+    submission: str,
+    gold: str | None,
+    data: str | None,
+    out: str | None,
+    dataset: str | None,
+    edition: Edition,
+    limit: int | None,
+    form: str,
+    *,
+    official: bool,
+) -> int:
+    """Check one submission, and return the exit code."""
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
         name, edition = form_of_gold(dataset, submission, gold, edition)

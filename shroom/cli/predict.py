@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -133,7 +134,7 @@ def command(
     names = [name_for(edition.guess(file.base), output, file.base, edition) for file in files]
     prepare(output, names, inputs)
     record = record_path(output)
-    partial = output.rstrip("/") + PARTIAL
+    partial = output.rstrip(f"/{os.sep}") + PARTIAL
     # The output, and so its journal, may be in the folder that is read: a journal is not an input.
     refuse_overwriting([partial], [path for path in inputs if path and not Path(path).is_dir()])
     run = replace(run, note=note, cache=None if no_cache else opened(note))

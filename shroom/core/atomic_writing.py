@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from shroom.core.archives import is_absurd
-from shroom.core.paths import Source, is_junk
+from shroom.core.paths import Source, is_inside, is_junk
 from shroom.core.problems import ShroomError
 
 
@@ -47,6 +47,7 @@ def write_atomically(path: Source, content: str | bytes) -> None:
         raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         if temporary is not None:
+            Path(temporary).chmod(0o600)  # Windows removes no file that is read-only
             Path(temporary).unlink()
 
 
@@ -110,7 +111,7 @@ def names_a_zip(out: Source) -> bool:
 def names_a_file(out: Source) -> bool:
     """Return whether an output's name is that of one file, rather than of a zip or a folder."""
     path = Path(out)
-    if os.fspath(out).endswith("/"):
+    if os.fspath(out).endswith(("/", os.sep)):
         return False
     return bool(path.suffix) and path.suffix.lower() != ".zip" and not path.is_dir()
 
@@ -125,10 +126,9 @@ def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None
     inputs : iterable of path or None
         The files and folders that were read; ``"-"`` and ``None`` are ignored.
     """
-    real = [Path(os.path.realpath(i)) for i in inputs if i is not None and os.fspath(i) != "-"]
+    read = [path for path in inputs if path is not None and os.fspath(path) != "-"]
     for target in targets:
-        place = Path(os.path.realpath(target))
-        if place.exists() and any(read == place or read in place.parents for read in real):
+        if Path(target).exists() and any(is_inside(target, path) for path in read):
             raise ShroomError(f"{target}: is an input, and inputs are never touched; name another")
 
 
@@ -149,7 +149,9 @@ def refuse_adding(
     folders = [Path(os.path.realpath(path)) for path in inputs if Path(path).is_dir()]
     for target in targets:
         place = Path(os.path.realpath(target))
-        inside = [place.relative_to(folder) for folder in folders if folder in place.parents]
+        # What names a folder in another way has as many parts.
+        above = [folder for folder in folders if is_inside(place, folder)]
+        inside = [Path(*place.parts[len(folder.parts) :]) for folder in above]
         if any(path.name.lower().endswith(endings) and not is_junk(str(path)) for path in inside):
             raise ShroomError(
                 f"{target}: is in the folder that is read, and would be read the next time; "

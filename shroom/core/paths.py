@@ -88,6 +88,17 @@ def shown_path(path: Source) -> str:
     return relative if len(relative) <= len(text) else text
 
 
+def is_inside(path: Source, place: Source) -> bool:
+    """Return whether a path is a file or folder that is there, or below it, under whatever name.
+
+    Names may differ by links, and where the system ignores it, by case.
+    """
+    real = Path(os.path.realpath(path))
+    return Path(place).exists() and any(
+        above.exists() and above.samefile(place) for above in (real, *real.parents)
+    )
+
+
 def is_junk(name: str) -> bool:
     """Return whether a path within a folder or a zip is what systems and the kit leave there."""
     parts = [part for part in PurePosixPath(name).parts if part != ".."]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,15 +48,14 @@ def submissions_in(
     )
     if not root.is_dir():
         raise UnknownName(single)
-    gold_path = None if gold is None else os.path.realpath(gold)
-    if os.path.realpath(root) == gold_path:
+    if _is_same(root, gold):
         raise ShroomError(f"{folder}: is the gold as well; name a folder of submissions, then gold")
     systems: dict[str, list[Path]] = {}
     others = []
     for path in sorted(root.iterdir()):
         if is_junk(path.name):
             continue
-        if os.path.realpath(path) == gold_path:
+        if _is_same(path, gold):
             others.append(path)
         elif path.is_dir():
             systems.setdefault(path.name, []).append(path)
@@ -73,6 +71,11 @@ def submissions_in(
     if all(path.is_file() and not system_name(path.name, edition) for path in files):
         raise ShroomError(single)
     return systems, others
+
+
+def _is_same(path: Path, gold: Source | None) -> bool:
+    """Return whether a path leads to the gold, under whatever name."""
+    return gold is not None and Path(gold).exists() and path.exists() and path.samefile(gold)
 
 
 def _is_submission(name: str, edition: Edition) -> bool:
@@ -155,5 +158,5 @@ def _elsewhere(problems: Iterable[Problem], paths: Sequence[Path]) -> list[Probl
         problem
         for problem in problems
         if problem.severity == ERROR
-        and not any(f"{problem.file}/".startswith(f"{path}/") for path in paths)
+        and not any(Path(problem.file).is_relative_to(path) for path in paths)
     ]

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
-from shroom.core.paths import Source
+from shroom.core.paths import Source, is_inside
 from shroom.core.problems import Problems, ShroomError, Stopped
 from shroom.scoring.check import Checked, check_documents
 from shroom.scoring.data_set_forms import refuse_another
@@ -111,10 +111,8 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
             f"{out}: a zip or a folder needs names like {example}, and split and track "
             "are not known; name a .json file, or rename the submission"
         )
-    real = Path(os.path.realpath(path))
     for source in inputs:
-        folder = Path(os.path.realpath(source)) if source not in (None, "-") else None
-        if folder and folder.is_dir() and (folder == real or folder in real.parents):
+        if source not in (None, "-") and Path(source).is_dir() and is_inside(path, source):
             raise ShroomError(f"{out}: is in {source}, which is never touched; name another place")
     if not fixed.files:
         raise ShroomError(f"{out}: not written, since nothing could be read")

@@ -517,6 +517,7 @@ def test_numbers_that_are_none_come_out_as_null(shroom, tmp_path, config):
 # two runs, and a full disk
 
 
+@pytest.mark.linux
 def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
     rows = rows_of([asked(i, [f"{i} {j}" for j in range(4)]) for i in range(12)])
     lines(tmp_path / "in.jsonl", rows)

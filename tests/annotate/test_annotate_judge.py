@@ -338,6 +338,7 @@ def child(*arguments):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("cached", [False, True])
 def test_a_killed_run_loses_and_repeats_nothing(serve, tmp_path, cached):
     answered, released, processes = set(), threading.Event(), []

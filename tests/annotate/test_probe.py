@@ -399,6 +399,7 @@ def test_blocks_and_parts_that_are_not_known():
 # ---------------------------------------------------------------- states on disk
 
 
+@pytest.mark.linux
 def test_a_killed_run_goes_on_and_reads_nothing_twice(telling, tmp_path, monkeypatch, shroom):
     data = write_questions(tmp_path / "q.jsonl", questions(40))
     args = ["probe", "train", str(data), "--folds", "2", "--no-ci"]

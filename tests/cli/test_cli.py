@@ -278,6 +278,7 @@ def with_closed_stdout(*words):
     return subprocess.run(line, capture_output=True, text=True)
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("words", [["score", SAMPLE, SAMPLE], ["-h"]], ids=["score", "-h"])
 def test_a_closed_stdout_is_an_error(words):
     done = with_closed_stdout(*words)
@@ -285,12 +286,14 @@ def test_a_closed_stdout_is_an_error(words):
     assert (done.returncode, done.stderr) == (1, message)
 
 
+@pytest.mark.linux
 def test_a_closed_stdout_is_no_error_where_a_file_takes_the_result(files, tmp_path):
     done = with_closed_stdout("score", *files, "--no-ci", "-o", tmp_path / "out.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "out.json").read_text()
 
 
+@pytest.mark.linux
 def test_ctrl_c_leaves_the_target_alone(tmp_path, files):
     target = tmp_path / "out.json"
     target.write_text("precious")

@@ -12,6 +12,7 @@ from conftest import ROOT
 
 from shroom.core.append_only import Unwritable, locked
 from shroom.core.problems import ShroomError
+from shroom.inference.resume_log import Journal
 
 HOLDS = """
 import sys
@@ -79,6 +80,7 @@ def test_where_there_are_no_locks_a_run_goes_on(path, code, monkeypatch):
         pass
 
 
+@pytest.mark.linux
 def test_a_pipe_is_not_waited_for(path):
     path.parent.mkdir()
     os.mkfifo(path)
@@ -92,6 +94,24 @@ def test_where_nothing_can_be_written_that_is_the_error(tmp_path):
         locked(tmp_path / "a file" / "x", "").__enter__()
 
 
+@pytest.mark.linux
 def test_a_folder_in_which_nothing_can_be_made_is_not_taken_for_another_run():
     with pytest.raises(Unwritable, match="no file can be created"), locked(Path("/proc/x"), "wait"):
         pass
+
+
+def test_where_open_files_cannot_be_removed_the_next_run_begins_anew(path, monkeypatch):
+    """As on Windows, where only the lock itself removes its file."""
+
+    def refuse(path, **_):
+        raise PermissionError(13, "Access is denied", str(path))
+
+    with monkeypatch.context() as windows:
+        windows.setattr(Path, "unlink", refuse)
+        with Journal(path).open() as journal:
+            journal.add([("one", [0.25])])
+            journal.remove()
+    assert path.read_bytes() == b""
+    with Journal(path).open() as journal:
+        assert journal.known == {}
+    assert list(path.parent.iterdir()) == []

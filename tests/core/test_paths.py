@@ -1,10 +1,21 @@
 """Paths that the environment names: one cache folder for everything that is cached."""
 
+import os
 import sys
 from dataclasses import fields
+from pathlib import Path
+
+import pytest
 
 from shroom.cli import evaluate
+from shroom.core.atomic_writing import (
+    names_a_file,
+    refuse_adding,
+    refuse_overwriting,
+    write_atomically,
+)
 from shroom.core.paths import cache_folder
+from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.judge.cache import folder_of
 
@@ -35,3 +46,56 @@ def test_judge_training_and_evaluation_use_the_named_cache(monkeypatch, tmp_path
     assert folder_of(None) == folder_of("true") == tmp_path / "judge"
     assert work.default_factory() == tmp_path / "training"
     assert evaluate._folder(None, "-", []) == tmp_path / "evaluate"
+
+
+def test_an_input_under_another_name_is_not_overwritten(tmp_path):
+    """As on macOS and Windows, where A.json and a.json are one file."""
+    (tmp_path / "a.json").touch()
+    os.link(tmp_path / "a.json", tmp_path / "A.json")
+    with pytest.raises(ShroomError, match="is an input"):
+        refuse_overwriting(
+            [tmp_path / "A.json"], [tmp_path / "a.json", tmp_path / "gone", "-", None]
+        )
+    refuse_overwriting([tmp_path / "b.json"], [tmp_path / "a.json"])
+
+
+def test_nothing_is_written_into_an_input_folder_under_another_name(tmp_path, monkeypatch):
+    for name in ("data", "DATA"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "gold.json").touch()
+    monkeypatch.setattr(Path, "samefile", lambda a, b: str(a).lower() == str(b).lower())
+    with pytest.raises(ShroomError, match="is an input"):
+        refuse_overwriting([tmp_path / "DATA" / "gold.json"], [tmp_path / "data"])
+    with pytest.raises(ShroomError, match="is in the folder that is read"):
+        refuse_adding([tmp_path / "DATA" / "new" / "more.json"], [tmp_path / "data"], (".json",))
+    refuse_adding([tmp_path / "DATA" / "notes.txt"], [tmp_path / "data"], (".json",))
+    refuse_adding([tmp_path / "more.json"], [tmp_path / "data"], (".json",))
+
+
+def test_a_folder_may_end_in_the_separator_of_windows(monkeypatch):
+    assert names_a_file("out.v1\\")
+    monkeypatch.setattr(os, "sep", "\\")
+    assert not names_a_file("out.v1\\")
+    assert not names_a_file("out.v1/")
+
+
+def test_where_a_file_cannot_be_replaced_it_stays_and_nothing_else_does(tmp_path, monkeypatch):
+    """As on Windows, where a file that is open or read-only can be neither replaced nor removed."""
+    target = tmp_path / "scores.json"
+    target.write_text("old")
+    target.chmod(0o444)
+
+    def refused(path, *_):
+        raise PermissionError(13, "Access is denied", str(path))
+
+    def remove(path, unlink=Path.unlink):
+        if not path.stat().st_mode & 0o200:
+            refused(path)
+        unlink(path)
+
+    monkeypatch.setattr(Path, "replace", refused)
+    monkeypatch.setattr(Path, "unlink", remove)
+    with pytest.raises(ShroomError, match=r"scores\.json: cannot be written: Access is denied"):
+        write_atomically(target, "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["scores.json"]
+    assert target.read_text() == "old"

@@ -5,9 +5,7 @@ import hashlib
 import io
 import json
 import os
-import pty
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -155,6 +153,7 @@ def files_of(folder):
 # What goes well
 
 
+@pytest.mark.linux
 def test_a_file_is_stored_with_its_licence_shown_and_its_folder_printed(start, publish, call):
     server = start(CONTENT)
     folder = publish(f"{server.url}/all.jsonl")
@@ -372,6 +371,7 @@ def child(url, *args, **more):
     )
 
 
+@pytest.mark.linux
 def test_ctrl_c_leaves_no_half_file(start, publish):
     came, released = threading.Event(), threading.Event()
     server = start(stalling(came, released))
@@ -415,7 +415,10 @@ def test_a_folder_that_cannot_be_written(start, publish, call, tmp_path, to):
     assert (tmp_path / "file").read_bytes() == b"mine"
 
 
+@pytest.mark.linux
 def test_a_disk_that_fills_up(start, publish):
+    import resource
+
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, HALF))
 
@@ -549,12 +552,15 @@ def test_a_mirror_that_is_not_a_url(publish, call, url):
     assert "expected the URL of a server" in err
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize(
     ("answer", "code"), [("\n", 0), ("y\n", 0), ("n\n", 1)], ids=["enter", "yes", "no"]
 )
 def test_on_a_terminal_it_is_asked_whether_to_store(start, publish, answer, code):
     server = start(CONTENT)
     folder = publish(server.url)
+    import pty
+
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", CHILD, server.url, str(len(CONTENT)), sha256(CONTENT)],

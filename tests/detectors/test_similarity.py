@@ -66,7 +66,8 @@ def directly(folder, texts, pooling):
     from transformers import AutoModel, AutoTokenizer, T5EncoderModel
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    kind = T5EncoderModel if "t5" in Path(folder, "config.json").read_text() else AutoModel
+    config = Path(folder, "config.json").read_text(encoding="utf-8")
+    kind = T5EncoderModel if "t5" in config else AutoModel
     model = kind.from_pretrained(folder).eval()
     rows = []
     for text in texts:
@@ -353,7 +354,7 @@ def test_the_encoder_may_lie_beside_the_json(tmp_path, monkeypatch):
     fitted = Similarity("mine").fit(POINTS, P)
     fitted.save("fitted.json")
     expected = fitted.predict(POINTS)
-    assert json.loads(Path("fitted.json").read_text())["model"] == "mine"
+    assert json.loads(Path("fitted.json").read_text(encoding="utf-8"))["model"] == "mine"
     monkeypatch.chdir(tmp_path)
     p = Similarity("models/fitted.json").predict(POINTS)
     np.testing.assert_allclose(p, expected, atol=1e-5)

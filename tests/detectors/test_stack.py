@@ -80,7 +80,7 @@ class Parrot(FittedDetector):
 
     def __init__(self, model=None):
         self.model = model
-        self.known = json.loads(Path(model).read_text()) if model else {}
+        self.known = json.loads(Path(model).read_text(encoding="utf-8")) if model else {}
         self.training_items = TrainingItems()
 
     def _predict(self, datapoints, _):
@@ -91,7 +91,7 @@ class Parrot(FittedDetector):
         return self
 
     def save(self, path, **_):
-        Path(path).write_text(json.dumps(self.known))
+        Path(path).write_text(json.dumps(self.known), encoding="utf-8")
 
     def remember(self, items):
         self.training_items = items

@@ -269,6 +269,7 @@ def test_one_submission_can_come_from_a_pipe(systems, shroom, monkeypatch):
     assert found[0]["a_score"] == score(a, truth).results[0].accuracy
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("kind", ["dash", "fifo"])
 def test_gold_from_a_pipe_is_refused(systems, tmp_path, shroom, kind):
     target = "-"

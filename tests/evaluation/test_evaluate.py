@@ -433,6 +433,7 @@ def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
     assert shroom(*again)[0] == 0
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("lives", [7, 71])
 def test_a_killed_run_is_gone_on_with_and_gives_the_same(tmp_path, felm, lives):
     script = tmp_path / "mortal.py"
@@ -637,6 +638,7 @@ def test_neither_a_recipe_nor_a_model_is_written_over(shroom, tmp_path, constant
         assert path.read_bytes() == before
 
 
+@pytest.mark.linux
 def test_a_named_pipe_is_told(shroom, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -7,13 +7,15 @@ import os
 import shutil
 import zipfile
 from itertools import combinations
+from pathlib import PureWindowsPath
 
 import numpy as np
 import pytest
 from conftest import DATA, gold, write_json
 from made_up import AGNOSTIC, AWARE, answers, contest
 
-from shroom.core.problems import InvalidInput, ShroomError
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.evaluation import submission_folder
 from shroom.evaluation.comparison import compare
 from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.submission_folder import submissions_in
@@ -206,6 +208,7 @@ def test_no_ci(places, shroom):
 # The folder
 
 
+@pytest.mark.linux
 def test_invalid_submissions_are_listed_with_their_problems(places, shroom):
     spoil(places[0] / "fair" / AWARE)
     (places[0] / "empty").mkdir()
@@ -248,6 +251,7 @@ def test_all_invalid_is_told_and_writes_nothing(places, tmp_path, shroom):
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.linux
 def test_what_is_no_submission(places, shroom):
     (places[0] / ".hidden").mkdir()
     write_json(places[0] / ".cache.json", [])
@@ -264,6 +268,7 @@ def test_what_is_no_submission(places, shroom):
     assert "pipe.json: is not a submission" in err
 
 
+@pytest.mark.linux
 def test_files_zips_folders_and_links_of_any_kind(tmp_path, shroom):
     folder, truth = contest(tmp_path / "c", {"folder": 0.3}, files=(AGNOSTIC, AWARE))
     rows = json.loads((folder / "folder" / AWARE).read_text())
@@ -308,6 +313,7 @@ def test_two_files_whose_names_tell_different_tracks(tmp_path, shroom):
     assert "of the same system and track" in err
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("kind", ["folder", "file", "link"])
 def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
     folder, truth = places
@@ -322,6 +328,15 @@ def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
     assert code == 0
     assert {row["system"] for row in systems_of(json.loads(out))} == set(NOISES)
     assert f"{inside}: is not a submission" in err
+
+
+def test_the_gold_under_another_name_is_no_system(places, shroom):
+    """As on macOS and Windows, where GOLD.json and gold.json are one file."""
+    folder, truth = places
+    os.link(truth / AWARE, folder / "GOLD.json")
+    code, out, _ = shroom("leaderboard", folder, truth / AWARE, *FEW, "--format", "json")
+    assert code == 0
+    assert {row["system"] for row in systems_of(json.loads(out))} == set(NOISES)
 
 
 @pytest.mark.parametrize(("given", "expected"), [(AWARE, 2), ("", 1)], ids=["file", "folder"])
@@ -510,3 +525,13 @@ def test_all_real_systems(shroom):
         assert order == sorted(order)
         assert all(a["group"] <= b["group"] for a, b in combinations(rows, 2))
         assert np.all([row["rank_ci"][0] <= row["rank"] <= row["rank_ci"][1] for row in rows])
+
+
+def test_the_errors_of_a_submission_are_its_own_with_the_separators_of_windows(monkeypatch):
+    monkeypatch.setattr(submission_folder, "Path", PureWindowsPath)
+    problems = Problems()
+    for file in (r"subs\a\val.json", "subs\\b.zip/val.json", r"gold\val.json", r"subs\ab.json"):
+        problems.add("count", file, "2", "1")
+    paths = [PureWindowsPath("subs/a"), PureWindowsPath("subs/b.zip")]
+    left = submission_folder._elsewhere(problems, paths)
+    assert [problem.file for problem in left] == [r"gold\val.json", r"subs\ab.json"]

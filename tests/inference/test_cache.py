@@ -189,7 +189,7 @@ def write(path, process, n):
 
 
 def test_four_processes_at_once(path):
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=write, args=(path, number, 1000)) for number in range(4)]
     for process in processes:
         process.start()

@@ -12,6 +12,7 @@ import sys
 import pytest
 from conftest import ROOT, SAMPLE
 
+pytestmark = pytest.mark.linux
 BENCHMARKS = ROOT / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 endurance, enlarging, watching = map(

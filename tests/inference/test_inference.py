@@ -143,6 +143,7 @@ def test_and_so_it_does_beside_a_cache(tmp_path):
     assert first.batches[:-1] + second.batches == whole.batches
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("place", ["full", "a file/journal"])
 def test_a_journal_that_cannot_be_written_is_told_with_its_place(place, tmp_path):
     (tmp_path / "a file").touch()

@@ -608,6 +608,7 @@ def test_an_empty_folder_is_told_once(shroom, files):
     assert "gold" not in err
 
 
+@pytest.mark.linux
 def test_a_named_pipe_is_refused_as_a_pipe(shroom, files):
     os.mkfifo(files("pipe"))
     code, _, err = shroom("ensemble", files("pipe"), files("pred-a"), "-o", files("out"))

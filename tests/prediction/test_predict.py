@@ -706,6 +706,7 @@ def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
 # --- what is written, and where
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize(
     ("source", "target"),
     [
@@ -783,7 +784,7 @@ def test_pipes(lines, data, monkeypatch, tmp_path, shroom):
     monkeypatch.chdir(tmp_path)
     rows = gold(12)
     text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8"))
     code, piped, err = shroom("predict", "lexical", "-", "-o", "-")
     assert (code, err) == (0, "wrote 12 predictions to -\n")
     assert shroom("predict", "lexical", data, "-o", "p.json")[0] == 0
@@ -792,7 +793,7 @@ def test_pipes(lines, data, monkeypatch, tmp_path, shroom):
 
 
 def test_a_pipe_with_nothing_in_it(monkeypatch, shroom):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8"))
     code, out, err = shroom("predict", "lexical", "-", "-o", "-")
     assert (code, out) == (1, "")
     assert "<stdin>: " in err
@@ -989,7 +990,7 @@ def test_files_of_one_name_each_have_their_figures(tmp_path, out, shroom):
 
 def test_fitting_from_a_pipe(monkeypatch, out, shroom):
     text = json.dumps(gold(12)).encode()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
     assert shroom("fit", "lexical", "-", "-o", out / "m.json", "--folds", 0)[0] == 0
     assert shroom("fit", "lexical", "-", "-", "-o", out / "m.json")[0] == 2
 

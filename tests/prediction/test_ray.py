@@ -37,6 +37,7 @@ from shroom.scoring.input_files import Document
 
 # What Ray and its own libraries warn of among themselves.
 pytestmark = [
+    pytest.mark.linux,  # where Ray was tried
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -477,7 +478,7 @@ class Deadly:
         self.deaths = deaths
 
     def keys(self):
-        with Path(self.deaths).open("a") as stream:
+        with Path(self.deaths).open("a", encoding="utf-8") as stream:
             stream.write(f"{os.getpid()}\n")
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -125,6 +125,7 @@ def test_what_exists_is_not_overwritten_while_errors_remain(tmp_path, shroom):
     assert stdout == "not valid: 1 error, 0 warnings\n"
 
 
+@pytest.mark.linux
 def test_the_original_is_never_the_target(tmp_path, shroom):
     path = write_json(tmp_path / "p.json", predictions(3))
     before = path.read_bytes()

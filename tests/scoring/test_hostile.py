@@ -223,6 +223,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path):
     assert check(path).problems.codes == {"not-a-file"}
 
 
+@pytest.mark.linux
 def test_a_device_is_refused():
     assert check("/dev/zero").problems.codes == {"file-unreadable"}
 

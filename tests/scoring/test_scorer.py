@@ -16,6 +16,7 @@ import pytest
 import yaml
 from conftest import ROOT, gold, predictions, write_json
 
+pytestmark = pytest.mark.linux  # as the platforms' workers are
 KEYS = ("agnostic_acc", "agnostic_rho", "aware_acc", "aware_rho")
 
 
