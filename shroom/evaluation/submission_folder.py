@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,12 +99,27 @@ def checked_entries(
     InvalidInput
         If nothing can be ranked because of the gold.
     """
+    systems, others = submissions_in(folder, gold)
+    return (*checked_systems(systems, gold, split), others)
+
+
+def checked_systems(
+    systems: Mapping[str, Sequence[Path]], gold: Source, split: str | None = None
+) -> tuple[dict[str, Checked], list[Invalid]]:
+    """Return the systems that can be ranked, and those that cannot; see :func:`checked_entries`.
+
+    Parameters
+    ----------
+    systems : mapping
+        The files, folders or zips of each system by its name.
+    gold, split
+        As of :func:`checked_entries`.
+    """
     refuse_piped_gold(gold)
     splits = (split,) if split in ("trial", "train") else ()
     valid: dict[str, Checked] = {}
     invalid = []
     of_gold: list[Problem] = []
-    systems, others = submissions_in(folder, gold)
     for system, paths in systems.items():
         verdict = _merged([check(path, gold, splits=splits) for path in paths])
         if verdict.ok and split and all(track.name.split != split for track in verdict.tracks):
@@ -121,7 +136,7 @@ def checked_entries(
             place = {"index": problem.index, "id": problem.id, "key": problem.key}
             problems.add(problem.code, problem.file, problem.expected, problem.found, **place)
         raise InvalidInput(problems)
-    return valid, invalid, others
+    return valid, invalid
 
 
 def _merged(parts: Sequence[Checked]) -> Checked:
