@@ -25,6 +25,7 @@ Examples:
   shroom leaderboard submissions/ gold/
   shroom leaderboard submissions/ gold/ --metric rho --format markdown
   shroom leaderboard submissions/ gold/ --html leaderboard.html --format csv -o ranks.csv
+  shroom leaderboard teams/ gold/ --best-of --duplicates
 """
 
 
@@ -52,6 +53,17 @@ Examples:
     type=click.IntRange(1, 10_000_000),
     help="Number of trials of the tests that form the groups.",
 )
+@click.option(
+    "--best-of",
+    is_flag=True,
+    help="Rank each team (a folder of submissions) by its best submission, and report by how much "
+    "the best of several is too good.",
+)
+@click.option(
+    "--duplicates",
+    is_flag=True,
+    help="List submissions of different teams that are equal or nearly so.",
+)
 @interval_options(10_000)
 def command(
     *,
@@ -63,12 +75,15 @@ def command(
     metric: str,
     split: str | None,
     trials: int | None,
+    best_of: bool,
+    duplicates: bool,
     intervals: Intervals,
 ) -> None:
     """Rank every submission in FOLDER on GOLD, each track by itself.
 
     A submission is a folder, a zip, or files that begin with the system's name, such as
     team7.val.model-aware.json. Those with errors are listed with what is wrong.
+    With --best-of, FOLDER has a folder for each team, with its submissions.
     """
     from shroom.evaluation.leaderboard import leaderboard
 
@@ -78,7 +93,14 @@ def command(
     refuse_overwriting(targets, [folder, gold])
     refuse_unwritable(Path(path) for path in targets if path != "-")
     board = leaderboard(
-        folder, gold, metric=metric, split=split, intervals=intervals, trials=trials
+        folder,
+        gold,
+        metric=metric,
+        split=split,
+        intervals=intervals,
+        trials=trials,
+        best_of=best_of,
+        duplicates=duplicates,
     )
     if not board.rows:
         deliver(render(board, form), None)

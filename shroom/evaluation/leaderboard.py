@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
+from shroom.evaluation.best_of import BestOf, best_of_teams, team_of, teams_in
 from shroom.evaluation.comparison import ALPHA, INTERVALS, TRIALS
 from shroom.evaluation.contest import Contest, contests
-from shroom.evaluation.submission_folder import Invalid, checked_entries
+from shroom.evaluation.duplicates import Duplicates
+from shroom.evaluation.duplicates import duplicates as similar_pairs
+from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
 from shroom.metrics.base import Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Interval, Intervals, interval
@@ -84,6 +87,10 @@ class Leaderboard:
         Settings of the intervals.
     others : list of path
         Other files in the folder.
+    best : list of BestOf
+        The best submission of each team, where it was asked for, track by track.
+    duplicates : Duplicates or None
+        Submissions of different teams that are equal or nearly so; ``None`` where not asked for.
     """
 
     rows: list[Row]
@@ -93,6 +100,8 @@ class Leaderboard:
     signature: str
     intervals: Intervals
     others: list[Path] = field(default_factory=list)
+    best: list[BestOf] = field(default_factory=list)
+    duplicates: Duplicates | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""
@@ -103,6 +112,8 @@ class Leaderboard:
             "invalid": [asdict(entry) for entry in self.invalid],
             "signature": self.signature,
             **self.intervals.to_dict(),
+            **({"best_of": [asdict(entry) for entry in self.best]} if self.best else {}),
+            **({"duplicates": self.duplicates.to_dict()} if self.duplicates else {}),
         }
 
 
@@ -114,8 +125,10 @@ def leaderboard(
     split: str | None = None,
     intervals: Intervals = INTERVALS,
     trials: int | None = None,
+    best_of: bool = False,
+    duplicates: bool = False,
 ) -> Leaderboard:
-    """Return the ranks of all submissions in a folder.
+    """Return the ranks of all submissions in a folder, or of teams by their best submissions.
 
     Parameters
     ----------
@@ -132,6 +145,11 @@ def leaderboard(
     trials : int, optional
         Number of exchanges in each test that forms the groups; by default as many as the
         correction needs.
+    best_of : bool
+        Whether the folder has teams (see :func:`~shroom.evaluation.best_of.teams_in`), of which
+        the best submission is ranked.
+    duplicates : bool
+        Whether to look for submissions of different teams that are equal or nearly so.
 
     Raises
     ------
@@ -151,7 +169,8 @@ def leaderboard(
     """
     if metric not in ("accuracy", "rho"):
         raise ShroomError(f"'{metric}': systems are ranked by accuracy or by rho")
-    verdicts, invalid, others = checked_entries(folder, gold, split)
+    systems, others = (teams_in if best_of else submissions_in)(folder, gold)
+    verdicts, invalid = checked_systems(systems, gold, split)
     boards = [contest for contest in contests(verdicts) if split in (None, contest.name.split)]
     splits = sorted({contest.name.split for contest in boards})
     if len(splits) > 1:
@@ -162,6 +181,14 @@ def leaderboard(
     if not boards:
         return Leaderboard([], invalid, metric, split or "", "", intervals, others)
     first, second = METRICS if metric == "accuracy" else METRICS[::-1]
+    alike = None
+    if duplicates:
+        alike = similar_pairs(boards, (first, second), team_of if best_of else str)
+    best: list[BestOf] = []
+    if best_of:
+        chosen = [best_of_teams(board, (first, second), seed=intervals.seed) for board in boards]
+        boards = [board for board, _ in chosen]
+        best = [entry for _, of_track in chosen for entry in of_track]
     rows = [
         row
         for contest in boards
@@ -172,7 +199,7 @@ def leaderboard(
         )
     ]
     of_tracks = joined(contest.signature for contest in boards)
-    return Leaderboard(rows, invalid, metric, splits[0], of_tracks, intervals, others)
+    return Leaderboard(rows, invalid, metric, splits[0], of_tracks, intervals, others, best, alike)
 
 
 def _ranked(

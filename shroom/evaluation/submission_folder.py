@@ -80,15 +80,15 @@ def _is_submission(name: str) -> bool:
     return name.lower().endswith(_SUFFIXES)
 
 
-def checked_entries(
-    folder: Source, gold: Source, split: str | None = None
-) -> tuple[dict[str, Checked], list[Invalid], list[Path]]:
-    """Return the submissions of a folder that can be ranked, those that cannot, and other files.
+def checked_systems(
+    systems: Mapping[str, Sequence[Path]], gold: Source, split: str | None = None
+) -> tuple[dict[str, Checked], list[Invalid]]:
+    """Return the verdicts on the systems that can be ranked, and the systems that cannot.
 
     Parameters
     ----------
-    folder : path
-        See :func:`submissions_in`.
+    systems : mapping
+        The files, folders or zips of each system by its name; see :func:`submissions_in`.
     gold : path
         The gold of all of them.
     split : str, optional
@@ -98,22 +98,6 @@ def checked_entries(
     ------
     InvalidInput
         If nothing can be ranked because of the gold.
-    """
-    systems, others = submissions_in(folder, gold)
-    return (*checked_systems(systems, gold, split), others)
-
-
-def checked_systems(
-    systems: Mapping[str, Sequence[Path]], gold: Source, split: str | None = None
-) -> tuple[dict[str, Checked], list[Invalid]]:
-    """Return the systems that can be ranked, and those that cannot; see :func:`checked_entries`.
-
-    Parameters
-    ----------
-    systems : mapping
-        The files, folders or zips of each system by its name.
-    gold, split
-        As of :func:`checked_entries`.
     """
     refuse_piped_gold(gold)
     splits = (split,) if split in ("trial", "train") else ()

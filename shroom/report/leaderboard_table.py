@@ -9,6 +9,7 @@ from typing import Any
 from shroom.core.problems import printable
 from shroom.evaluation.leaderboard import Leaderboard, Row
 from shroom.report.csv_cells import as_csv as csv_of
+from shroom.report.leaderboard_sections import sections
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
 
@@ -63,6 +64,8 @@ def text(board: Leaderboard) -> str:
         table = [heads(board), *(tuple(map(printable, cells(row))) for row in rows)]
         head, *shown = [(row[3], *row[:3], *row[4:]) for row in table]  # the name first
         lines += [title, *align([head, None, *shown]), *filter(None, [_star(rows)]), ""]
+    for section in sections(board):
+        lines += [*section.lines, ""]
     for entry in board.invalid:
         lines.append(f"not ranked: {printable(entry.system)}")
         lines += [f"  {line}" for line in entry.problems]
@@ -121,6 +124,7 @@ def page(board: Leaderboard) -> str:
         "leaderboard.html.jinja",
         f"SHROOM leaderboard {board.split}".rstrip(),
         board=board,
+        sections=sections(board),
         confidence=column_head(board.intervals),
         how=explanation(board),
         tracks=[
