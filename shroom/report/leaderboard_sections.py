@@ -44,7 +44,7 @@ def _best_of(title: str, entries: list[BestOf]) -> Section:
 
 
 def _duplicates(found: Duplicates) -> Section:
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             pair.a,
             pair.b,
