@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shroom.core.paths import Source, is_junk
-from shroom.core.problem_codes import ERROR
+from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, UnknownName
 from shroom.evaluation.contest import refuse_piped_gold, system_name
 from shroom.scoring.check import Checked, check
@@ -111,8 +111,7 @@ def checked_systems(
         elif verdict.ok:
             valid[system] = verdict
         else:
-            lines = [line for line in verdict.problems.lines() if not line.startswith("warning: ")]
-            invalid.append(Invalid(system, lines))
+            invalid.append(Invalid(system, _error_lines(verdict.problems)))
             of_gold += _elsewhere(verdict.problems, paths)
     if of_gold and not valid:
         problems = Problems()
@@ -138,6 +137,12 @@ def _merged(parts: Sequence[Checked]) -> Checked:
     return replace(
         parts[0], problems=problems, tracks=[track for part in parts for track in part.tracks]
     )
+
+
+def _error_lines(problems: Problems) -> list[str]:
+    """Return the lines of the errors, without those of warnings and how to fix these."""
+    warned = [f"  to fix [{code}]" for code in problems.codes if CODES[code].severity == WARNING]
+    return [line for line in problems.lines() if not line.startswith(("warning: ", *warned))]
 
 
 def _elsewhere(problems: Iterable[Problem], paths: Sequence[Path]) -> list[Problem]:

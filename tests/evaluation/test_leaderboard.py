@@ -510,3 +510,17 @@ def test_all_real_systems(shroom):
         assert order == sorted(order)
         assert all(a["group"] <= b["group"] for a, b in combinations(rows, 2))
         assert np.all([row["rank_ci"][0] <= row["rank"] <= row["rank_ci"][1] for row in rows])
+
+
+def test_a_submission_that_is_not_ranked_shows_its_errors_without_advice_on_warnings(
+    places, shroom
+):
+    path = places[0] / "good" / AWARE
+    rows = json.loads(path.read_text())
+    rows[0] = {**rows[0], "label": "Hallucination", "p(Hallucination)": 0.1}  # a warning
+    write_json(path, rows[:-1])
+    (entry,) = ranked(shroom, *places)["invalid"]
+    assert [line.rpartition("[")[2] for line in entry["problems"] if "expected" in line] == [
+        "count]"
+    ]
+    assert sum("to fix" in line for line in entry["problems"]) == 1
