@@ -87,6 +87,8 @@ class Leaderboard:
         Settings of the intervals.
     others : list of path
         Other files in the folder.
+    absent : dict of list of str
+        The systems without a file for a track, by track; only tracks that some system lacks.
     best : list of BestOf
         The best submission of each team, where it was asked for, track by track.
     duplicates : Duplicates or None
@@ -100,6 +102,7 @@ class Leaderboard:
     signature: str
     intervals: Intervals
     others: list[Path] = field(default_factory=list)
+    absent: dict[str, list[str]] = field(default_factory=dict)
     best: list[BestOf] = field(default_factory=list)
     duplicates: Duplicates | None = None
 
@@ -110,6 +113,7 @@ class Leaderboard:
             "split": self.split,
             "rows": [asdict(row) for row in self.rows],
             "invalid": [asdict(entry) for entry in self.invalid],
+            "absent": self.absent,
             "signature": self.signature,
             **self.intervals.to_dict(),
             **({"best_of": [asdict(entry) for entry in self.best]} if self.best else {}),
@@ -199,7 +203,19 @@ def leaderboard(
         )
     ]
     of_tracks = joined(contest.signature for contest in boards)
-    return Leaderboard(rows, invalid, metric, splits[0], of_tracks, intervals, others, best, alike)
+    return Leaderboard(
+        rows, invalid, metric, splits[0], of_tracks, intervals, others, _absent(boards), best, alike
+    )
+
+
+def _absent(boards: list[Contest]) -> dict[str, list[str]]:
+    """Return the systems that are not on a track, by the track's name."""
+    systems = sorted({system for board in boards for system in board.systems})
+    absent = {
+        board.name.track: [system for system in systems if system not in board.tracks]
+        for board in boards
+    }
+    return {track: lacking for track, lacking in absent.items() if lacking}
 
 
 def _ranked(

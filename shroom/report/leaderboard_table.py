@@ -63,7 +63,8 @@ def text(board: Leaderboard) -> str:
     for title, rows in _tracks(board):
         table = [heads(board), *(tuple(map(printable, cells(row))) for row in rows)]
         head, *shown = [(row[3], *row[:3], *row[4:]) for row in table]  # the name first
-        lines += [title, *align([head, None, *shown]), *filter(None, [_star(rows)]), ""]
+        notes = filter(None, [_star(rows), _absent(board, rows)])
+        lines += [title, *align([head, None, *shown]), *notes, ""]
     for section in sections(board):
         lines += [*section.lines, ""]
     for entry in board.invalid:
@@ -85,7 +86,8 @@ def markdown(board: Leaderboard) -> str:
         ]
         rule = "|---:|---:|---:|:---|---:|---:|---:|---:|"
         lines += [f"## {title}", "", table[0], rule, *table[1:], ""]
-        lines += [_escaped(_star(rows)), ""] if _star(rows) else []
+        for note in filter(None, [_star(rows), _absent(board, rows)]):
+            lines += [_escaped(note), ""]
     if board.invalid:
         lines += ["## Not ranked", ""]
         for entry in board.invalid:
@@ -128,13 +130,13 @@ def page(board: Leaderboard) -> str:
         confidence=column_head(board.intervals),
         how=explanation(board),
         tracks=[
-            _track(title, rows, f"track-{place}")
+            _track(title, rows, f"track-{place}", _absent(board, rows))
             for place, (title, rows) in enumerate(_tracks(board), 1)
         ],
     )
 
 
-def _track(title: str, rows: list[Row], key: str) -> dict[str, Any]:
+def _track(title: str, rows: list[Row], key: str, absent: str) -> dict[str, Any]:
     """Return the values that the template shows of a track."""
     systems = [row for row in rows if row.kind == "system"]
     spans = {
@@ -150,7 +152,7 @@ def _track(title: str, rows: list[Row], key: str) -> dict[str, Any]:
         "beside": [row for row in rows if row.kind != "system"],
         "spans": spans,
         "places": (0.5, len(systems) + 0.5),
-        "star": _star(systems),
+        "notes": list(filter(None, [_star(systems), absent])),
     }
 
 
@@ -164,6 +166,12 @@ def _star(rows: Iterable[Row]) -> str:
     """Return the meaning of the star on one track; empty where there is none."""
     note = footnote((row.system, row.in_sample, row.n) for row in rows)
     return note and f"{note}, so its rank says little"
+
+
+def _absent(board: Leaderboard, rows: list[Row]) -> str:
+    """Return which systems have no file for a track; empty where all have one."""
+    names = board.absent.get(rows[0].track, [])
+    return f"no file for this track: {printable(', '.join(names))}" if names else ""
 
 
 def _escaped(cell: str) -> str:
