@@ -42,7 +42,8 @@ def cells(row: Row) -> tuple[str, ...]:
 def explanation(board: Leaderboard) -> str:
     """Return an explanation of the ranks, in a few sentences."""
     other = "rho" if board.metric == "accuracy" else "accuracy"
-    text = f"Ranked by {board.metric}, ties by {other}. "
+    text = "Each team has the rank of its best submission. " if board.best else ""
+    text += f"Ranked by {board.metric}, ties by {other}. "
     intervals = board.intervals
     if intervals.resamples:
         text += (

@@ -125,6 +125,7 @@ def test_the_table_and_the_page_show_the_best(teams, tmp_path, shroom):
     assert code == 0, err
     assert out.count("best of several submissions") == 2
     assert "not ranked: red/broken" in out
+    assert "Each team has the rank of its best submission." in out
     assert page.read_text(encoding="utf-8").count("best of several submissions</h2>") == 2
 
 
