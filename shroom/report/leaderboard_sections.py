@@ -60,7 +60,7 @@ def _duplicates(found: Duplicates) -> Section:
     listed = "" if rows else "No two submissions of different teams are equal or nearly so. "
     return Section(
         "Equal or nearly equal submissions of different teams",
-        ("a", "b", "track", "", "equal labels", "independent", "rho of p", "independent"),
+        ("a", "b", "track", "kind", "equal labels", "independent", "rho of p", "independent"),
         rows,
         f"{listed}{' '.join(map(_field, found.fields))} Independent: as systems with these scores "
         "would have them that have nothing in common but the gold. Two teams that use the same "

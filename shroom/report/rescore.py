@@ -42,7 +42,7 @@ def page(found: Rescoring, most: int) -> str:
     """
     return rendered(
         "rescore.html.jinja",
-        "Rescored",
+        "SHROOM: scored by two golds",
         found=found,
         explanation=explanation(found),
         sections=list(sections(found, most)),
@@ -112,7 +112,7 @@ def _items(track: TrackChange, most: int) -> Section:
     items = track.items[:most]
     metrics = list(track.systems[0].scores)
     texts = any(item.texts for item in items)
-    heads = ("item", "", "old", "new", *(("text",) if texts else ()))
+    heads = ("item", "difference", "old", "new", *(("text",) if texts else ()))
     shown = f"; shown: {len(items)}" if len(items) < len(track.items) else ""
     return Section(
         f"{title}: items {counts} (n = {track.old_n} old, {track.new_n} new){shown}",
