@@ -40,8 +40,7 @@ def contest_of(systems, gold_p):
 def honest(strengths, n, seed, shared=0.5):
     """Return a contest of systems that have nothing in common but the items' difficulty."""
     u, seen = latent.draw(n, strengths, np.random.default_rng(seed), shared)
-    gold_p = np.searchsorted(latent._CUTS, u) / 5
-    return {f"t{i}": (z > 0, np.round(ndtr(z), 3)) for i, z in enumerate(seen)}, gold_p
+    return {f"t{i}": (z > 0, np.round(ndtr(z), 3)) for i, z in enumerate(seen)}, latent.gold_p(u)
 
 
 STRENGTHS = (0.5, 0.6, 0.65, 0.7, 0.72, 0.75, 0.8)
