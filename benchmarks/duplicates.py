@@ -18,8 +18,9 @@ from scipy.special import ndtr
 from shroom.evaluation.contest import Contest
 from shroom.evaluation.duplicates import duplicates
 from shroom.scoring.align import AlignedTrack
+from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import Name
-from shroom.scoring.scores import METRICS
+from shroom.scoring.kinds.registry import ranking_metrics
 from shroom.scoring.table import Table
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ def listed(systems: dict[str, tuple[Array, Array]], gold_p: Array) -> list[tuple
     tracks = {}
     for name, (label, p) in systems.items():
         table = Table(name, n, np.asarray(label, np.int8), p)
-        tracks[name] = AlignedTrack(NAME, table, gold, 0, np.arange(n))
-    pairs = duplicates([Contest(NAME, gold, tracks)], METRICS).pairs
+        tracks[name] = AlignedTrack(NAME, table, gold, 0, default(), np.arange(n))
+    pairs = duplicates([Contest(NAME, gold, default(), tracks)], ranking_metrics(default())).pairs
     return [(pair.a, pair.b) for pair in pairs]
 
 

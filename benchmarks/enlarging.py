@@ -51,7 +51,7 @@ def _mixed(rows: Sequence[Datapoint]) -> Iterator[tuple[str, str, str, Datapoint
 
     Comes to an end when each has stood beside each.
     """
-    by_task = sorted(rows, key=lambda point: point.task.value)
+    by_task = sorted(rows, key=lambda point: point.task.name)
     tasks = [list(group) for _, group in groupby(by_task, key=lambda point: point.task)]
     for step in range(1, max(map(len, tasks), default=0)):
         for group in tasks:

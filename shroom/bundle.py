@@ -7,6 +7,7 @@ a thin ``score.py`` before them. The same inputs and dates give the same bytes.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import sysconfig
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled, check_votes
+from shroom.scoring.editions.files import default, to_plain
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import documents
 from shroom.scoring.table import Role
@@ -146,8 +148,10 @@ def _program(scorer: Path) -> dict[str, bytes]:
     modules = [package / "__init__.py"]
     for name in PACKAGES:
         modules += sorted((package / name).rglob("*.py"))
+    edition = json.dumps(to_plain(default()), indent=1) + "\n"
     return {
         **{name: (program / name).read_bytes() for name in names},
+        "edition.json": edition.encode(),
         **{f"shroom/{path.relative_to(package).as_posix()}": path.read_bytes() for path in modules},
     }
 

@@ -27,7 +27,8 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents
 from shroom.scoring.display.html import problems_page, scores_page
-from shroom.scoring.file_names import Name
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import default, from_plain
 from shroom.scoring.input_files import documents
 from shroom.scoring.platforms import (
     check_folder,
@@ -90,17 +91,24 @@ def run(
 
 def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
     """Return the scores as participants may see them."""
+    edition = edition_of_bundle()
     check_folder(submission)
     problems = Problems()
     # Not check(): a record of a run beside a participant's files changes nothing here.
-    listed = documents(submission, problems, submission=True)
+    listed = documents(submission, problems, edition, submission=True)
     if splits == ("test",):
         for document in listed:
-            name = Name.parse(document.base)
+            name = edition.parse(document.base)
             if name is not None and name.split == "val":
                 raise ShroomError(f"{document.file}: is of the val split; add --is_val to score it")
-    checked = check_documents(listed, gold, splits=splits, problems=problems)
+    checked = check_documents(listed, gold, splits=splits, problems=problems, edition=edition)
     return score_without_labels(score_checked(checked), gold)
+
+
+def edition_of_bundle() -> Edition:
+    """Return the edition that lies beside this file in a bundle, else SHROOM's of 2024."""
+    path = Path(__file__).with_name("edition.json")
+    return from_plain(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else default()
 
 
 def refuse(problems: Problems, page: Path | None) -> int:

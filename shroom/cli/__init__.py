@@ -60,12 +60,13 @@ VERBS = {
         "probe": "Predict from hidden states whether a model knows the answer.",
     },
     "Organisers": {
+        "edition": "Write, show and check editions: the rules of a shared task.",
         "agreement": "Measure the annotators' agreement, and what a human would score.",
         "bundle": "Build the competition bundle for Codabench and CodaLab.",
     },
 }
 #: The verbs that read no data, and so have nothing to warn of.
-_WITHOUT_DATA = ("metrics", "detectors", "cache")
+_WITHOUT_DATA = ("metrics", "detectors", "cache", "edition")
 
 
 @dataclass(frozen=True)

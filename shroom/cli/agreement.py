@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import COLUMNS_OPTION, format_option, interval_options
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    edition_option,
+    format_option,
+    interval_options,
+)
 from shroom.cli.output import deliver, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 
 if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -25,6 +31,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("gold", type=INPUT)
+@edition_option("gold")
 @COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
@@ -32,6 +39,7 @@ Examples:
 def command(
     *,
     gold: str,
+    edition: Edition,
     form: str,
     output: str | None,
     intervals: Intervals,
@@ -45,7 +53,7 @@ def command(
 
     if output:
         refuse_overwriting([output], [gold])
-    result = agreement(gold, intervals)
+    result = agreement(gold, intervals, edition=edition)
     if form == "json":
         text = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:

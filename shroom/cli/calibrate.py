@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from shroom.cli.options import COLUMNS_OPTION, format_option, refuse_two_pipes
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    edition_option,
+    format_option,
+    refuse_two_pipes,
+)
 from shroom.cli.output import deliver, note, say
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from shroom.prediction.calibration.calibrate import FitSettings
     from shroom.prediction.calibration.quality import Calibration
     from shroom.scoring.check import Checked
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -78,6 +84,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
     help="Allow scoring on gold that the calibrator or the detector was fitted on, with a mark.",
 )
 @format_option("text", "json", about="Print tables, or one JSON object.")
+@edition_option("arguments")
 @COLUMNS_OPTION
 @click.pass_context
 def command(
@@ -92,6 +99,7 @@ def command(
     seed: int,
     in_sample: bool,
     form: str,
+    edition: Edition,
 ) -> None:
     """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to SUBMISSION.
 
@@ -110,14 +118,14 @@ def command(
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
         assert gold is not None  # noqa: S101 - for mypy
         settings = FitSettings(method, threshold, folds, seed, in_sample)
-        _fit(submission, gold, output, settings, form)
+        _fit(submission, gold, output, settings, form, edition)
         return
     for name in _FITTING:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
     if in_sample and gold is None:
         raise click.UsageError("--in-sample is about scores; name the GOLD to score against")
-    _apply(calibrator, submission, gold, output, form, in_sample=in_sample)
+    _apply(calibrator, submission, gold, output, form, edition, in_sample=in_sample)
 
 
 def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[str, str | None]:
@@ -130,19 +138,21 @@ def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[
     return first, rest[0] if rest else None
 
 
-def _fit(submission: str, gold: str, output: str, settings: FitSettings, form: str) -> None:
+def _fit(
+    submission: str, gold: str, output: str, settings: FitSettings, form: str, edition: Edition
+) -> None:
     from shroom.prediction.calibration.calibrate import fit
     from shroom.prediction.calibration.calibrator_file import text_of
 
     refuse_overwriting([output], [submission, gold])
-    checked = _checked(submission, gold)
+    checked = _checked(submission, gold, edition)
     _, figures = fit(checked.aligned, settings)
     deliver(text_of(figures), output)
     _show(figures, form, output)
     say(checked.problems)
     if not settings.in_sample:
         say(_notes(checked, figures))
-    tracks = " and ".join(result.track for result in figures.results)
+    tracks = " and ".join(result.track or "the data" for result in figures.results)
     say([f"wrote the calibrator of {tracks} to {output}"])
 
 
@@ -165,6 +175,7 @@ def _apply(
     gold: str | None,
     output: str,
     form: str,
+    edition: Edition,
     *,
     in_sample: bool,
 ) -> None:
@@ -180,21 +191,22 @@ def _apply(
         raise ShroomError(
             f"{calibrator}: is not a calibrator of `shroom calibrate`: not text"
         ) from error
-    checked = _checked(submission, gold)
+    checked = _checked(submission, gold, edition)
     inputs = [calibrator, submission, gold]
     contents: dict[str, str] = {}
     marks: dict[str, int] = {}
     for track in checked.tracks:
         predictions = track.predictions
         label, p = fitted_for(fitted, track)(predictions.p)
-        name = name_for(track.name, output, predictions.file)
-        contents[name], marks[name] = text_of(label, p, predictions.ids), track.in_sample
+        name = name_for(track.name, output, predictions.file, edition)
+        text = text_of(label, p, predictions.ids, id_key=edition.item.id_key)
+        contents[name], marks[name] = text, track.in_sample
     results = [
         apply(fitted_for(fitted, track), track, in_sample=in_sample) for track in checked.aligned
     ]
     prepare(output, list(contents), inputs)
     record_path(output)  # refuses a file of the user's
-    check_output(contents)
+    check_output(contents, edition)
     write_files(output, contents, inputs)
     if warning := mark_in_sample(output, "shroom calibrate --apply", marks):
         note(warning)
@@ -204,22 +216,22 @@ def _apply(
     say([f"wrote {sum(track.predictions.n for track in checked.tracks)} predictions to {output}"])
 
 
-def _checked(submission: str, gold: str | None) -> Checked:
+def _checked(submission: str, gold: str | None, edition: Edition) -> Checked:
     """Return a submission that has passed the check, its gold's texts read where they matter."""
     from shroom.core.problems import Problems
     from shroom.scoring.check import check, read_table
     from shroom.scoring.input_files import documents
     from shroom.scoring.table import Role
 
-    checked = check(submission, gold)
+    checked = check(submission, gold, edition=edition)
     checked.raise_for_errors()
     if gold is None or gold == "-":
         return checked
     # Without ids, texts distinguish gold from other gold whose rows are in another order.
-    for document in documents(gold, Problems()):
+    for document in documents(gold, Problems(), edition):
         for track in checked.tracks:
             if track.gold and track.gold.file == document.file and track.gold.ids is None:
-                table = read_table(document, Role.GOLD, Problems(), texts=True)
+                table = read_table(document, Role.GOLD, Problems(), edition, texts=True)
                 track.gold.texts = table.texts if table else None
     return checked
 

@@ -12,6 +12,7 @@ from shroom.cli.options import (
     COLUMNS_OPTION,
     DATASET_OPTION,
     SHROOM,
+    edition_option,
     form_of_gold,
     format_option,
     refuse_two_pipes,
@@ -24,6 +25,7 @@ from shroom.scoring.check import Checked, check
 
 if TYPE_CHECKING:
     from shroom.core.problems import Problems
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -55,6 +57,7 @@ Examples:
     help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
 @DATASET_OPTION
+@edition_option("gold", "data", by_form=False)
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
@@ -66,6 +69,7 @@ def command(
     out: str | None,
     everything: bool,
     dataset: str | None,
+    edition: Edition,
     official: bool,
     form: str,
 ) -> int:
@@ -90,7 +94,7 @@ def command(
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
         return _report(_official(submission, gold, limit), form, f"the organisers' {who} it")
-    name = form_of_gold(dataset, submission, gold)
+    name, edition = form_of_gold(dataset, submission, gold, edition)
     if name != SHROOM:
         if gold is None or data or out:
             raise click.UsageError(f"predictions for {name} are checked with --gold alone")
@@ -98,8 +102,8 @@ def command(
 
         return _report(native_scores.check(name, submission, gold, limit), form, f"for {name}")
     if out is not None:
-        return _fix(submission, gold, data, out, limit, form)
-    checked = check(submission, gold, data=data, limit=limit)
+        return _fix(submission, gold, data, out, limit, form, edition)
+    checked = check(submission, gold, data=data, limit=limit, edition=edition)
     return _report(checked.problems, form, _summary(checked))
 
 
@@ -120,16 +124,18 @@ def _summary(checked: Checked) -> str:
     parts = []
     for track in checked.tracks:
         size = counted(track.predictions.n, "item")
-        if not track.name.split:
-            names = "each item names" if track.name.track == "model-aware" else "no item names"
-            size += f"; taken for this track, as {names} a model"
-        parts.append(f"{track.name} ({size})")
+        key = next((t.rows_have for t in checked.edition.tracks if t.rows_have), "")
+        if not track.name.split and key:
+            titles = {t.name for t in checked.edition.tracks if t.rows_have}
+            names = "each item names" if track.name.track in titles else "no item names"
+            size += f"; taken for this track, as {names} a {key}"
+        parts.append(f"{track.name} ({size})".strip())
     return ", ".join(parts) or "no predictions"
 
 
 def _official(submission: str, gold: str | None, limit: int | None) -> Problems:
     from shroom.core.problems import InvalidInput
-    from shroom.scoring import official2024 as official
+    from shroom.scoring.editions import official_semeval2024 as official
 
     problems = official.check(submission, limit=limit)
     if gold is None or problems.errors:
@@ -142,13 +148,19 @@ def _official(submission: str, gold: str | None, limit: int | None) -> Problems:
 
 
 def _fix(
-    submission: str, gold: str | None, data: str | None, out: str, limit: int | None, form: str
+    submission: str,
+    gold: str | None,
+    data: str | None,
+    out: str,
+    limit: int | None,
+    form: str,
+    edition: Edition,
 ) -> int:
     from shroom.scoring.fix import fix_submission, write
 
     if submission == "-" or "-" in (gold, data):
         raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")
-    fixed = fix_submission(submission, gold, data=data, limit=limit)
+    fixed = fix_submission(submission, gold, data=data, limit=limit, edition=edition)
     problems = fixed.checked.problems
     try:
         write(fixed, out, submission, gold, data)

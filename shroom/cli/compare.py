@@ -11,6 +11,7 @@ from shroom.cli.options import (
     COLUMNS_OPTION,
     METRICS_OPTION,
     TRIALS_OPTION,
+    edition_option,
     format_option,
     interval_options,
     refuse_two_pipes,
@@ -20,8 +21,8 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 
 if TYPE_CHECKING:
-    from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Intervals
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -34,6 +35,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
+@edition_option("gold")
 @COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
@@ -44,9 +46,10 @@ def command(
     *,
     submissions: tuple[str, ...],
     gold: str,
+    edition: Edition,
     form: str,
     output: str | None,
-    metrics: list[Metric],
+    metrics: list[str],
     trials: int,
     intervals: Intervals,
 ) -> None:
@@ -57,15 +60,15 @@ def command(
     the difference that could be detected with so many items.
     """
     from shroom.evaluation.comparison import compare
-    from shroom.scoring.scores import and_usual
 
     if len(submissions) < 2:
         raise click.UsageError("name at least two submissions, then the gold")
     refuse_two_pipes(*submissions, gold)
     if output:
         refuse_overwriting([output], [*submissions, gold])
-    computed = and_usual(metrics)
-    comparisons = compare(submissions, gold, metrics=computed, intervals=intervals, trials=trials)
+    comparisons = compare(
+        submissions, gold, metrics=metrics, intervals=intervals, trials=trials, edition=edition
+    )
     if form == "json":
         text = json.dumps(comparisons.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:

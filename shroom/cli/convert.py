@@ -21,10 +21,10 @@ from shroom.detectors.nli import FORMULAS, p_from
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.prediction.submission_rows import check_output, name_for, text_of
 from shroom.scoring.align import AlignedTrack, align
-from shroom.scoring.check import read_table
+from shroom.scoring.check import name_by_rows, read_table
 from shroom.scoring.column_checks import check_doubled
+from shroom.scoring.editions.files import default
 from shroom.scoring.file_choice import latest
-from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import TABLES, documents, documents_among_others
 from shroom.scoring.table import Role, Table
 
@@ -152,11 +152,13 @@ def _converted(
     p = _p(recorded, formula, problems)
     ids = None if data.ids is None else recorded.ids
     predictions = Table(recorded.file, len(p), (p > DEFAULT_THRESHOLD).astype(np.int8), p, ids=ids)
-    name = Name.guess(source.name) or Name.guess(document.base) or Name("", "model-agnostic")
+    edition = default()
+    name = edition.guess(source.name) or edition.guess(document.base)
+    name = name or name_by_rows(data, edition)
     if problems.count("id-integer", recorded.file):
         return None
     check_doubled(predictions, problems)
-    track = align(name, predictions, data, problems)
+    track = align(name, predictions, data, problems, edition)
     if not isinstance(track, AlignedTrack):
         return None
     rows, more = track.rows, {}
@@ -168,8 +170,8 @@ def _converted(
 
 def _data_of(source: Path, documents: list[Document], problems: Problems) -> Document | None:
     """Return the data that a CSV file is about: of its split and track, or the only one."""
-    name = Name.guess(source.name)
-    other = Name.guess(documents[0].base) if len(documents) == 1 else None
+    name = default().guess(source.name)
+    other = default().guess(documents[0].base) if len(documents) == 1 else None
     if len(documents) == 1 and (name is None or other is None or name.key == other.key):
         return documents[0]
     if documents and name is None:

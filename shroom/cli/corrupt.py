@@ -192,7 +192,7 @@ def _row(point: Datapoint, p: float, corruption: dict[str, Any]) -> dict[str, An
     row: dict[str, Any] = {"hyp": point.hyp, "src": point.src, "tgt": point.tgt}
     if point.ref is not None:
         row["ref"] = point.ref.value
-    row |= {"task": point.task.value, "model": point.model}
+    row |= {"task": point.task.name, "model": point.model}
     if point.labels:
         row["labels"] = [label.value for label in point.labels]
     label = point.label or (Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION)

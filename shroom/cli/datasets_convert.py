@@ -29,10 +29,10 @@ from shroom.datasets.conversion.to_shroom import convert as converted
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
-from shroom.scoring.check import read_table
+from shroom.scoring.check import name_by_rows, read_table
 from shroom.scoring.column_checks import check_columns
+from shroom.scoring.editions.files import default
 from shroom.scoring.explaining_reader import tabulate
-from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import CSV, JSON, documents
 from shroom.scoring.table import Role
@@ -169,7 +169,7 @@ def _predictions_for(
         raise InvalidInput(problems)
     data = tabulate(rows, Role.DATA, file, problems)
     check_columns(table, problems)
-    track = align(Name("", "model-agnostic"), table, data, problems)
+    track = align(name_by_rows(table, default()), table, data, problems, default())
     if problems.errors or not isinstance(track, AlignedTrack):
         raise InvalidInput(problems)
     with_in_sample([track], submission, documented, problems)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.cli.options import COLUMNS_OPTION
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    edition_option,
+)
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import prepare, write_files
@@ -26,6 +29,7 @@ from shroom.scoring.input_files import is_pipe
 if TYPE_CHECKING:
     from shroom.prediction.ensemble.combine import Combined
     from shroom.prediction.ensemble.members import Members
+    from shroom.scoring.editions.edition import Edition
 
 LOGISTIC = "logistic"
 
@@ -65,6 +69,7 @@ Examples:
 @click.option(
     "--data", type=INPUT, help="Data that the PREDs are predictions for, labelled or not."
 )
+@edition_option("data", "train_gold", "preds")
 @COLUMNS_OPTION
 def command(
     *,
@@ -74,6 +79,7 @@ def command(
     train: tuple[str, ...],
     train_gold: str | None,
     data: str | None,
+    edition: Edition,
 ) -> None:
     """Make one submission out of several.
 
@@ -83,13 +89,13 @@ def command(
     """
     _refuse_misuse(preds, method, train, train_gold, data)
     problems = Problems()
-    judged = read(preds, problems, data=data)
-    names = [name_for(members.name, output, members.file) for members in judged]
+    judged = read(preds, problems, data=data, edition=edition)
+    names = [name_for(members.name, output, members.file, edition) for members in judged]
     inputs = [*preds, *train, train_gold, data]
     prepare(output, names, inputs)
     record_path(output)  # refuses a file of the user's
     if method == LOGISTIC and train_gold is not None:
-        trained = read(train, problems, gold=train_gold)
+        trained = read(train, problems, gold=train_gold, edition=edition)
         say(problems)
         combined = _weighted(trained, judged)
     else:
@@ -98,10 +104,10 @@ def command(
             note(f"{preds[0]} is the only submission, so there is nothing to combine")
         combined = [METHODS[method](members.p, members.label) for members in judged]
     contents = {
-        name: text_of(result.label, result.p, members.against.ids)
+        name: text_of(result.label, result.p, members.against.ids, id_key=edition.item.id_key)
         for name, members, result in zip(names, judged, combined)
     }
-    check_output(contents)
+    check_output(contents, edition)
     write_files(output, contents, inputs)
     in_sample = {name: members.in_sample for name, members in zip(names, judged)}
     if warning := mark_in_sample(output, "shroom ensemble", in_sample):

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import COLUMNS_OPTION, TRACK_OPTION, format_option, refuse_two_pipes
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    TRACK_OPTION,
+    edition_option,
+    format_option,
+    refuse_two_pipes,
+)
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.evaluation.contest import Contest
     from shroom.report.items import Listing
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -32,6 +39,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
+@edition_option("gold")
 @COLUMNS_OPTION
 @click.option(
     "--hardest", metavar="SYSTEM", help="Show the items on which this submission is most wrong."
@@ -60,6 +68,7 @@ def command(
     *,
     submissions: tuple[str, ...],
     gold: str,
+    edition: Edition,
     hardest: str | None,
     unsolved: bool,
     differing: tuple[str, str] | None,
@@ -82,8 +91,8 @@ def command(
     refuse_two_pipes(*submissions, gold)
     if output:
         refuse_overwriting([output], [*submissions, gold, data])
-    verdicts, problems = read(submissions, gold)
-    system = dict(zip(submissions, names(submissions)))
+    verdicts, problems = read(submissions, gold, edition=edition)
+    system = dict(zip(submissions, names(submissions, edition)))
     chosen = differing or (() if hardest is None else (hardest,))
     asked = [system.get(shown_path(name), name) for name in chosen]
     if not asked and not unsolved and len(verdicts) == 1:

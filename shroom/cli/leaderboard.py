@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import COLUMNS_OPTION, format_option, interval_options
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    edition_option,
+    format_option,
+    interval_options,
+)
 from shroom.cli.output import deliver, deliver_page, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.problems import ShroomError, printable
-from shroom.scoring.file_names import SPLITS
 
 if TYPE_CHECKING:
     from shroom.evaluation.leaderboard import Leaderboard
     from shroom.metrics.intervals import Intervals
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -32,20 +37,17 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("folder", type=PATH)
 @click.argument("gold", type=INPUT)
+@edition_option("gold")
 @COLUMNS_OPTION
 @format_option("text", "json", "csv", "markdown", about="Print a table, or another form of it.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
 @click.option(
     "--metric",
-    type=click.Choice(["accuracy", "rho"]),
-    default="accuracy",
-    show_default=True,
-    help="Metric to rank by; the other one breaks ties.",
+    help="Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
 )
 @click.option(
     "--split",
-    type=click.Choice(SPLITS),
     help="Split to rank, where the gold has several.",
 )
 @click.option(
@@ -72,7 +74,8 @@ def command(
     form: str,
     output: str | None,
     html: str | None,
-    metric: str,
+    metric: str | None,
+    edition: Edition,
     split: str | None,
     trials: int | None,
     best_of: bool,
@@ -101,6 +104,7 @@ def command(
         trials=trials,
         best_of=best_of,
         duplicates=duplicates,
+        edition=edition,
     )
     if not board.rows:
         deliver(render(board, form), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
@@ -17,7 +18,7 @@ from shroom.scoring.slices import MORE_SLICES, SLICES
 from shroom.scoring.table import KEYS, P
 
 if TYPE_CHECKING:
-    from shroom.metrics.base import Metric
+    from shroom.scoring.editions.edition import Edition
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,19 +69,10 @@ SETTINGS = click.option(
 )
 
 
-def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None) -> list[Metric]:
-    """Return the metrics that ``--metrics NAME,NAME`` names; ``all`` names all."""
+def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    """Return the names of the metrics that ``--metrics NAME,NAME`` has."""
     del ctx, param
-    if value is None:
-        return []
-    from shroom.scoring.metric_registry import METRICS, metric
-
-    built_in = [name for name, entry in METRICS.items() if not entry.package]
-    names = built_in if value.strip() == "all" else value.split(",")
-    try:
-        return [metric(name.strip()) for name in names if name.strip()]
-    except ShroomError as error:
-        raise click.BadParameter(str(error)) from error
+    return [name.strip() for name in (value or "").split(",") if name.strip()]
 
 
 METRICS_OPTION = click.option(
@@ -115,9 +107,63 @@ COLUMNS_OPTION = click.option(
     help="Name the columns of CSV and TSV files, such as p=score,label=pred.",
 )
 
-TRACK_OPTION = click.option(
-    "--track", type=click.Choice(["model-agnostic", "model-aware"]), help="Use only this track."
-)
+TRACK_OPTION = click.option("--track", metavar="TRACK", help="Use only this track.")
+
+
+def edition_option(*sources: str, by_form: bool = True) -> Callable[[F], F]:
+    """Add ``--edition`` to a verb, which gets the edition as ``edition``.
+
+    Parameters
+    ----------
+    *sources : str
+        The parameters of the verb that name gold or data, beside which an ``edition.toml`` is
+        looked for; the first one that is given counts, and of several arguments the last.
+    by_form : bool
+        Whether gold without such a file is recognised by the keys of its rows.
+    """
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def collected(*args: Any, **values: Any) -> Any:
+            source = next((values[name] for name in sources if values.get(name)), None)
+            source = source[-1] if isinstance(source, tuple) else source
+            edition = edition_given(values.pop("edition"), source, by_form=by_form)
+            return command(*args, edition=edition, **values)
+
+        return click.option(
+            "--edition",
+            metavar="NAME|FILE",
+            help="Follow the rules of this shared task: a name that 'shroom edition' lists, or an "
+            "edition.toml; by default the one beside the gold, else semeval2024.",
+        )(collected)  # type: ignore[return-value]
+
+    return decorate
+
+
+def edition_given(edition: str | None, source: str | None, *, by_form: bool = True) -> Edition:
+    """Return the edition that a command line means, saying so where it was found by itself."""
+    from shroom.scoring.editions import files
+
+    if edition is not None or source is None:
+        return files.named(edition)
+    beside = files.file_beside(source)
+    if beside is not None:
+        found = files.read(beside)
+        say([f"note: the edition is {found.name}, by {beside}"])
+        return found
+    return _edition_by_form(source) if by_form else files.default()
+
+
+def _edition_by_form(source: str) -> Edition:
+    from shroom.datasets.registry import guess
+    from shroom.scoring.editions import files
+
+    name = guess(source) if Path(source).exists() else None
+    if name in (None, SHROOM) or name not in files.built_in_names():
+        return files.default()
+    say([f"note: {source} is in the form of {name}, and so taken as that (--edition {name})"])
+    return files.built_in(name)
+
 
 TRIALS_OPTION = click.option(
     "--trials",
@@ -150,8 +196,12 @@ DATASET_OPTION = click.option(
 )
 
 
-def form_of_gold(dataset: str | None, submission: str, gold: str | None) -> str:
-    """Return the name of the data set that the gold is of, saying so where it was guessed.
+def form_of_gold(
+    dataset: str | None, submission: str, gold: str | None, edition: Edition
+) -> tuple[str, Edition]:
+    """Return the name of the data set that the gold is of, and the edition to score by.
+
+    A data set that is an edition as well is scored as that, and the name is then ``SHROOM``.
 
     Raises
     ------
@@ -159,17 +209,20 @@ def form_of_gold(dataset: str | None, submission: str, gold: str | None) -> str:
         If the gold is of another than was named, or the submission looks like gold instead.
     """
     from shroom.datasets.registry import guess, refuse_another
+    from shroom.scoring.editions.files import built_in, built_in_names
 
-    if dataset is not None:
-        if gold is not None:
-            refuse_another(dataset, gold)
-        return dataset
-    name = None if gold is None else guess(gold)
+    if edition.name != SHROOM and dataset is None:
+        return SHROOM, edition
+    if dataset is not None and gold is not None:
+        refuse_another(dataset, gold)
+    name = guess(gold) if dataset is None and gold is not None else dataset
     if gold is not None and name is None and not is_pipe(gold):
         _refuse_swapped(submission, gold)
-    if name not in (SHROOM, None):
+    if dataset is None and name not in (SHROOM, None):
         say([f"note: {gold} is in the form of {name}, and so taken as that (--dataset {name})"])
-    return name or SHROOM
+    if name is not None and name != SHROOM and name in built_in_names():
+        return SHROOM, built_in(name)
+    return name or SHROOM, edition
 
 
 def _refuse_swapped(submission: str, gold: str) -> None:

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.cache import NO_CACHE, opened
-from shroom.cli.options import COLUMNS_OPTION, SETTINGS
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    SETTINGS,
+    edition_option,
+)
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
@@ -36,13 +40,13 @@ from shroom.prediction.submission_rows import (
     training_notes,
 )
 from shroom.scoring.datapoint_files import DataFile, read_files
-from shroom.scoring.file_names import Name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shroom.detectors.base import Detector
     from shroom.inference.run_settings import Run
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -57,6 +61,7 @@ Examples:
 @click.command(epilog=EXAMPLES, options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this .json file, .zip file or folder.")
+@edition_option("arguments")
 @COLUMNS_OPTION
 @click.option("--model", help="Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS
@@ -91,6 +96,7 @@ def command(
     max_cost: float | None,
     dry_run: bool,
     ray: Ray | None,
+    edition: Edition,
 ) -> None:
     """Run DETECTOR on DATA and write its submission.
 
@@ -114,7 +120,7 @@ def command(
     if ray is not None and output is not None:
         ray.predict(recipe, data, output, run, resume=resume)
         return
-    files = _read(data, recipe)
+    files = _read(data, recipe, edition)
     if output is None or dry_run:
         for file in files:
             click.echo(f"{file.base}: {detector.dry_run(file.datapoints)}")
@@ -122,7 +128,7 @@ def command(
     if resume and output == "-":
         raise click.UsageError("nothing is kept of what goes to stdout; to --resume, name a file")
     inputs = [data, model, recipe.path]
-    names = [name_for(Name.guess(file.base), output, file.base) for file in files]
+    names = [name_for(edition.guess(file.base), output, file.base, edition) for file in files]
     prepare(output, names, inputs)
     record = record_path(output)
     partial = output.rstrip("/") + PARTIAL
@@ -136,9 +142,9 @@ def command(
         training = training_counts(detector, files, run)
         for text in training_notes(detector, training, total):
             note(text)
-        contents = dict(zip(names, _predictions(detector, files, run)))
+        contents = dict(zip(names, _predictions(detector, files, run, edition)))
         seconds = time.monotonic() - start
-        check_output(contents)
+        check_output(contents, edition)
         write_files(output, contents, inputs)
     if record:
         record.unlink(missing_ok=True)  # that of an earlier run
@@ -163,7 +169,9 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
             journal.remove()
 
 
-def _predictions(detector: Detector, files: list[DataFile], run: Run) -> list[str]:
+def _predictions(
+    detector: Detector, files: list[DataFile], run: Run, edition: Edition
+) -> list[str]:
     """Return the predictions for each file."""
     texts = []
     try:
@@ -171,7 +179,8 @@ def _predictions(detector: Detector, files: list[DataFile], run: Run) -> list[st
             for text in remarks(file):
                 note(text)
             with shown_progress(file.base) as report:
-                texts.append(made_by(detector, file, replace(run, report=report)))
+                run_of_file = replace(run, report=report)
+                texts.append(made_by(detector, file, run_of_file, edition.item.id_key))
     except KeyboardInterrupt:
         if run.journal and run.journal.kept:
             count = f"{run.journal.kept} results are kept"
@@ -195,14 +204,17 @@ def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> 
     return (named[0] if named else DEFAULT), data
 
 
-def _read(data: str, recipe: Recipe) -> list[DataFile]:
+def _read(data: str, recipe: Recipe, edition: Edition) -> list[DataFile]:
     problems = Problems()
+    splits = recipe.data or edition.submitted
     files = read_files(
-        data, problems, choose=lambda documents: select_documents(documents, recipe.data)
+        data,
+        problems,
+        choose=lambda documents: select_documents(documents, splits, edition),
+        edition=edition,
     )
     if not files:
-        splits = ",".join(recipe.data)
-        raise ShroomError(f"{data}: has no file named {{{splits}}}.model-{{agnostic,aware}}.json")
+        raise ShroomError(f"{data}: has no file named {edition.expected_name(splits)}")
     say(problems)
     for file in files:
         check_data(file, problems)

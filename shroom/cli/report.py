@@ -15,6 +15,7 @@ from shroom.cli.options import (
     TRACK_OPTION,
     TRIALS_OPTION,
     F,
+    edition_option,
     interval_options,
 )
 from shroom.cli.output import deliver_page, say, say_alike
@@ -38,6 +39,7 @@ def report_inputs(command: F) -> F:
         METRICS_OPTION,
         COLUMNS_OPTION,
         TRACK_OPTION,
+        edition_option("gold"),
         click.argument("gold", type=PATH),
         click.argument("submissions", type=INPUT, nargs=-1, required=True),
     ):
@@ -105,5 +107,5 @@ def command_line(ctx: click.Context) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, (list, tuple)):
-        return ",".join(item if isinstance(item, str) else item.name for item in value)
+        return ",".join(value)
     return f"{value}"

@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import COLUMNS_OPTION, METRICS_OPTION, format_option, interval_options
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    METRICS_OPTION,
+    edition_option,
+    format_option,
+    interval_options,
+)
 from shroom.cli.output import deliver, deliver_page
 from shroom.cli.parameter_types import OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 
 if TYPE_CHECKING:
-    from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Intervals
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -30,16 +36,14 @@ Examples:
 @click.argument("old_gold", type=PATH)
 @click.argument("new_gold", type=PATH)
 @click.argument("submissions", type=PATH, nargs=-1, required=True)
+@edition_option("old_gold")
 @COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
 @click.option(
     "--metric",
-    type=click.Choice(["accuracy", "rho"]),
-    default="accuracy",
-    show_default=True,
-    help="Metric to rank by; the other one breaks ties.",
+    help="Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
 )
 @METRICS_OPTION
 @click.option(
@@ -58,8 +62,9 @@ def command(
     form: str,
     output: str | None,
     html: str | None,
-    metric: str,
-    metrics: list[Metric],
+    metric: str | None,
+    metrics: list[str],
+    edition: Edition,
     items: int,
     intervals: Intervals,
 ) -> None:
@@ -77,7 +82,13 @@ def command(
     refuse_overwriting(targets, sources)
     refuse_unwritable(Path(path) for path in targets if path != "-")
     found = rescore(
-        old_gold, new_gold, submissions, metric=metric, metrics=metrics, intervals=intervals
+        old_gold,
+        new_gold,
+        submissions,
+        metric=metric,
+        metrics=metrics,
+        intervals=intervals,
+        edition=edition,
     )
     if html:
         from shroom.report.rescore import page

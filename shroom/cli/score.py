@@ -14,6 +14,7 @@ from shroom.cli.options import (
     DATASET_OPTION,
     METRICS_OPTION,
     SHROOM,
+    edition_option,
     form_of_gold,
     format_option,
     interval_options,
@@ -28,7 +29,7 @@ from shroom.scoring.slices import SLICES, needs_texts
 
 if TYPE_CHECKING:
     from shroom.datasets.native_scores import NativeScore
-    from shroom.metrics.base import Metric
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -62,6 +63,7 @@ Examples:
     help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
 @DATASET_OPTION
+@edition_option("gold", by_form=False)
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' 2024 program did.")
 def command(
@@ -71,10 +73,11 @@ def command(
     form: str,
     output: str | None,
     by: tuple[str, ...],
-    metrics: list[Metric],
+    metrics: list[str],
     intervals: Intervals,
     everything: bool,
     dataset: str | None,
+    edition: Edition,
     official: bool,
 ) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
@@ -88,7 +91,7 @@ def command(
     if official:
         if dataset not in (None, SHROOM):
             raise click.UsageError(f"--official is for {SHROOM}, not for {dataset}")
-        from shroom.scoring import official2024 as rules
+        from shroom.scoring.editions import official_semeval2024 as rules
 
         score = rules.score(submission, gold)
         text = rules.scores_txt(score) if form == "codalab" else render(score, form)
@@ -96,7 +99,7 @@ def command(
         say(map(str, score.warnings))
         return
     limit = None if everything else 20
-    name = form_of_gold(dataset, submission, gold)
+    name, edition = form_of_gold(dataset, submission, gold, edition)
     if name != SHROOM:
         _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
         from shroom.datasets import native_scores
@@ -108,7 +111,7 @@ def command(
     from shroom.scoring.check import check
 
     keys = () if form == "codalab" else by
-    checked = check(submission, gold, texts=needs_texts(keys), limit=limit)
+    checked = check(submission, gold, texts=needs_texts(keys), limit=limit, edition=edition)
     chosen = Intervals(0) if form == "codalab" else intervals
     result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     deliver(render(result, form), output)

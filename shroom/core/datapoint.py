@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 from shroom.core.problems import ShroomError, show
 
@@ -19,21 +20,50 @@ class Label(str, Enum):
     NOT_HALLUCINATION = "Not Hallucination"
 
 
-class Task(str, Enum):
-    """The task whose output the hypothesis is."""
-
-    DM = "DM"  #: definition modelling
-    MT = "MT"  #: machine translation
-    PG = "PG"  #: paraphrase generation
-    TS = "TS"  #: text simplification
-
-
 class Reference(str, Enum):
     """Which side of a datapoint carries the meaning."""
 
     SRC = "src"
     TGT = "tgt"
     EITHER = "either"
+
+
+@dataclass(frozen=True)
+class Task:
+    """The task whose output a hypothesis is.
+
+    Attributes
+    ----------
+    name : str
+        As the rows of the data have it; may be empty.
+    reference : Reference
+        The side that carries the meaning where a datapoint does not say so.
+    is_translation : bool
+        Whether ``src`` is in another language, which only a multilingual detector reads.
+    like : str
+        The one of SHROOM's tasks of 2024 that detectors fitted on these treat it as: by default
+        TS, which has no weights and no threshold of its own.
+    """
+
+    name: str
+    reference: Reference = Reference.EITHER
+    is_translation: bool = False
+    like: str = "TS"
+
+    DM: ClassVar[Task]  #: definition modelling
+    MT: ClassVar[Task]  #: machine translation
+    PG: ClassVar[Task]  #: paraphrase generation
+    TS: ClassVar[Task]  #: text simplification
+
+
+# The source of DM holds the word in context and not its meaning; the target of TS drops content
+# on purpose.
+Task.DM = Task("DM", Reference.TGT, like="DM")
+Task.MT = Task("MT", Reference.EITHER, is_translation=True, like="MT")
+Task.PG = Task("PG", Reference.EITHER, like="PG")
+Task.TS = Task("TS", Reference.SRC)
+#: SHROOM's tasks of 2024 by their names, which the kit's detectors know.
+TASKS = {task.name: task for task in (Task.DM, Task.MT, Task.PG, Task.TS)}
 
 
 class Rule(str, Enum):
@@ -61,8 +91,8 @@ class Datapoint:
         The side that carries the meaning, where the data say so.
     model : str
         The model's name; empty where it is not given (the model-agnostic track).
-    id : int or None
-        The datapoint's number, in splits that have one.
+    id : int, str or None
+        The datapoint's id, in splits that have one.
     labels : tuple of Label
         The annotators' verdicts; empty in unlabelled splits.
     label : Label or None
@@ -77,7 +107,7 @@ class Datapoint:
     task: Task
     ref: Reference | None = None
     model: str = ""
-    id: int | None = None
+    id: int | str | None = None
     labels: tuple[Label, ...] = ()
     label: Label | None = None
     p: float | None = None
@@ -188,16 +218,12 @@ _BY_RULE = {Rule.SRC: (Reference.SRC,), Rule.TGT: (Reference.TGT,), Rule.BOTH: _
 
 def _chosen(datapoint: Datapoint, *, multilingual: bool) -> tuple[Reference, ...]:
     """Return the sides by the rule alone, whether they are empty or not."""
-    ref, task = datapoint.ref, datapoint.task
+    ref = datapoint.ref or datapoint.task.reference
     if ref in _BOTH:
         return (ref,)
-    if task is Task.MT:
-        return _BOTH if multilingual else (Reference.TGT,)
-    if ref is Reference.EITHER or task is Task.PG:
-        return _BOTH
-    # The source of DM holds the word in context and not its meaning; the target of TS drops
-    # content on purpose.
-    return (Reference.TGT,) if task is Task.DM else (Reference.SRC,)
+    if datapoint.task.is_translation and not multilingual:
+        return (Reference.TGT,)
+    return _BOTH
 
 
 def _text(datapoint: Datapoint, side: Reference) -> str:

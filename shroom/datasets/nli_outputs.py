@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.core.problems import Problems, ShroomError, printable, show
-from shroom.scoring.file_names import Name
+from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import CSV, Document
 from shroom.scoring.item_values import id_in, number_in
 
@@ -97,10 +97,10 @@ def model_of(file: Path) -> str:
     >>> model_of(Path("some-mnli.val.model-aware.csv"))
     'some-mnli'
     """
-    name = Name.guess(file.name)
-    if name is None:
+    model = default().system_in(file.name)
+    if model is None:
         return file.with_suffix("").stem if file.suffix.lower() == ".gz" else file.stem
-    return file.name.split(f"{name.split}.{name.track}")[0].strip(".")
+    return model
 
 
 def recorded(path: Source, problems: Problems) -> Recorded | None:

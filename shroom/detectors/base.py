@@ -108,7 +108,7 @@ class Detector:
         """Return the threshold that applies to p of each datapoint: shape [n]."""
         del run
         by_task = self.thresholds
-        return np.array([by_task.get(d.task.value, self.threshold) for d in datapoints], float)
+        return np.array([by_task.get(d.task.like, self.threshold) for d in datapoints], float)
 
     @property
     def thresholds(self) -> Mapping[str, float]:

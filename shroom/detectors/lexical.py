@@ -69,13 +69,13 @@ class Lexical(JSONDetector):
 
     def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         del run
-        tasks = [point.task.value for point in datapoints]
+        tasks = [point.task.like for point in datapoints]
         logistic: Logistic = self._fitted().logistic
         return logistic.p(features(datapoints), tasks)
 
     def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> Lexical:
         """Fit the weights on the annotators' proportions; see :meth:`Logistic.fit`."""
-        tasks = [point.task.value for point in datapoints]
+        tasks = [point.task.like for point in datapoints]
         logistic = Logistic.fit(features(datapoints), tasks, p, _C)
         self._state = _State(logistic, threshold=0.5)
         return self

@@ -71,7 +71,7 @@ class Pairs:
         items, owner = [], []
         for place, point in enumerate(datapoints):
             for premise in premises(point, multilingual=multilingual, rule=rule):
-                items.append((point.task.value, premise, point.hyp))
+                items.append((point.task.like, premise, point.hyp))
                 owner.append(place)
         return cls(items, np.array(owner, np.intp), len(datapoints))
 

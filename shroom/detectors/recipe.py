@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The splits that a recipe is run on by default.
-SPLITS = ("val", "test")
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -37,7 +34,7 @@ class Recipe:
     settings : mapping
         Arguments of the detector's class.
     data : tuple of str
-        The splits that it is run on.
+        The splits that it is run on; empty for those that are handed in.
     path : path or None
         The file from which it was read.
     precision : str or None
@@ -47,7 +44,7 @@ class Recipe:
     name: str
     detector: str
     settings: Mapping[str, Any]
-    data: tuple[str, ...] = SPLITS
+    data: tuple[str, ...] = ()
     path: Path | None = None
     precision: str | None = None
 
@@ -69,10 +66,10 @@ class Recipe:
             return cls(name, name, {})
         path = Path(name)
         table = _table(path)
-        chosen, data = table.pop("detector", None), table.pop("data", list(SPLITS))
+        chosen, data = table.pop("detector", None), table.pop("data", None)
         if not isinstance(chosen, str):
             raise ShroomError(f'{path}: says no detector; begin it with: detector = "nli"')
-        if (
+        if data is not None and (
             not isinstance(data, list)
             or not data
             or not all(isinstance(split, str) for split in data)
@@ -83,7 +80,7 @@ class Recipe:
             raise ShroomError(
                 f"{path}: precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}"
             )
-        return cls(path.stem, chosen, _filled(table), tuple(data), path, precision)
+        return cls(path.stem, chosen, _filled(table), tuple(data or ()), path, precision)
 
     def make(self, /, **settings: Any) -> Detector:
         """Return the detector; ``settings`` go before the recipe's own."""

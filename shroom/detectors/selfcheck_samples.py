@@ -109,7 +109,7 @@ class Samples:
         return [row.texts for row in self.rows]
 
     def _by_id(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
-        places: dict[int | None, int] = {}
+        places: dict[Any, int] = {}
         for index, row in enumerate(self.rows):
             if places.setdefault(row.id, index) != index:
                 raise ShroomError(

@@ -206,7 +206,7 @@ class Similarity(JSONDetector):
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
             cache.update(zip(new, self.windows.folded(distances, read).tolist()))
         distances = points.best(np.array([cache[pair] for pair in pairs]))
-        return distances, [point.task.value for point in datapoints]
+        return distances, [point.task.like for point in datapoints]
 
 
 @dataclass(frozen=True)

@@ -276,4 +276,4 @@ class _Stored:
 
 
 def _tasks(datapoints: Sequence[Datapoint]) -> Words:
-    return np.array([point.task.value for point in datapoints])
+    return np.array([point.task.like for point in datapoints])

@@ -22,6 +22,7 @@ from shroom.evaluation.submission_folder import submissions_in
 from shroom.metrics.base import Array, Metric
 from shroom.metrics.bootstrap import chunks
 from shroom.metrics.rank_intervals import ranks
+from shroom.scoring.editions.edition import Edition
 
 #: How many times the items are split into halves.
 SPLITS = 1000
@@ -137,7 +138,7 @@ def _chosen_less_other(
 
 
 def teams_in(
-    folder: Source, gold: Source | None = None
+    folder: Source, gold: Source | None = None, edition: Edition | None = None
 ) -> tuple[dict[str, list[Path]], list[Path]]:
     """Return the submissions of the teams in a folder by their names, and the other files.
 
@@ -150,12 +151,12 @@ def teams_in(
     ShroomError
         As :func:`~shroom.evaluation.submission_folder.submissions_in`.
     """
-    entries, others = submissions_in(folder, gold)
+    entries, others = submissions_in(folder, gold, edition)
     systems: dict[str, list[Path]] = {}
     for team, paths in entries.items():
         for path in paths:
             try:
-                submissions, more = submissions_in(path, gold)
+                submissions, more = submissions_in(path, gold, edition)
             except ShroomError:  # a single submission, or nothing, which its check reports
                 systems.setdefault(team, []).append(path)
                 continue
@@ -179,8 +180,8 @@ def best_of_teams(
     contest : Contest
         All submissions, named as by :func:`teams_in`.
     metrics : sequence of Metric
-        Two: the one that ranks, and the one that breaks ties. Of submissions that are equal in
-        both, the first is taken.
+        The one that ranks, and the one that breaks ties, if there is one. Of submissions that
+        are equal in both, the first is taken.
     splits, seed
         As of :func:`optimism`.
 

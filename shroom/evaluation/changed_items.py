@@ -82,7 +82,9 @@ class _Scorer:
         )
 
 
-def changed_items(golds: TwoGolds, metrics: Sequence[Metric]) -> list[ChangedItem]:
+def changed_items(
+    golds: TwoGolds, metrics: Sequence[Metric], ranking: Sequence[Metric]
+) -> list[ChangedItem]:
     """Return the items in which two golds differ, those with the greatest effects first.
 
     Parameters
@@ -90,7 +92,9 @@ def changed_items(golds: TwoGolds, metrics: Sequence[Metric]) -> list[ChangedIte
     golds : TwoGolds
         The systems by both golds.
     metrics : sequence of Metric
-        The first ranks, the second breaks ties; the effect on all of them is reported.
+        Those on which the effect is reported; the first ones are the ranking metrics.
+    ranking : sequence of Metric
+        The one that ranks, and the one that breaks ties, if there is one.
     """
     old, new = (_Scorer(contest, metrics) for contest in (golds.old, golds.new))
     old_rows, new_rows = golds.rows(golds.old_items), golds.rows(golds.new_items)
@@ -106,7 +110,7 @@ def changed_items(golds: TwoGolds, metrics: Sequence[Metric]) -> list[ChangedIte
             kind, pair = "removed", (before, old.scores(row=old_row))
         else:
             kind, pair = "added", (new.scores(row=new_row), after)
-        items.append(_item(kind, golds, old_row, new_row, *pair, metrics))
+        items.append(_item(kind, golds, old_row, new_row, *pair, metrics, ranking))
     # Sorted by what people can see; sums in another order differ by less.
     return sorted(
         items,
@@ -117,6 +121,24 @@ def changed_items(golds: TwoGolds, metrics: Sequence[Metric]) -> list[ChangedIte
     )
 
 
+def ranks_by(
+    metrics: Sequence[Metric], scores: Sequence[NDArray[np.float64]] | NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the systems' ranks by the first metric, ties by the second, if there is one.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+        The metrics.
+    scores : array, shape [metrics, ..., systems]
+        Their scores.
+    """
+    ranking = 0, min(1, len(metrics) - 1)
+    signs = [1 if metrics[place].higher_is_better else -1 for place in ranking]
+    first, second = (sign * scores[place] for sign, place in zip(signs, ranking))
+    return ranks(first, second)
+
+
 def _item(
     kind: str,
     golds: TwoGolds,
@@ -125,6 +147,7 @@ def _item(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
     metrics: Sequence[Metric],
+    ranking: Sequence[Metric],
 ) -> ChangedItem:
     old, new = golds.old.gold, golds.new.gold
     table, row = (old, old_row) if new_row < 0 else (new, new_row)
@@ -136,7 +159,7 @@ def _item(
         new_row if new_row >= 0 else None,
         _annotation(golds.old, old_row) if old_row >= 0 else None,
         _annotation(golds.new, new_row) if new_row >= 0 else None,
-        int(np.sum(ranks(*before[:2]) != ranks(*after[:2]))),
+        int(np.sum(ranks_by(ranking, before) != ranks_by(ranking, after))),
         {metric.name: float(change) for metric, change in zip(metrics, changes)},
         _texts(table, row),
     )

@@ -21,7 +21,8 @@ from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
 from shroom.metrics.intervals import Interval, Intervals
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
-from shroom.scoring.scores import METRICS
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
 
 #: How many trials of a test there are by default.
@@ -142,9 +143,10 @@ def compare(
     submissions: Sequence[Source],
     gold: Source,
     *,
-    metrics: Sequence[Metric] = METRICS,
+    metrics: Sequence[Metric | str] = (),
     intervals: Intervals = INTERVALS,
     trials: int = TRIALS,
+    edition: Edition | Source | None = None,
 ) -> Comparisons:
     """Return the differences between submissions, with tests of their significance.
 
@@ -154,12 +156,14 @@ def compare(
         At least two; each a file, a folder or a zip.
     gold : path
         Gold that they are scored against.
-    metrics : sequence of Metric
-        Metrics to compare.
+    metrics : sequence of Metric or str
+        Metrics to compare besides those of the edition.
     intervals : Intervals
         Settings of the intervals of the differences.
     trials : int
         Number of trials of the randomisation test, which uses the seed of ``intervals``.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
@@ -175,7 +179,7 @@ def compare(
     >>> [(each.metric, each.difference, each.p) for each in found.comparisons]
     [('accuracy', 0.0, 1.0), ('rho', 0.0, 1.0)]
     """
-    verdicts, problems = read(submissions, gold)
+    verdicts, problems = read(submissions, gold, edition=edition)
     compared = [contest for contest in contests(verdicts) if len(contest.tracks) > 1]
     if not compared:
         raise ShroomError("no track has two submissions to compare; name two of one track")
@@ -194,11 +198,12 @@ def compare(
 def compare_systems(
     contest: Contest,
     *,
-    metrics: Sequence[Metric] = METRICS,
+    metrics: Sequence[Metric | str] = (),
     intervals: Intervals = INTERVALS,
     trials: int = TRIALS,
 ) -> list[Comparison]:
     """Return every pair of the systems on one track, compared by every metric."""
+    metrics = with_ranking_metrics(contest.edition, metrics)
     resampled = contest.resampled(metrics, intervals)
     return [
         comparison

@@ -20,6 +20,8 @@ from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import rank_intervals, ranks
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import Checked, check
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import default, named
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import is_pipe
 from shroom.scoring.signature import gold_hash, joined, signature
@@ -36,12 +38,15 @@ class Contest:
         The split and track.
     gold : Table
         The gold.
+    edition : Edition
+        The shared task.
     tracks : dict of AlignedTrack
         Each system's predictions by its name, aligned with the gold.
     """
 
     name: Name
     gold: Table
+    edition: Edition
     tracks: dict[str, AlignedTrack] = field(default_factory=dict)
 
     @property
@@ -58,7 +63,9 @@ class Contest:
     def signature(self) -> str:
         """Signature of the scores, with every alignment that occurs."""
         aligned = dict.fromkeys(track.alignment for track in self.tracks.values())
-        return joined(signature(self.name.track, self.gold, align) for align in aligned)
+        return joined(
+            signature(self.name.track, self.gold, align, self.edition) for align in aligned
+        )
 
     def statistics(self, metric: Metric) -> list[NDArray[Any]]:
         """Return each system's statistics of the items: arrays of shape [n, k]."""
@@ -109,20 +116,22 @@ class Contest:
         Parameters
         ----------
         metrics : sequence of Metric
-            Two: the one that ranks, and the one that breaks ties.
+            The one that ranks, and the one that breaks ties, if there is one.
         resampled : mapping of array, shape [systems, b]
             What :meth:`resampled` returns; empty for no intervals.
         confidence : float
             In (0, 1).
         """
+        ranking = [metrics[0], metrics[min(1, len(metrics) - 1)]]
+        sign = [1 if metric.higher_is_better else -1 for metric in ranking]
         scores = (
-            np.array([metric(rows) for rows in self.statistics(metric)], np.float64)
-            for metric in metrics
+            sign * np.array([metric(rows) for rows in self.statistics(metric)], np.float64)
+            for sign, metric in zip(sign, ranking)
         )
         rank = ranks(*scores).tolist()
         if not resampled:
             return [(place, None) for place in rank]
-        first, second = (resampled[metric.name].T for metric in metrics)
+        first, second = (sign * resampled[metric.name].T for sign, metric in zip(sign, ranking))
         bounds = rank_intervals(first, second, confidence)
         return [(place, (low, high)) for place, (low, high) in zip(rank, bounds.tolist())]
 
@@ -141,13 +150,19 @@ def contests(checked: Mapping[str, Checked]) -> list[Contest]:
     by_track: dict[tuple[str, str], Contest] = {}
     for system, track in entered:
         name = track.name if track.name.split else named.get(track.gold.file, track.name)
-        contest = by_track.setdefault((name.split, name.track), Contest(name, track.gold))
+        contest = by_track.setdefault(
+            (name.split, name.track), Contest(name, track.gold, track.edition)
+        )
         contest.add(system, track)
     return sorted(by_track.values(), key=lambda contest: contest.name.order)
 
 
 def read(
-    submissions: Sequence[Source], gold: Source, *, texts: bool = False
+    submissions: Sequence[Source],
+    gold: Source,
+    *,
+    texts: bool = False,
+    edition: Edition | Source | None = None,
 ) -> tuple[dict[str, Checked], Problems]:
     """Check several submissions, and return them by their names, with all problems.
 
@@ -159,8 +174,10 @@ def read(
         With the problems of all submissions, if any of them has errors.
     """
     refuse_piped_gold(gold)
+    edition = named(edition, gold)
     verdicts = {
-        name: check(path, gold, texts=texts) for name, path in zip(names(submissions), submissions)
+        name: check(path, gold, texts=texts, edition=edition)
+        for name, path in zip(names(submissions, edition), submissions)
     }
     problems = Problems()
     for verdict in verdicts.values():
@@ -179,7 +196,7 @@ def refuse_piped_gold(gold: Source) -> None:
         )
 
 
-def names(paths: Sequence[Source]) -> list[str]:
+def names(paths: Sequence[Source], edition: Edition | None = None) -> list[str]:
     """Return a short name for each path, all of them different.
 
     A file whose name has only split and track is named after its folder.
@@ -189,7 +206,8 @@ def names(paths: Sequence[Source]) -> list[str]:
     >>> names(["a/val.model-aware.json", "b/val.model-aware.json", "d/c.zip", "e/c.zip", "a"])
     ['a', 'b', 'd/c', 'e/c', 'a (2)']
     """
-    parts = [_parts(path) for path in paths]
+    edition = edition or default()
+    parts = [_parts(path, edition) for path in paths]
     short_names: list[str] = []
     for path_parts in parts:
         depth = 1
@@ -202,7 +220,7 @@ def names(paths: Sequence[Source]) -> list[str]:
     return short_names
 
 
-def system_name(file: str) -> str:
+def system_name(file: str, edition: Edition | None = None) -> str:
     """Return the part of a file's name before its split and track.
 
     Examples
@@ -210,17 +228,15 @@ def system_name(file: str) -> str:
     >>> system_name("team7.val.model-aware.v2.json"), system_name("val.model-aware.json")
     ('team7', '')
     """
-    name = Name.guess(file)
-    if name is None:
-        return _without_suffix(file)
-    return file[: file.index(f"{name.split}.{name.track}")].rstrip(".-_")
+    name = (edition or default()).system_in(file)
+    return _without_suffix(file) if name is None else name
 
 
-def _parts(path: Source) -> list[str]:
+def _parts(path: Source, edition: Edition) -> list[str]:
     if os.fspath(path) == "-":
         return ["pipe"]
     *folders, last = Path(path).absolute().parts[1:] or ("submission",)
-    name = last if Path(path).is_dir() else system_name(last)
+    name = last if Path(path).is_dir() else system_name(last, edition)
     return [*folders, name] if name else list(folders) or [last]
 
 

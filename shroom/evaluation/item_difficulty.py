@@ -57,7 +57,7 @@ class Item:
     ----------
     row : int
         The place in the gold, from 0.
-    id : int or None
+    id : int, str or None
         The id, where the gold has ids.
     label : Label
         The label that most annotators gave.
@@ -70,7 +70,7 @@ class Item:
     """
 
     row: int
-    id: int | None
+    id: int | str | None
     label: Label
     p: float
     systems: dict[str, Prediction]
@@ -249,7 +249,7 @@ def datapoints(contest: Contest, source: Source) -> list[Datapoint]:
     --------
     >>> from shroom.evaluation.contest import contests, read
     >>> contest = contests(read(["shroom/sample"], "shroom/sample")[0])[0]
-    >>> datapoints(contest, "shroom/sample")[2].task.value
+    >>> datapoints(contest, "shroom/sample")[2].task.name
     'TS'
     """
     files = read_files(source, choose=lambda documents: _chosen(contest, documents))

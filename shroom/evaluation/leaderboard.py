@@ -1,11 +1,12 @@
 """A leaderboard: ranks with their intervals, and groups of systems that cannot be distinguished.
 
-Systems are ranked as the task ranked them: by accuracy, ties by rho, or the other way round. The
+Systems are ranked by the metrics of the edition: the first one ranks, the next breaks ties. The
 interval of a rank comes from resampling the items for all systems at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.evaluation.best_of import BestOf, best_of_teams, team_of, teams_in
 from shroom.evaluation.comparison import ALPHA, INTERVALS, TRIALS
 from shroom.evaluation.contest import Contest, contests
@@ -28,7 +29,9 @@ from shroom.metrics.intervals import Interval, Intervals, interval
 from shroom.metrics.paired_tests import holm, randomisation
 from shroom.metrics.rank_intervals import groups
 from shroom.scoring.annotator_agreement import estimated
-from shroom.scoring.scores import METRICS, floors
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named
+from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.signature import gold_hash, joined
 from shroom.scoring.votes import read_votes
 
@@ -45,10 +48,10 @@ class Row:
         From 1; ``None`` for a floor or ceiling.
     rank_ci : tuple of int or None
         Its interval.
-    accuracy, rho : float or None
-        ``None`` where undefined.
-    accuracy_ci, rho_ci : tuple of float or None
-        Their intervals.
+    scores : dict of float or None
+        By metric; ``None`` where undefined.
+    intervals : dict of tuple or None
+        By metric.
     group : int or None
         Systems of one group cannot be distinguished from the first of them.
     n, in_sample : int
@@ -60,13 +63,23 @@ class Row:
     kind: str
     rank: int | None = None
     rank_ci: tuple[int, int] | None = None
-    accuracy: float | None = None
-    accuracy_ci: Interval | None = None
-    rho: float | None = None
-    rho_ci: Interval | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    intervals: Mapping[str, Interval | None] = field(default_factory=dict)
     group: int | None = None
     n: int = 0
     in_sample: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json: each metric, and its interval with ``_ci``."""
+        values: dict[str, Any] = {}
+        for key, value in asdict(self).items():
+            if key == "scores":
+                for metric in self.scores:
+                    ci = self.intervals.get(metric)
+                    values |= {metric: self.scores[metric], f"{metric}_ci": ci}
+            elif key != "intervals":
+                values[key] = value
+        return values
 
 
 @dataclass(frozen=True)
@@ -79,12 +92,14 @@ class Leaderboard:
         Track by track: systems in the order of their ranks, then ceilings and floors.
     invalid : list of Invalid
         The submissions with errors.
-    metric : str
-        Metric of the ranking.
+    metrics : tuple of str
+        Those of the ranking: the first one ranks, the next breaks ties.
     split, signature : str
         Signature of the scores.
     intervals : Intervals
         Settings of the intervals.
+    title : str
+        Title of the edition.
     others : list of path
         Other files in the folder.
     absent : dict of list of str
@@ -97,21 +112,27 @@ class Leaderboard:
 
     rows: list[Row]
     invalid: list[Invalid]
-    metric: str
+    metrics: tuple[str, ...]
     split: str
     signature: str
     intervals: Intervals
+    title: str = ""
     others: list[Path] = field(default_factory=list)
     absent: dict[str, list[str]] = field(default_factory=dict)
     best: list[BestOf] = field(default_factory=list)
     duplicates: Duplicates | None = None
 
+    @property
+    def columns(self) -> list[str]:
+        """The metrics in the order in which they are shown, whichever of them ranks."""
+        return list(next((row.scores for row in self.rows if row.kind == "system"), {}))
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""
         return {
-            "metric": self.metric,
+            "metric": self.metrics[0],
             "split": self.split,
-            "rows": [asdict(row) for row in self.rows],
+            "rows": [row.to_dict() for row in self.rows],
             "invalid": [asdict(entry) for entry in self.invalid],
             "absent": self.absent,
             "signature": self.signature,
@@ -125,10 +146,11 @@ def leaderboard(
     folder: Source,
     gold: Source,
     *,
-    metric: str = "accuracy",
+    metric: str | None = None,
     split: str | None = None,
     intervals: Intervals = INTERVALS,
     trials: int | None = None,
+    edition: Edition | Source | None = None,
     best_of: bool = False,
     duplicates: bool = False,
 ) -> Leaderboard:
@@ -140,15 +162,17 @@ def leaderboard(
         See :func:`~shroom.evaluation.submission_folder.submissions_in`.
     gold : path
         Gold that the submissions are scored against.
-    metric : str
-        ``accuracy`` or ``rho``; the other one breaks ties.
+    metric : str, optional
+        Another one of the edition's metrics than the first, to rank by.
     split : str, optional
-        ``val`` or ``test``, where the gold has both.
+        The split to rank, where the gold has several.
     intervals : Intervals
         Settings of the intervals; those of ranks use the same resamples.
     trials : int, optional
         Number of exchanges in each test that forms the groups; by default as many as the
         correction needs.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
     best_of : bool
         Whether the folder has teams (see :func:`~shroom.evaluation.best_of.teams_in`), of which
         the best submission is ranked.
@@ -168,13 +192,14 @@ def leaderboard(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = shutil.copy(gold, f"{folder}/team7.val.model-aware.json")
     ...     board = leaderboard(folder, gold, intervals=Intervals(100))
-    >>> [(row.system, row.rank, row.accuracy) for row in board.rows][:1]
+    >>> [(row.system, row.rank, row.scores["accuracy"]) for row in board.rows][:1]
     [('team7', 1, 1.0)]
     """
-    if metric not in ("accuracy", "rho"):
-        raise ShroomError(f"'{metric}': systems are ranked by accuracy or by rho")
-    systems, others = (teams_in if best_of else submissions_in)(folder, gold)
-    verdicts, invalid = checked_systems(systems, gold, split)
+    edition = named(edition, gold)
+    metrics = ranking(edition, metric)
+    names = tuple(metric.name for metric in metrics)
+    systems, others = (teams_in if best_of else submissions_in)(folder, gold, edition)
+    verdicts, invalid = checked_systems(systems, gold, split, edition)
     boards = [contest for contest in contests(verdicts) if split in (None, contest.name.split)]
     splits = sorted({contest.name.split for contest in boards})
     if len(splits) > 1:
@@ -183,28 +208,35 @@ def leaderboard(
             f"one with --split"
         )
     if not boards:
-        return Leaderboard([], invalid, metric, split or "", "", intervals, others)
-    first, second = METRICS if metric == "accuracy" else METRICS[::-1]
-    alike = None
-    if duplicates:
-        alike = similar_pairs(boards, (first, second), team_of if best_of else str)
+        return Leaderboard([], invalid, names, split or "", "", intervals, edition.title, others)
+    alike = similar_pairs(boards, metrics, team_of if best_of else str) if duplicates else None
     best: list[BestOf] = []
     if best_of:
-        chosen = [best_of_teams(board, (first, second), seed=intervals.seed) for board in boards]
+        chosen = [best_of_teams(board, metrics, seed=intervals.seed) for board in boards]
         boards = [board for board, _ in chosen]
         best = [entry for _, of_track in chosen for entry in of_track]
     rows = [
         row
         for contest in boards
         for row in (
-            *_ranked(contest, (first, second), intervals, trials),
+            *_ranked(contest, metrics, intervals, trials),
             *_annotator(contest, gold, intervals),
-            *_floors(contest),
+            *_floors(contest, metrics),
         )
     ]
     of_tracks = joined(contest.signature for contest in boards)
     return Leaderboard(
-        rows, invalid, metric, splits[0], of_tracks, intervals, others, _absent(boards), best, alike
+        rows,
+        invalid,
+        names,
+        splits[0],
+        of_tracks,
+        intervals,
+        edition.title,
+        others,
+        _absent(boards),
+        best,
+        alike,
     )
 
 
@@ -218,8 +250,17 @@ def _absent(boards: list[Contest]) -> dict[str, list[str]]:
     return {track: lacking for track, lacking in absent.items() if lacking}
 
 
+def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
+    """Return the ranking metrics of an edition, another one first if it is named."""
+    metrics = ranking_metrics(edition)
+    names = [metric.name for metric in metrics]
+    if first is not None and first not in names:
+        raise UnknownName(f"'{printable(first)}': systems are ranked by {' or by '.join(names)}")
+    return tuple(sorted(metrics, key=lambda metric: metric.name != (first or names[0])))
+
+
 def _ranked(
-    contest: Contest, metrics: tuple[Metric, Metric], settings: Intervals, trials: int | None
+    contest: Contest, metrics: tuple[Metric, ...], settings: Intervals, trials: int | None
 ) -> list[Row]:
     """Return the systems' rows in the order of their ranks."""
     statistics = {metric.name: contest.statistics(metric) for metric in metrics}
@@ -227,14 +268,15 @@ def _ranked(
     placed = contest.ranks(metrics, resampled, settings.confidence)
 
     def scores(system: int) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for metric in metrics:
+        values: dict[str, float | None] = {}
+        bounds: dict[str, Interval | None] = {}
+        for metric in ranking_metrics(contest.edition):
             rows = statistics[metric.name][system]
             values[metric.name] = value = metric(rows)
             if value is not None and resampled:
                 drawn = resampled[metric.name][system]
-                values[f"{metric.name}_ci"] = interval(metric, rows, value, drawn, settings)
-        return values
+                bounds[metric.name] = interval(metric, rows, value, drawn, settings)
+        return {"scores": values, "intervals": bounds}
 
     order = sorted(range(len(placed)), key=lambda i: (placed[i][0], contest.systems[i]))
     ordered = [statistics[metrics[0].name][i] for i in order]
@@ -273,31 +315,42 @@ def _groups(
 
 def _annotator(contest: Contest, gold: Source, settings: Intervals) -> list[Row]:
     """Return the row of what one annotator scores, where the gold has the annotators' votes."""
-    path = contest.gold.file
+    path, edition = contest.gold.file, contest.edition
+    if edition.annotation.kind != "binary":
+        return []
     try:
-        voted, _ = read_votes(path if Path(path).is_file() else gold)
+        voted, _ = read_votes(path if Path(path).is_file() else gold, edition)
     except ShroomError:
         return []
     same = gold_hash(contest.gold)
     votes = next((file.votes[file.judged] for file in voted if gold_hash(file.gold) == same), None)
     if votes is None:
         return []
-    figures = estimated({name: CEILING[name] for name in ("accuracy", "rho")}, votes, settings)
-    scores: dict[str, Any] = {name: figure.value for name, figure in figures.items()}
-    scores |= {f"{name}_ci": figure.ci for name, figure in figures.items()}
-    return [Row("one annotator", contest.name.track, "ceiling", n=contest.gold.n, **scores)]
+    names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]
+    figures = estimated({name: CEILING[name] for name in names}, votes, settings)
+    return [
+        Row(
+            "one annotator",
+            contest.name.track,
+            "ceiling",
+            scores={name: figure.value for name, figure in figures.items()},
+            intervals={name: figure.ci for name, figure in figures.items()},
+            n=contest.gold.n,
+        )
+    ]
 
 
-def _floors(contest: Contest) -> list[Row]:
+def _floors(contest: Contest, metrics: tuple[Metric, ...]) -> list[Row]:
     """Return the rows of what needs no model."""
     return [
         Row(
             name,
             contest.name.track,
             "ceiling" if name == "gold label as p" else "floor",
-            accuracy=scores["accuracy"],
-            rho=scores["rho"],
+            scores=scores,
             n=contest.gold.n,
         )
-        for name, scores in floors(contest.gold).items()
+        for name, scores in kind_of(contest.edition)
+        .floors(contest.gold, metrics, contest.edition)
+        .items()
     ]

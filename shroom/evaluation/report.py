@@ -15,7 +15,9 @@ from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_te
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
-from shroom.scoring.scores import METRICS, Score, and_usual, score_checked
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
+from shroom.scoring.scores import Score, score_checked
 from shroom.scoring.signature import joined
 from shroom.scoring.slices import SLICES, needs_texts
 
@@ -121,11 +123,12 @@ def report(
     gold: Source,
     *,
     by: Sequence[str] = SLICES,
-    metrics: Sequence[Metric] = METRICS,
+    metrics: Sequence[Metric | str] = (),
     intervals: Intervals = DEFAULT_INTERVALS,
     trials: int = TRIALS,
     items: int = ITEMS,
     track: str | None = None,
+    edition: Edition | Source | None = None,
 ) -> Report:
     """Return the report of submissions.
 
@@ -138,7 +141,7 @@ def report(
     by : sequence of str
         Keys to slice by; see :func:`shroom.scoring.scores.score`.
     metrics : sequence of Metric
-        Metrics besides accuracy and rho, which are always computed.
+        Metrics besides those of the edition, which are always computed.
     intervals : Intervals
         Settings of the intervals.
     trials : int
@@ -146,7 +149,9 @@ def report(
     items : int
         How many of the hardest items to keep of each track.
     track : str, optional
-        ``model-agnostic`` or ``model-aware``, to leave out the other one.
+        The track to report, without the others.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
 
     Returns
     -------
@@ -164,25 +169,25 @@ def report(
     >>> found = report(["shroom/sample"], "shroom/sample")
     >>> found.systems, [track.name for track in found.tracks]
     (['sample'], ['val model-agnostic', 'val model-aware'])
-    >>> found.tracks[0].systems[0].confusion
+    >>> found.tracks[0].systems[0].binary.confusion
     Confusion(both=25, only_gold=0, only_system=0, neither=35)
     """
-    verdicts, problems = read(submissions, gold, texts=needs_texts(by))
-    metrics = and_usual(metrics)
+    verdicts, problems = read(submissions, gold, texts=needs_texts(by), edition=edition)
+    computed = with_ranking_metrics(next(iter(verdicts.values())).edition, metrics)
     scores = {
-        system: score_checked(verdict, by=by, metrics=metrics, intervals=intervals)
+        system: score_checked(verdict, by=by, metrics=computed, intervals=intervals)
         for system, verdict in verdicts.items()
     }
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
     tracks = [
-        _track(contest, gold, scores, metrics, intervals, trials, items)
+        _track(contest, gold, scores, computed, intervals, trials, items)
         for contest in sorted(contests(verdicts), key=lambda it: (it.name.split, it.name.track))
         if track in (None, contest.name.track)
     ]
     if not tracks:
         raise ShroomError(f"no submission is of the track {track}")
     of_tracks = joined(part.signature for part in tracks)
-    names = [metric.name for metric in metrics]
+    names = [metric.name for metric in computed]
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), of_tracks)
 
 
@@ -197,8 +202,9 @@ def _track(
 ) -> TrackReport:
     """Return all systems on one track; a system alone has no rank and nothing to compare."""
     several = len(contest.systems) > 1
-    resampled = contest.resampled(METRICS, intervals) if several else {}
-    places = contest.ranks(METRICS, resampled, intervals.confidence)
+    ranking = ranking_metrics(contest.edition)
+    resampled = contest.resampled(ranking, intervals) if several else {}
+    places = contest.ranks(ranking, resampled, intervals.confidence)
     results = {
         (system, result.split, result.track): result
         for system in contest.systems
@@ -209,7 +215,8 @@ def _track(
         result = results[name, contest.name.split, contest.name.track]
         rank = place if several else None
         systems.append(portrait(name, result, contest, metrics, intervals, rank))
-    hard = hardest(contest, n=items)
+    is_binary = contest.edition.annotation.kind == "binary"
+    hard = hardest(contest, n=items) if is_binary else []
     if hard:
         with suppress(ShroomError):  # the gold need not have texts
             hard = with_texts(hard, datapoints(contest, gold))

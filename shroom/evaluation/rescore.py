@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import ShroomError
-from shroom.evaluation.changed_items import ChangedItem, changed_items
+from shroom.evaluation.changed_items import ChangedItem, changed_items, ranks_by
 from shroom.evaluation.comparison import INTERVALS
 from shroom.evaluation.contest import Contest
+from shroom.evaluation.leaderboard import ranking
 from shroom.evaluation.submission_folder import Invalid
 from shroom.evaluation.two_golds import TwoGolds, submissions_of, two_golds
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.intervals import Interval, Intervals
-from shroom.metrics.rank_intervals import ranks
-from shroom.scoring.scores import METRICS
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named
+from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
 
 Floats = NDArray[np.float64]
@@ -145,9 +146,10 @@ def rescore(
     new: Source,
     submissions: Sequence[Source],
     *,
-    metric: str = "accuracy",
-    metrics: Sequence[Metric] = (),
+    metric: str | None = None,
+    metrics: Sequence[Metric | str] = (),
     intervals: Intervals = INTERVALS,
+    edition: Edition | Source | None = None,
 ) -> Rescoring:
     """Return every system's scores and ranks by two golds, and the items that change them.
 
@@ -158,12 +160,14 @@ def rescore(
     submissions : sequence of path
         Files, folders or zips of one submission each, or one folder of submissions, as that of a
         leaderboard.
-    metric : str
-        Metric that ranks, ``accuracy`` or ``rho``; the other one breaks ties.
-    metrics : sequence of Metric
+    metric : str, optional
+        Metric of the edition that ranks, by default its first one; the next one breaks ties.
+    metrics : sequence of Metric or str
         Further metrics to report.
     intervals : Intervals
         Settings of the intervals, which are percentile intervals.
+    edition : Edition, str or path, optional
+        The shared task; by default that of the old gold.
 
     Raises
     ------
@@ -179,18 +183,19 @@ def rescore(
     >>> same.counts, same.systems[0].scores["accuracy"].difference
     ({'changed': 0, 'removed': 0, 'added': 0}, 0.0)
     """
-    usual = METRICS if metric == "accuracy" else METRICS[::-1]
-    if metric not in [each.name for each in METRICS]:
-        raise ShroomError(f"'{metric}': systems are ranked by accuracy or by rho")
-    golds, invalid = two_golds(submissions_of(submissions), old, new)
-    computed = tuple(dict.fromkeys((*usual, *metrics)))
-    tracks = [_track_change(pair, computed, intervals) for pair in golds]
-    return Rescoring(tracks, invalid, metric, intervals)
+    edition = named(edition, old)
+    usual = ranking(edition, metric)
+    computed = tuple(dict.fromkeys((*usual, *with_ranking_metrics(edition, metrics))))
+    golds, invalid = two_golds(submissions_of(submissions, edition), old, new, edition)
+    tracks = [_track_change(pair, computed, usual, intervals) for pair in golds]
+    return Rescoring(tracks, invalid, usual[0].name, intervals)
 
 
-def _track_change(golds: TwoGolds, metrics: Sequence[Metric], settings: Intervals) -> TrackChange:
+def _track_change(
+    golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
+) -> TrackChange:
     old, new = golds.old, golds.new
-    items = changed_items(golds, metrics)
+    items = changed_items(golds, metrics, usual)
     kinds = [item.kind for item in items]
     return TrackChange(
         old.name.split,
@@ -198,24 +203,25 @@ def _track_change(golds: TwoGolds, metrics: Sequence[Metric], settings: Interval
         old.gold.n,
         new.gold.n,
         {kind: kinds.count(kind) for kind in ("changed", "removed", "added")},
-        _rescored(golds, metrics, settings),
+        _rescored(golds, metrics, usual, settings),
         items,
         old.signature,
         new.signature,
     )
 
 
-def _rescored(golds: TwoGolds, metrics: Sequence[Metric], settings: Intervals) -> list[Rescored]:
-    """Return the systems by both golds; the first two metrics rank."""
+def _rescored(
+    golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
+) -> list[Rescored]:
+    """Return the systems by both golds in the order of the new ranks."""
     contests = golds.old, golds.new
     values = [_scores(contest, metrics) for contest in contests]
-    places = [[place for place, _ in contest.ranks(metrics[:2], {}, 0.95)] for contest in contests]
+    places = [[place for place, _ in contest.ranks(usual, {}, 0.95)] for contest in contests]
     drawn = _resampled(golds, metrics, settings)
     rank_changes = None
     if drawn:
-        first, second = (drawn[metric.name] for metric in metrics[:2])
-        old_ranks, new_ranks = (_ranks(first[side], second[side]) for side in (0, 1))
-        rank_changes = new_ranks - old_ranks
+        by_old, by_new = (_ranks(usual, [drawn[m.name][side] for m in usual]) for side in (0, 1))
+        rank_changes = by_new - by_old
 
     def score(metric: Metric, system: int) -> Change:
         old, new = (side[metric.name][system] for side in values)
@@ -279,12 +285,12 @@ def _resampled(
     }
 
 
-def _ranks(first: Floats, second: Floats) -> NDArray[np.int64]:
+def _ranks(metrics: Sequence[Metric], scores: Sequence[Floats]) -> NDArray[np.int64]:
     """Return the systems' ranks on each resample: shape [b, systems]."""
-    size = max(1, _CHUNK // len(first) ** 2)
-    return np.concatenate(
-        [
-            ranks(first[:, start : start + size].T, second[:, start : start + size].T)
-            for start in range(0, first.shape[1], size)
-        ]
+    systems, count = scores[0].shape
+    size = max(1, _CHUNK // systems**2)
+    parts = (
+        [of_metric[:, start : start + size].T for of_metric in scores]
+        for start in range(0, count, size)
     )
+    return np.concatenate([ranks_by(metrics, part) for part in parts])

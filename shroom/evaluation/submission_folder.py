@@ -12,7 +12,8 @@ from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, UnknownName
 from shroom.evaluation.contest import refuse_piped_gold, system_name
 from shroom.scoring.check import Checked, check
-from shroom.scoring.file_names import Name
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named
 from shroom.scoring.input_files import JSON, TABLES
 
 _SUFFIXES = (*JSON, ".zip")
@@ -27,7 +28,7 @@ class Invalid:
 
 
 def submissions_in(
-    folder: Source, gold: Source | None = None
+    folder: Source, gold: Source | None = None, edition: Edition | Source | None = None
 ) -> tuple[dict[str, list[Path]], list[Path]]:
     """Return the submissions of a folder by their systems' names, and the other files.
 
@@ -40,6 +41,7 @@ def submissions_in(
     ShroomError
         If the folder is a file or a single submission, has no submission, or is the gold itself.
     """
+    edition = named(edition, gold)
     root = Path(folder)
     single = (
         f"{folder}: is a single submission; put it into a folder with the others, or name it to "
@@ -59,8 +61,8 @@ def submissions_in(
             others.append(path)
         elif path.is_dir():
             systems.setdefault(path.name, []).append(path)
-        elif _is_submission(path.name) and (path.is_file() or not path.exists()):
-            systems.setdefault(system_name(path.name) or path.name, []).append(path)
+        elif _is_submission(path.name, edition) and (path.is_file() or not path.exists()):
+            systems.setdefault(system_name(path.name, edition) or path.name, []).append(path)
         else:
             others.append(path)
     if not systems:
@@ -68,20 +70,23 @@ def submissions_in(
             f"{folder}: has no submission; put a folder, a zip or a .json file for each into it"
         )
     files = [path for paths in systems.values() for path in paths]
-    if all(path.is_file() and not system_name(path.name) for path in files):
+    if all(path.is_file() and not system_name(path.name, edition) for path in files):
         raise ShroomError(single)
     return systems, others
 
 
-def _is_submission(name: str) -> bool:
+def _is_submission(name: str, edition: Edition) -> bool:
     """Return whether a file is one by its name; a table needs its split and track."""
     if name.lower().endswith(TABLES):
-        return Name.guess(name) is not None
+        return edition.guess(name) is not None
     return name.lower().endswith(_SUFFIXES)
 
 
 def checked_systems(
-    systems: Mapping[str, Sequence[Path]], gold: Source, split: str | None = None
+    systems: Mapping[str, Sequence[Path]],
+    gold: Source,
+    split: str | None = None,
+    edition: Edition | Source | None = None,
 ) -> tuple[dict[str, Checked], list[Invalid]]:
     """Return the verdicts on the systems that can be ranked, and the systems that cannot.
 
@@ -92,7 +97,9 @@ def checked_systems(
     gold : path
         The gold of all of them.
     split : str, optional
-        The one that is wanted; val or test by default.
+        The one that is wanted; by default any for which predictions are handed in.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
@@ -100,12 +107,13 @@ def checked_systems(
         If nothing can be ranked because of the gold.
     """
     refuse_piped_gold(gold)
-    splits = (split,) if split in ("trial", "train") else ()
+    edition = named(edition, gold)
+    splits = (split,) if split and split not in edition.submitted else ()
     valid: dict[str, Checked] = {}
     invalid = []
     of_gold: list[Problem] = []
     for system, paths in systems.items():
-        verdict = _merged([check(path, gold, splits=splits) for path in paths])
+        verdict = _merged([check(path, gold, splits=splits, edition=edition) for path in paths])
         if verdict.ok and split and all(track.name.split != split for track in verdict.tracks):
             invalid.append(Invalid(system, [f"{paths[0]}: has nothing of the split {split}"]))
         elif verdict.ok:
@@ -131,7 +139,7 @@ def _merged(parts: Sequence[Checked]) -> Checked:
         for track in part.tracks:
             key, file = (track.name.split, track.name.track), track.predictions.file
             if key in first:
-                expected = f"one file for the {track.name.track} track"
+                expected = f"one file for the {track.name.track or track.name.split} track"
                 problems.add("file-twice", file, expected, f"another beside {first[key]}")
             first.setdefault(key, file)
     return replace(

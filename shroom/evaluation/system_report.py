@@ -46,6 +46,42 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
+class BinaryReport:
+    """What a report shows of a system's labels and p, where items are labelled so.
+
+    Attributes
+    ----------
+    confusion : Confusion
+        Of its labels.
+    by_label, by_share : Reliability
+        Of its p, beside the majority's labels and beside the annotators' proportions.
+    thresholds : AccuracyByThreshold
+        Of its p.
+    spread : Spread
+        Of its p.
+    """
+
+    confusion: Confusion
+    by_label: Reliability
+    by_share: Reliability
+    thresholds: AccuracyByThreshold
+    spread: Spread
+
+    @classmethod
+    def of(cls, columns: Columns) -> BinaryReport:
+        """Return the report of labels and p beside the gold's."""
+        label, p, gold_label, gold_p = columns
+        clipped = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
+        return cls(
+            confusion=confusion(label, gold_label),
+            by_label=reliability(clipped, gold_label),
+            by_share=reliability(clipped, gold_p),
+            thresholds=accuracy_by_threshold(clipped, gold_label),
+            spread=spread(clipped, gold_p),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class SystemReport:
     """One system on one track.
 
@@ -59,16 +95,10 @@ class SystemReport:
         By metric.
     slices : dict
         ``{"task": {"DM": (n, {"accuracy": Measured, …}), …}, …}``.
-    confusion : Confusion
-        Of its labels.
-    by_label, by_share : Reliability
-        Of its p, beside the majority's labels and beside the annotators' proportions.
-    thresholds : AccuracyByThreshold
-        Of its p.
-    spread : Spread
-        Of its p.
+    binary : BinaryReport or None
+        Its labels and p; ``None`` where something else is annotated.
     rank : int or None
-        By accuracy, ties by rho; ``None`` for a system alone.
+        By the edition's metrics; ``None`` for a system alone.
     rank_ci : tuple of int or None
         Its interval.
     """
@@ -77,11 +107,7 @@ class SystemReport:
     score: TrackScore
     whole: dict[str, Measured]
     slices: dict[str, dict[str, tuple[int, dict[str, Measured]]]]
-    confusion: Confusion
-    by_label: Reliability
-    by_share: Reliability
-    thresholds: AccuracyByThreshold
-    spread: Spread
+    binary: BinaryReport | None
     rank: int | None = None
     rank_ci: tuple[int, int] | None = None
 
@@ -98,11 +124,17 @@ class SystemReport:
             "undefined": {
                 name: measured.why for name, measured in self.whole.items() if measured.why
             },
-            "confusion": self.confusion.to_dict(),
-            "reliability": self.by_label.to_dict(),
-            "best_threshold": self.thresholds.best_threshold,
+            **(self._of_binary() if self.binary else {}),
             "rank": self.rank,
             "rank_ci": self.rank_ci and list(self.rank_ci),
+        }
+
+    def _of_binary(self) -> dict[str, Any]:
+        assert self.binary is not None  # noqa: S101 - for mypy
+        return {
+            "confusion": self.binary.confusion.to_dict(),
+            "reliability": self.binary.by_label.to_dict(),
+            "best_threshold": self.binary.thresholds.best_threshold,
         }
 
 
@@ -132,8 +164,7 @@ def portrait(
         Its rank among the others and the interval of it, where there are others.
     """
     columns = contest.tracks[name].columns
-    label, p, gold_label, gold_p = columns
-    clipped = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
+    is_binary = contest.edition.annotation.kind == "binary"
     slices = {}
     for key, parts in score.slices.items():
         group = group_of(contest.gold, key)
@@ -141,20 +172,21 @@ def portrait(
         slices[key] = {
             word: (
                 part["n"],
-                _measured(part, metrics, intervals, _some(columns, group.place == number)),
+                _measured(
+                    part,
+                    metrics,
+                    intervals,
+                    _some(columns, group.place == number) if is_binary else None,
+                ),
             )
             for number, (word, part) in enumerate(parts.items())
         }
     return SystemReport(
         name=name,
         score=score,
-        whole=_measured(score.whole, metrics, intervals, columns),
+        whole=_measured(score.whole, metrics, intervals, columns if is_binary else None),
         slices=slices,
-        confusion=confusion(label, gold_label),
-        by_label=reliability(clipped, gold_label),
-        by_share=reliability(clipped, gold_p),
-        thresholds=accuracy_by_threshold(clipped, gold_label),
-        spread=spread(clipped, gold_p),
+        binary=BinaryReport.of(columns) if is_binary else None,
         rank=place and place[0],
         rank_ci=place and place[1],
     )
@@ -166,7 +198,10 @@ def _some(columns: Columns, mask: NDArray[np.bool_]) -> Columns:
 
 
 def _measured(
-    scores: Mapping[str, Any], metrics: Sequence[Metric], intervals: Intervals, columns: Columns
+    scores: Mapping[str, Any],
+    metrics: Sequence[Metric],
+    intervals: Intervals,
+    columns: Columns | None,
 ) -> dict[str, Measured]:
     """Return each score with its interval, and why one of them is undefined."""
     measured = {}
@@ -174,9 +209,10 @@ def _measured(
         value, ci = scores[metric.name], scores.get(f"{metric.name}_ci")
         why = ""
         if value is None:
-            why = why_undefined(metric.name, columns)
+            why = why_undefined(metric.name, columns) if columns else "not defined on these items"
         elif ci is None and intervals.resamples:
-            why = "one item alone" if len(columns[0]) < 2 else "undefined on every resample"
+            alone = columns is not None and len(columns[0]) < 2
+            why = "one item alone" if alone else "undefined on every resample"
         measured[metric.name] = Measured(value, None if ci is None else (ci[0], ci[1]), why)
     return measured
 

@@ -17,6 +17,7 @@ from shroom.evaluation.contest import Contest, names, refuse_piped_gold
 from shroom.evaluation.submission_folder import Invalid, submissions_in
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import Checked, check
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.table import Table
 
 Rows = NDArray[np.intp]
@@ -50,7 +51,7 @@ class TwoGolds:
         return rows
 
 
-def submissions_of(sources: Sequence[Source]) -> dict[str, list[Path]]:
+def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:
     """Return submissions by their systems' names: one folder of them, or each by itself.
 
     Raises
@@ -60,14 +61,14 @@ def submissions_of(sources: Sequence[Source]) -> dict[str, list[Path]]:
     """
     if len(sources) == 1 and Path(sources[0]).is_dir():
         try:
-            return submissions_in(sources[0])[0]
+            return submissions_in(sources[0], edition=edition)[0]
         except ShroomError:  # a single submission, or nothing, which its check reports
             pass
-    return {name: [Path(source)] for name, source in zip(names(sources), sources)}
+    return {name: [Path(source)] for name, source in zip(names(sources, edition), sources)}
 
 
 def two_golds(
-    systems: Mapping[str, Sequence[Path]], old: Source, new: Source
+    systems: Mapping[str, Sequence[Path]], old: Source, new: Source, edition: Edition
 ) -> tuple[list[TwoGolds], list[Invalid]]:
     """Return the systems on each track that both golds have, and those with errors.
 
@@ -80,6 +81,8 @@ def two_golds(
         The files, folders or zips of each system by its name.
     old, new : path
         The golds.
+    edition : Edition
+        The shared task.
 
     Raises
     ------
@@ -94,7 +97,8 @@ def two_golds(
     invalid, problems = [], Problems()
     for system, paths in systems.items():
         verdicts = [
-            [check(path, gold, texts=True, limit=None) for path in paths] for gold in (old, new)
+            [check(path, gold, texts=True, limit=None, edition=edition) for path in paths]
+            for gold in (old, new)
         ]
         errors = _errors(*verdicts)
         if errors.errors:
@@ -104,7 +108,8 @@ def two_golds(
         for before, after in _pairs(*verdicts):
             name = before.name if before.name.split else after.name
             by_old, by_new = tracks.setdefault(
-                (name.split, name.track), (Contest(name, before.gold), Contest(name, after.gold))
+                (name.split, name.track),
+                (Contest(name, before.gold, edition), Contest(name, after.gold, edition)),
             )
             by_old.add(system, before)
             by_new.add(system, after)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.datapoint import Task
+from shroom.core.datapoint import TASKS
 from shroom.learners.curves import fit_logistic, sigmoid
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Words = NDArray[np.str_]
 
-TASKS = tuple(task.value for task in Task)
 #: Values of a column that spread no more than this are all the same.
 _ALIKE = 1e-6
 #: How many training rows span the surface.

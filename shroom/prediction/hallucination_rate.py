@@ -188,7 +188,7 @@ def _groups(
     """Yield each group of outputs, with masks of the outputs and of the labelled items in it."""
     yield "", "", np.ones(len(outputs), bool), np.ones(len(labelled), bool)
     keys: dict[str, Callable[[Datapoint], str]] = {
-        "task": lambda point: point.task.value,
+        "task": lambda point: point.task.name,
         "model": lambda point: point.model,
     }
     for by, key in keys.items():

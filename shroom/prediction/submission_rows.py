@@ -12,9 +12,10 @@ from shroom.core.datapoint import Label
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.out_of_fold import DECIMALS
 from shroom.scoring.check import check_documents
+from shroom.scoring.editions.files import default
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document
-from shroom.scoring.table import P
+from shroom.scoring.table import P, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from shroom.detectors.base import Detector
     from shroom.inference.run_settings import Run
     from shroom.scoring.datapoint_files import DataFile
+    from shroom.scoring.editions.edition import Edition
     from shroom.scoring.file_names import Name
 
 
-def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
+def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> str:
     """Return a detector's predictions for a file as the JSON list of a submission.
 
     The label follows from p as it is written.
@@ -53,7 +55,7 @@ def made_by(chosen: Detector, file: DataFile, run: Run) -> str:
         )
     with_ids = any(point.id is not None for point in points)
     ids = np.array([point.id for point in points]) if with_ids else None
-    return text_of(flagged, np.round(p, DECIMALS), ids)
+    return text_of(flagged, np.round(p, DECIMALS), ids, id_key=id_key)
 
 
 def remarks(file: DataFile) -> list[str]:
@@ -116,7 +118,7 @@ def _check_premises(file: DataFile, problems: Problems) -> None:
 
 def _check_ids(file: DataFile, problems: Problems) -> None:
     """Report ids that a submission could not have: doubled ones, or on some items alone."""
-    seen: set[int] = set()
+    seen: set[int | str] = set()
     some = any(point.id is not None for point in file.datapoints)
     for index, point in enumerate(file.datapoints):
         if point.id is None and some:
@@ -128,7 +130,9 @@ def _check_ids(file: DataFile, problems: Problems) -> None:
         seen |= {point.id} if point.id is not None else set()
 
 
-def select_documents(documents: list[Document], splits: tuple[str, ...]) -> list[Document]:
+def select_documents(
+    documents: list[Document], splits: tuple[str, ...], edition: Edition | None = None
+) -> list[Document]:
     """Return a file that was named alone, or the latest files of these splits of a folder.
 
     Raises
@@ -139,7 +143,7 @@ def select_documents(documents: list[Document], splits: tuple[str, ...]) -> list
     if len(documents) == 1:
         return documents
     problems = Problems()
-    named = sorted(latest(documents, problems).items())
+    named = sorted(latest(documents, problems, edition, Role.DATA).items())
     if problems.errors:
         raise InvalidInput(problems)
     return [document for (split, _), document in named if split in splits]
@@ -150,6 +154,7 @@ def text_of(
     p: NDArray[Any],
     ids: NDArray[Any] | None = None,
     more: Mapping[str, NDArray[Any]] | None = None,
+    id_key: str = "id",
 ) -> str:
     r"""Return predictions as the JSON list of a submission, a row on each line.
 
@@ -159,10 +164,12 @@ def text_of(
         Whether it is Hallucination.
     p : array of float, shape [n]
         p(Hallucination), in [0, 1].
-    ids : array of int, shape [n], optional
+    ids : array of int or str, shape [n], optional
         The datapoints' ids, in splits that have them.
     more : mapping of array, optional
         Further columns, by key.
+    id_key : str
+        Key of the ids.
 
     Examples
     --------
@@ -171,7 +178,7 @@ def text_of(
     '[\n{"id": 3, "label": "Hallucination", "p(Hallucination)": 0.75}\n]\n'
     """
     words = {True: Label.HALLUCINATION.value, False: Label.NOT_HALLUCINATION.value}
-    columns: dict[str, list[Any]] = {} if ids is None else {"id": ids.tolist()}
+    columns: dict[str, list[Any]] = {} if ids is None else {id_key: ids.tolist()}
     columns["label"] = [words[flagged] for flagged in label.astype(bool).tolist()]
     columns[P] = p.tolist()
     columns |= {key: values.tolist() for key, values in (more or {}).items()}
@@ -195,7 +202,7 @@ def list_of(lines: Iterable[bytes]) -> bytes:
     return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
 
 
-def name_for(name: Name | None, out: Source, data_name: str) -> str:
+def name_for(name: Name | None, out: Source, data_name: str, edition: Edition | None = None) -> str:
     """Return the name of a file of predictions.
 
     Parameters
@@ -206,30 +213,33 @@ def name_for(name: Name | None, out: Source, data_name: str) -> str:
         Where the submission goes; a zip or a folder needs split and track.
     data_name : str
         The name of the data file, for the message.
+    edition : Edition, optional
+        The shared task; ``semeval2024`` by default.
 
     Raises
     ------
     ShroomError
-        If a zip or a folder would contain what is neither val nor test.
+        If a zip or a folder would contain a split that is not handed in.
 
     Examples
     --------
-    >>> from shroom.scoring.file_names import Name
-    >>> name_for(Name("val", "model-aware", 2), "out.zip", "val.model-aware.v2.json")
+    >>> from shroom.scoring.editions.files import default
+    >>> name = default().guess("val.model-aware.v2.json")
+    >>> name_for(name, "out.zip", "val.model-aware.v2.json")
     'val.model-aware.json'
     """
-    is_known = name is not None and name.split in ("val", "test")
-    if name is not None and is_known:
-        return name.base
+    edition = edition or default()
+    if name is not None and name.split in edition.submitted:
+        return edition.name_of(*name.key).base
     if str(out) == "-" or names_a_file(out):
         return "predictions.json"
     raise ShroomError(
-        f"{out}: a zip or a folder needs names like val.model-aware.json, and {data_name} does not "
-        "show split and track of val or test; name a .json file"
+        f"{out}: a zip or a folder needs names like {edition.expected_name(edition.submitted)}, "
+        f"and {data_name} does not show split and track; name a .json file"
     )
 
 
-def check_output(texts: Mapping[str, str]) -> None:
+def check_output(texts: Mapping[str, str], edition: Edition | None = None) -> None:
     """Check what is to be written, text by name, by the same rules as any submission.
 
     Raises
@@ -239,5 +249,5 @@ def check_output(texts: Mapping[str, str]) -> None:
     """
     problems = Problems()
     documents = [Document(name, name, text.encode()) for name, text in texts.items()]
-    if not check_documents(documents, problems=problems).ok:
+    if not check_documents(documents, problems=problems, edition=edition).ok:
         raise InvalidInput(problems)

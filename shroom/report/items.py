@@ -94,7 +94,7 @@ def _texts(point: Datapoint | None) -> dict[str, str | None]:
     if point is None:
         return dict.fromkeys(("task", "model", "ref", "hyp", "src", "tgt"))
     return {
-        "task": point.task.value,
+        "task": point.task.name,
         "model": point.model,
         "ref": None if point.ref is None else point.ref.value,
         "hyp": point.hyp,

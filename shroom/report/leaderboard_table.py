@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,18 +13,15 @@ from shroom.report.leaderboard_sections import sections
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
 
-COLUMNS = ("rank", "rank_ci", "group", "system", "accuracy", "accuracy_ci", "rho", "rho_ci")
-#: Further columns of the CSV.
-_MORE = ("n", "in_sample")
-
 
 def heads(board: Leaderboard) -> tuple[str, ...]:
     """Return the heads of the columns of :func:`cells`."""
     ci = confidence(board.intervals)
-    return ("rank", "ranks", "group", "system", "accuracy", ci, "rho", ci)
+    of_metrics = (head for metric in board.columns for head in (metric, ci))
+    return ("rank", "ranks", "group", "system", *of_metrics)
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: Row, metrics: Sequence[str]) -> tuple[str, ...]:
     """Return the cells of a row as people read them, with stars where figures are in-sample."""
     is_system = row.kind == "system"
     return (
@@ -32,29 +29,34 @@ def cells(row: Row) -> tuple[str, ...]:
         "" if row.rank_ci is None else f"{row.rank_ci[0]}–{row.rank_ci[1]}",
         "" if row.group is None else str(row.group),
         starred(row.system, row.in_sample) if is_system else f"({row.kind}: {row.system})",
-        starred(number(row.accuracy), row.in_sample),
-        interval(row.accuracy_ci),
-        starred(number(row.rho), row.in_sample),
-        interval(row.rho_ci),
+        *(cell for metric in metrics for cell in _score_cells(row, metric)),
     )
+
+
+def _score_cells(row: Row, metric: str) -> tuple[str, str]:
+    """Return a score and its interval; nothing where a trivial system does not have it."""
+    if metric not in row.scores:
+        return "", ""
+    value = starred(number(row.scores[metric]), row.in_sample)
+    return value, interval(row.intervals.get(metric))
 
 
 def explanation(board: Leaderboard) -> str:
     """Return an explanation of the ranks, in a few sentences."""
-    other = "rho" if board.metric == "accuracy" else "accuracy"
     text = "Each team has the rank of its best submission. " if board.best else ""
-    text += f"Ranked by {board.metric}, ties by {other}. "
+    ties = f", ties by {board.metrics[1]}" if len(board.metrics) > 1 else ""
+    text += f"Ranked by {board.metrics[0]}{ties}. "
     intervals = board.intervals
     if intervals.resamples:
         text += (
             f"Intervals: {kind(intervals)}, {intervals.resamples} bootstrap resamples of the "
             f"items, the same for all systems, seed {intervals.seed}. "
         )
-    if any(row.kind == "system" and row.rho is None for row in board.rows):
+    if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in board.rows):
         text += "rho is undefined (–) where p or the gold is the same on all items. "
     return text + (
         "Group: systems that a paired randomisation test, corrected by Holm's method, cannot "
-        f"distinguish from the group's first by {board.metric}."
+        f"distinguish from the group's first by {board.metrics[0]}."
     )
 
 
@@ -62,7 +64,8 @@ def text(board: Leaderboard) -> str:
     """Return the leaderboard as aligned columns."""
     lines = []
     for title, rows in _tracks(board):
-        table = [heads(board), *(tuple(map(printable, cells(row))) for row in rows)]
+        of_rows = (cells(row, board.columns) for row in rows)
+        table = [heads(board), *(tuple(map(printable, row)) for row in of_rows)]
         head, *shown = [(row[3], *row[:3], *row[4:]) for row in table]  # the name first
         notes = filter(None, [_star(rows), _absent(board, rows)])
         lines += [title, *align([head, None, *shown]), *notes, ""]
@@ -83,9 +86,10 @@ def markdown(board: Leaderboard) -> str:
     lines = []
     for title, rows in _tracks(board):
         table = [
-            f"| {' | '.join(map(_escaped, row))} |" for row in (heads(board), *map(cells, rows))
+            f"| {' | '.join(map(_escaped, row))} |"
+            for row in (heads(board), *(cells(row, board.columns) for row in rows))
         ]
-        rule = "|---:|---:|---:|:---|---:|---:|---:|---:|"
+        rule = "|---:|---:|---:|:---|" + "---:|---:|" * len(board.columns)
         lines += [f"## {title}", "", table[0], rule, *table[1:], ""]
         for note in filter(None, [_star(rows), _absent(board, rows)]):
             lines += [_escaped(note), ""]
@@ -104,11 +108,14 @@ def as_csv(board: Leaderboard) -> str:
     """Return all rows as CSV: floats in full, intervals as two columns, undefined as empty."""
     names = ["track", "kind"]
     table: list[list[Any]] = [[row.track, row.kind] for row in board.rows]
-    for column in (*COLUMNS, *_MORE):
+    columns = ["rank", "rank_ci", "group", "system"]
+    columns += [name for metric in board.columns for name in (metric, f"{metric}_ci")]
+    rows = [row.to_dict() for row in board.rows]
+    for column in (*columns, "n", "in_sample"):
         pair = column.endswith("_ci")
         names += [f"{column}_low", f"{column}_high"] if pair else [column]
-        for place, row in enumerate(board.rows):
-            value = getattr(row, column)
+        for place, row in enumerate(rows):
+            value = row.get(column)
             table[place] += (value or (None, None)) if pair else [value]
     return csv_of([names, *table])
 
@@ -125,24 +132,26 @@ def page(board: Leaderboard) -> str:
     """
     return rendered(
         "leaderboard.html.jinja",
-        f"SHROOM leaderboard {board.split}".rstrip(),
+        f"{board.title} leaderboard {board.split}".strip(),
         board=board,
         sections=sections(board),
         confidence=column_head(board.intervals),
         how=explanation(board),
         tracks=[
-            _track(title, rows, f"track-{place}", _absent(board, rows))
+            _track(title, rows, board.columns, f"track-{place}", _absent(board, rows))
             for place, (title, rows) in enumerate(_tracks(board), 1)
         ],
     )
 
 
-def _track(title: str, rows: list[Row], key: str, absent: str) -> dict[str, Any]:
+def _track(
+    title: str, rows: list[Row], metrics: Sequence[str], key: str, absent: str
+) -> dict[str, Any]:
     """Return the values that the template shows of a track."""
     systems = [row for row in rows if row.kind == "system"]
     spans = {
-        metric: span_of((getattr(row, metric), getattr(row, f"{metric}_ci")) for row in systems)
-        for metric in ("accuracy", "rho")
+        metric: span_of((row.scores.get(metric), row.intervals.get(metric)) for row in systems)
+        for metric in metrics
     }
     groups = [None, *(row.group for row in systems)]
     return {

@@ -87,6 +87,7 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
         "name": track.name,
         "n": track.n,
         "systems": track.systems,
+        "binary": track.systems[0].binary is not None,
         "floors": track.systems[0].score.floors,
         "slices": _slices(track),
         "figures": {"ranks": [], **figures},
@@ -167,7 +168,7 @@ def _place(item: Item) -> str:
     if item.id is not None:
         parts.append(f"id {item.id}")
     if item.point is not None:
-        parts.append(f"task {item.point.task.value}")
+        parts.append(f"task {item.point.task.name}")
         if item.point.ref is not None:
             parts.append(f"ref {item.point.ref.value}")
         if item.point.model:
@@ -176,4 +177,4 @@ def _place(item: Item) -> str:
 
 
 def _task(item: Item) -> str:
-    return item.point.task.value if item.point else ""
+    return item.point.task.name if item.point else ""

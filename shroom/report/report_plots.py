@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from shroom.evaluation.comparison import Comparison
 from shroom.evaluation.report import Report, TrackReport
-from shroom.evaluation.system_report import SystemReport
+from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel, shortened
 from shroom.report.system_plots import Drawing, confusion, reliability, scatter, threshold
 from shroom.scoring.display.style import LIGHT
@@ -101,7 +101,9 @@ def ranks(track: TrackReport) -> list[Panel]:
         f"{line.name}: {line.value:g}" + (f", {line.ci[0]} to {line.ci[1]}" if line.ci else "")
         for line in lines
     ]
-    about = "Ranks by accuracy, ties by rho. " + "; ".join(places) + "."
+    first, *rest = track.systems[0].whole
+    ties = f", ties by {rest[0]}" if rest else ""
+    about = f"Ranks by {first}{ties}. " + "; ".join(places) + "."
     return [_forest("ranks", track, about, lines, "rank, the best to the left", {}, integers=True)]
 
 
@@ -199,9 +201,16 @@ def _in_words(metric: str, lines: list[Line], undefined: list[str]) -> str:
     return f"{metric}: " + "; ".join([*parts, *undefined]) + "."
 
 
-def _by_system(figure: Callable[[SystemReport], Drawing]) -> Callable[[TrackReport], list[Panel]]:
+def _by_system(
+    figure: Callable[[SystemReport, BinaryReport], Drawing],
+) -> Callable[[TrackReport], list[Panel]]:
+    def drawn(system: SystemReport) -> tuple[str, Any]:
+        if system.binary is None:
+            return "it shows labels with p(Hallucination), and this edition has others", None
+        return figure(system, system.binary)
+
     return lambda track: [
-        Panel(starred(system.name, system.in_sample), track.name, *figure(system))
+        Panel(starred(system.name, system.in_sample), track.name, *drawn(system))
         for system in track.systems
     ]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Callable
 
 import numpy as np
 
-from shroom.evaluation.system_report import SystemReport
+from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import number
@@ -24,9 +24,9 @@ _PLACES = 401
 _SIZES = 12
 
 
-def reliability(system: SystemReport) -> Drawing:
+def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
     """Return a system's reliability diagram: what its p says beside what is true."""
-    by_label, by_share = system.by_label, system.by_share
+    by_label, by_share = report.by_label, report.by_share
     filled = by_label.n > 0
     about = (
         f"Reliability of {system.name}: expected calibration error "
@@ -76,9 +76,9 @@ def reliability(system: SystemReport) -> Drawing:
     return about, draw
 
 
-def threshold(system: SystemReport) -> Drawing:
+def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
     """Return a system's accuracy against the threshold."""
-    curve = system.thresholds
+    curve = report.thresholds
     at_half, best = curve.at(0.5), curve.best_threshold
     named = _named(best, curve)
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
@@ -125,9 +125,9 @@ def _named(best: float, curve: AccuracyByThreshold) -> str:
     return next(text for text in texts if curve.at(float(text)) == curve.at(best))
 
 
-def confusion(system: SystemReport) -> Drawing:
+def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
     """Return a system's confusion matrix."""
-    counts = system.confusion
+    counts = report.confusion
     table = np.array([[counts.both, counts.only_gold], [counts.only_system, counts.neither]])
     about = (
         f"Confusion matrix of {system.name}. Of {counts.both + counts.only_gold} hallucinations by "
@@ -164,9 +164,9 @@ def confusion(system: SystemReport) -> Drawing:
     return about, draw
 
 
-def scatter(system: SystemReport) -> Drawing:
+def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     """Return a system's p against the annotators' proportion, counted in bins."""
-    spread = system.spread
+    spread = report.spread
     means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
     about = (
         f"p of {system.name} against the annotators' proportion; the area of a dot is the number "

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import Problems
-from shroom.scoring.column_checks import check_doubled, check_has_ids, check_inverted
+from shroom.scoring.column_checks import check_doubled, check_has_ids
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
+from shroom.scoring.kinds.base import Columns
+from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import Table
 
 
@@ -28,12 +31,15 @@ class Track:
         The gold, or the unlabelled data, that belongs to them; ``None`` where neither was given.
     in_sample : int
         The number of items that the detector was fitted on; see :mod:`shroom.scoring.in_sample`.
+    edition : Edition
+        The edition that they were read by.
     """
 
     name: Name
     predictions: Table
     gold: Table | None
     in_sample: int
+    edition: Edition
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +63,17 @@ class AlignedTrack(Track):
         return "order" if self.gold.ids is None else "id"
 
     @property
-    def columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def columns(self) -> Columns:
         """The inputs of a metric: label, p, gold label and gold p, in the gold's order."""
-        predictions, gold = self.predictions, self.gold
-        return predictions.label[self.rows], predictions.p[self.rows], gold.label, gold.p
+        return kind_of(self.edition).columns(self.predictions, self.rows, self.gold)
 
 
-def align(name: Name, predictions: Table, gold: Table, problems: Problems) -> Track:
+def align(
+    name: Name, predictions: Table, gold: Table, problems: Problems, edition: Edition
+) -> Track:
     """Return predictions aligned with gold, or as they were read where problems prevent that."""
     check_doubled(gold, problems)
-    check_inverted(gold, problems)
+    kind_of(edition).check_gold(gold, problems)
     if predictions.n != gold.n and not problems.count("not-json", predictions.file):
         expected = f"{gold.n} items, as {gold.file} has"
         problems.add("count", predictions.file, expected, f"{predictions.n}")
@@ -79,12 +86,12 @@ def align(name: Name, predictions: Table, gold: Table, problems: Problems) -> Tr
     else:
         rows = _rows_by_id(predictions, gold.ids, gold.file, problems)
     if rows is None:
-        return Track(name, predictions, gold, in_sample=0)
-    return AlignedTrack(name, predictions, gold, in_sample=0, rows=rows)
+        return Track(name, predictions, gold, in_sample=0, edition=edition)
+    return AlignedTrack(name, predictions, gold, in_sample=0, edition=edition, rows=rows)
 
 
 def _rows_by_id(
-    predictions: Table, gold_ids: NDArray[np.int64], gold_file: str, problems: Problems
+    predictions: Table, gold_ids: NDArray[Any], gold_file: str, problems: Problems
 ) -> NDArray[np.intp] | None:
     """Return the row of the predictions that has each id of the gold."""
     file, ids, n = predictions.file, predictions.ids, len(gold_ids)

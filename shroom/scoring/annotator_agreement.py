@@ -12,6 +12,8 @@ from shroom.metrics.bootstrap import bootstrap, percentile_interval
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
 from shroom.scoring.votes import Voted, read_votes
@@ -166,7 +168,11 @@ class Agreement:
         }
 
 
-def agreement(gold: Source, intervals: Intervals | None = None) -> Agreement:
+def agreement(
+    gold: Source,
+    intervals: Intervals | None = None,
+    edition: Edition | Source | None = None,
+) -> Agreement:
     """Return how far the annotators of a gold agree, and what a human would score on it.
 
     Parameters
@@ -176,6 +182,8 @@ def agreement(gold: Source, intervals: Intervals | None = None) -> Agreement:
     intervals : Intervals, optional
         Settings of the intervals. They are percentiles of a bootstrap over the items, whatever its
         ``method``.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
@@ -189,11 +197,12 @@ def agreement(gold: Source, intervals: Intervals | None = None) -> Agreement:
     0.73
     """
     settings = replace(intervals or Intervals(), method="percentile")
-    voted, warnings = read_votes(gold)
-    return Agreement([_of_file(file, settings) for file in voted], settings, warnings)
+    edition = named(edition, gold)
+    voted, warnings = read_votes(gold, edition)
+    return Agreement([_of_file(file, settings, edition) for file in voted], settings, warnings)
 
 
-def _of_file(file: Voted, intervals: Intervals) -> GoldAgreement:
+def _of_file(file: Voted, intervals: Intervals, edition: Edition) -> GoldAgreement:
     gold, rows = file.gold, file.judged
     task = gold.groups.get("task", Group([], np.zeros(0, np.intp)))
     by_task = {
@@ -207,7 +216,7 @@ def _of_file(file: Voted, intervals: Intervals) -> GoldAgreement:
         track=file.name.track,
         whole=_figures(file, rows, intervals),
         by_task={word: _figures(file, chosen, intervals) for word, chosen in by_task.items()},
-        signature=signature(file.name.track, gold, "order" if gold.ids is None else "id"),
+        signature=signature(file.name.track, gold, "order" if gold.ids is None else "id", edition),
     )
 
 

@@ -11,14 +11,16 @@ from types import ModuleType
 from shroom.core import archives
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
-from shroom.scoring.align import AlignedTrack, Track, align, check_direction
-from shroom.scoring.column_checks import check_columns, check_has_ids, check_votes
+from shroom.scoring.align import AlignedTrack, Track, align
+from shroom.scoring.column_checks import check_has_ids
 from shroom.scoring.data_set_forms import refuse_another
-from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.editions import files as edition_files
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest, well_named
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
+from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import P, Role, Table
 
 fast: ModuleType | None
@@ -34,6 +36,7 @@ class Checked:
 
     problems: Problems
     tracks: list[Track]
+    edition: Edition
 
     @property
     def ok(self) -> bool:
@@ -59,6 +62,7 @@ def check(
     splits: tuple[str, ...] = (),
     texts: bool = False,
     limit: int | None = 20,
+    edition: Edition | Source | None = None,
 ) -> Checked:
     """Return every problem of a submission, and its predictions aligned with the gold.
 
@@ -71,11 +75,14 @@ def check(
     data : path, optional
         The data without labels, in place of ``gold``: for ids, count and order.
     splits : tuple of str
-        The splits that are wanted; val and test by default.
+        The splits that are wanted; by default those for which predictions are handed in.
     texts : bool
         Whether the gold's texts are wanted as well, to slice by; they take time to read.
     limit : int or None
         How many problems of each code to keep; ``None`` keeps all.
+    edition : Edition, str or path, optional
+        The shared task: an edition, the name of one of the kit's, or a file. By default an
+        ``edition.toml`` beside the gold, else ``semeval2024``.
 
     Returns
     -------
@@ -88,15 +95,16 @@ def check(
     >>> checked.ok, checked.tracks[0].predictions.n
     (True, 60)
     """
+    edition = edition_files.named(edition, data if gold is None else gold)
     problems = Problems(limit)
-    listed = documents(submission, problems, submission=True)
+    listed = documents(submission, problems, edition, submission=True)
     checked = check_documents(
-        listed, gold, data=data, splits=splits, texts=texts, problems=problems
+        listed, gold, data=data, splits=splits, texts=texts, problems=problems, edition=edition
     )
-    checked.tracks = with_in_sample(checked.tracks, submission, listed, problems)
+    checked.tracks = with_in_sample(checked.tracks, submission, listed, problems, edition)
     for track in checked.tracks:
         if track.gold is not None:
-            check_votes(track.gold, problems)
+            kind_of(edition).check_votes(track.gold, problems)
     return checked
 
 
@@ -108,17 +116,19 @@ def check_documents(
     splits: tuple[str, ...] = (),
     texts: bool = False,
     problems: Problems,
+    edition: Edition | None = None,
 ) -> Checked:
     """Return the verdict on the documents of a submission; see :func:`check`.
 
     No record of a run is looked for beside them, and the gold's votes are not compared with it.
     """
-    chosen = well_named(documents, problems, splits)
+    edition = edition_files.default() if edition is None else edition
+    chosen = well_named(documents, problems, edition, splits)
     reference, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
     golds = None
     if reference is not None:
-        golds = _Golds(reference, role, problems, single=len(chosen) == 1, texts=texts)
-    read = [_check_file(document, golds, problems) for document in chosen]
+        golds = _Golds(reference, role, problems, edition, single=len(chosen) == 1, texts=texts)
+    read = [_check_file(document, golds, problems, edition) for document in chosen]
     tracks = [track for track in read if track is not None]
     unlabelled = [t for t in tracks if role is Role.GOLD and t.gold and not t.gold.labelled]
     scored = [track for track in tracks if track not in unlabelled]
@@ -129,28 +139,32 @@ def check_documents(
     for document, name in golds.unmatched if golds else []:
         code = "gold-skipped" if scored else "no-gold"
         problems.add(code, document.file, f"gold for {name}", f"none in {reference}")
-    return Checked(problems, sorted(scored, key=lambda track: track.name.order))
+    return Checked(problems, sorted(scored, key=lambda track: track.name.order), edition)
 
 
-def _check_file(document: Document, golds: _Golds | None, problems: Problems) -> Track | None:
-    predictions = read_table(document, Role.PREDICTIONS, problems)
+def _check_file(
+    document: Document, golds: _Golds | None, problems: Problems, edition: Edition
+) -> Track | None:
+    predictions = read_table(document, Role.PREDICTIONS, problems, edition)
     if predictions is None:
         return None
-    check_columns(predictions, problems)
-    name = Name.guess(document.base)
+    kind = kind_of(edition)
+    kind.check_columns(predictions, problems)
+    name = edition.guess(document.base)
     if golds is None:
-        if name is not None and name.split == "test":
+        if name is not None and edition.needs_ids(name.split):
             check_has_ids(predictions, problems)
-        return Track(name or Name("", track_of(predictions)), predictions, None, in_sample=0)
+        name = name or name_by_rows(predictions, edition)
+        return Track(name, predictions, None, in_sample=0, edition=edition)
     gold_document = golds.find(document, name)
     if gold_document is None:
         return None
     gold = golds.read(gold_document, texts=predictions.texts is not None)
     if gold is None:
         return None
-    guessed = name or Name.guess(gold_document.base) or Name("", track_of(gold))
-    track = align(guessed, predictions, gold, problems)
-    check_direction(track, problems)
+    guessed = name or edition.guess(gold_document.base) or name_by_rows(gold, edition)
+    track = align(guessed, predictions, gold, problems, edition)
+    kind.check_aligned(track, problems)
     return track
 
 
@@ -158,17 +172,24 @@ class _Golds:
     """The files that a submission is compared with, each read when it is needed."""
 
     def __init__(
-        self, source: Source, role: Role, problems: Problems, *, single: bool, texts: bool
+        self,
+        source: Source,
+        role: Role,
+        problems: Problems,
+        edition: Edition,
+        *,
+        single: bool,
+        texts: bool,
     ) -> None:
-        self.role, self.problems, self.file = role, problems, str(source)
+        self.role, self.problems, self.edition = role, problems, edition
         self.single, self.texts = single, texts
         self.unmatched: list[tuple[Document, str]] = []
-        self.documents = documents_among_others(source, problems)
+        self.documents = documents_among_others(source, problems, edition)
         self.refused = not (single and len(self.documents) == 1) and self._is_another()
 
     def _is_another(self) -> bool:
         """Report gold of another data set, whose file names do not identify a split and track."""
-        if not self.documents or any(Name.guess(gold.base) for gold in self.documents):
+        if not self.documents or any(self.edition.guess(gold.base) for gold in self.documents):
             return False
         data = self.documents[0].read(Problems())
         return data is not None and refuse_another(self.documents[0], data, self.problems)
@@ -182,7 +203,7 @@ class _Golds:
         if self.refused:
             return None
         alone = self.documents[0] if len(self.documents) == 1 else None
-        alone_name = Name.guess(alone.base) if alone else None
+        alone_name = self.edition.guess(alone.base) if alone else None
         if alone and (name is None or alone_name is None) and self.single:
             return alone
         if name is None:
@@ -192,18 +213,25 @@ class _Golds:
             return None
         if alone and alone_name and alone_name.key == name.key:
             return alone
-        parsed = ((gold, Name.parse(gold.base)) for gold in self.documents)
+        parsed = ((gold, self.edition.parse(gold.base, self.role)) for gold in self.documents)
         fitting = [gold for gold, gold_name in parsed if gold_name and gold_name.key == name.key]
         if not fitting:
-            self.unmatched.append((document, f"{name.split}.{name.track}"))
-        return latest(fitting, self.problems).get(name.key)
+            self.unmatched.append((document, f"{name.split}.{name.track}".strip(".")))
+        return latest(fitting, self.problems, self.edition, self.role).get(name.key)
 
     def read(self, document: Document, *, texts: bool) -> Table | None:
-        return read_table(document, self.role, self.problems, texts=texts or self.texts)
+        return read_table(
+            document, self.role, self.problems, self.edition, texts=texts or self.texts
+        )
 
 
 def read_table(
-    document: Document, role: Role, problems: Problems, *, texts: bool = False
+    document: Document,
+    role: Role,
+    problems: Problems,
+    edition: Edition | None = None,
+    *,
+    texts: bool = False,
 ) -> Table | None:
     """Return a document's rows as columns, by the fast path where nothing is wrong.
 
@@ -215,6 +243,8 @@ def read_table(
         Role that the file is read in.
     problems : Problems
         Gets what is wrong with it.
+    edition : Edition, optional
+        The edition of the file; ``semeval2024`` by default.
     texts : bool
         Whether the gold's texts are needed.
 
@@ -223,10 +253,11 @@ def read_table(
     Table or None
         ``None`` where there are no rows to speak of.
     """
+    edition = edition_files.default() if edition is None else edition
     data = document.read(problems)
-    if data is None or refuse_another(document, data, problems):
+    if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
-    if fast is not None:
+    if fast is not None and edition.reads_own_form:
         table = _read_fast(document, data, role, problems, texts=texts)
         if table is not None:
             return table
@@ -234,7 +265,8 @@ def read_table(
         archives.report_too_large(document.file, problems, archives.MAX_BYTES)
         return None
     try:
-        return tabulate(document.iter_items(data, problems), role, document.file, problems)
+        items = document.iter_items(data, problems)
+        return kind_of(edition).tabulate(items, role, document.file, problems, edition)
     except Stopped:
         return None
 
@@ -261,7 +293,7 @@ def _read_fast(
     return table
 
 
-def track_of(table: Table) -> str:
-    """Return the track that the rows are of: model-aware where all of them name a model."""
-    models = table.groups.get("model")
-    return "model-aware" if models and all(models.words) else "model-agnostic"
+def name_by_rows(table: Table, edition: Edition) -> Name:
+    """Return the name of a file whose own name does not have split and track: by its rows."""
+    group = table.groups.get("model")
+    return edition.name_of("", edition.track_of({"model": bool(group and all(group.words))}))

@@ -18,6 +18,8 @@ from shroom.core.json_writing import json_line
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import default, named
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, p_in, problem_of_p
 from shroom.scoring.table import P
@@ -44,7 +46,9 @@ class DataFile:
     file: str = ""
 
 
-def read(source: Source, problems: Problems | None = None) -> list[Datapoint]:
+def read(
+    source: Source, problems: Problems | None = None, edition: Edition | Source | None = None
+) -> list[Datapoint]:
     """Return the datapoints of a file, or of all files of a folder or zip.
 
     Parameters
@@ -54,6 +58,8 @@ def read(source: Source, problems: Problems | None = None) -> list[Datapoint]:
         a zip or a pipe.
     problems : Problems, optional
         Gets the warnings, such as a bare ``NaN`` for a text, each with its place.
+    edition : Edition, str or path, optional
+        The shared task whose form they have; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
@@ -63,22 +69,26 @@ def read(source: Source, problems: Problems | None = None) -> list[Datapoint]:
     Examples
     --------
     >>> points = read("shroom/sample/val.model-aware.json")
-    >>> len(points), points[0].task.value, points[0].p
+    >>> len(points), points[0].task.name, points[0].p
     (60, 'PG', 1.0)
     """
-    return [point for file in read_files(source, problems) for point in file.datapoints]
+    return [
+        point for file in read_files(source, problems, edition=edition) for point in file.datapoints
+    ]
 
 
 def read_files(
     source: Source,
     problems: Problems | None = None,
     choose: Callable[[list[Document]], list[Document]] = list,
+    edition: Edition | Source | None = None,
 ) -> list[DataFile]:
     """Return the files of a source one by one, of those that ``choose`` keeps; see :func:`read`."""
     problems = Problems() if problems is None else problems
+    edition = named(edition, source)
     files = []
-    for document in choose(documents_among_others(source, problems)):
-        file = from_document(document, problems)
+    for document in choose(documents_among_others(source, problems, edition)):
+        file = from_document(document, problems, edition)
         if file is not None:
             files.append(file)
     if problems.errors:
@@ -86,19 +96,25 @@ def read_files(
     return files
 
 
-def from_document(document: Document, problems: Problems) -> DataFile | None:
+def from_document(
+    document: Document, problems: Problems, edition: Edition | None = None
+) -> DataFile | None:
     """Return what a document holds, or ``None`` where it cannot be read; see :func:`from_items`."""
+    edition = edition or default()
     data = document.read(problems)
-    if data is None or refuse_another(document, data, problems):
+    if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
     try:
-        datapoints = from_items(document.iter_items(data, problems), document.file, problems)
+        items = document.iter_items(data, problems)
+        datapoints = from_items(items, document.file, problems, edition)
     except Stopped:
         return None
     return DataFile(document.base, datapoints, document.file)
 
 
-def from_items(items: Iterable[Any], file: str, problems: Problems) -> list[Datapoint]:
+def from_items(
+    items: Iterable[Any], file: str, problems: Problems, edition: Edition | None = None
+) -> list[Datapoint]:
     """Return the datapoints of rows in SHROOM's form, with every problem of theirs reported.
 
     Parameters
@@ -109,40 +125,51 @@ def from_items(items: Iterable[Any], file: str, problems: Problems) -> list[Data
         Name of the file in messages.
     problems : Problems
         Gets the problems; where there are errors, the datapoints are not to be used.
+    edition : Edition, optional
+        The edition whose keys, ids and tasks they have; ``semeval2024`` by default.
     """
+    edition = edition or default()
     datapoints = []
-    for index, item in enumerate(items):
+    for index, item in enumerate(edition.with_own_keys(items)):
         if item is json_reading.BROKEN:
             continue
         if not isinstance(item, dict):
             problems.add("item-object", file, "an object", show(item), index=index)
             continue
-        datapoints.append(_Item(item, index, file, problems).datapoint())
+        datapoints.append(_Item(item, index, file, problems, edition).datapoint())
     return datapoints
 
 
 class _Item:
     """One row while it is read, reporting what it has wrong."""
 
-    def __init__(self, item: dict[str, Any], index: int, file: str, problems: Problems) -> None:
+    def __init__(
+        self, item: dict[str, Any], index: int, file: str, problems: Problems, edition: Edition
+    ) -> None:
         self.item, self.index, self.file, self.problems = item, index, file, problems
-        self.id = id_in(item.get("id"))
+        self.edition = edition
+        self.id_key, self.id_kind = edition.item.id_key, edition.item.id
+        self.id = id_in(item.get(self.id_key), self.id_kind)
 
     def datapoint(self) -> Datapoint:
-        if "id" in self.item and self.id is None:
-            self._report("id-integer", "id", "an integer")
-        for key in ("hyp", "task"):
+        if self.id_key in self.item and self.id is None and self.id_kind != "none":
+            is_integer = self.id_kind == "integer"
+            code, expected = (
+                ("id-integer", "an integer") if is_integer else ("id-value", "a string")
+            )
+            self._report(code, self.id_key, expected)
+        for key in ("hyp", "task") if self.edition.tasks else ("hyp",):
             if key not in self.item:
                 expected, description = f'the key "{key}"', f"keys {show(list(self.item))}"
                 place = {"index": self.index, "id": self.id}
                 self.problems.add("key-missing", self.file, expected, description, **place)
-        task = self._word("task", Task, "task-value")
+        task = self._task()
         ref = self._word("ref", Reference, "ref-value") if self.item.get("ref") else None
         return Datapoint(
             hyp=self._text("hyp"),
             src=self._text("src"),
             tgt=self._text("tgt"),
-            task=task or Task.DM,  # without a task there is an error, and this is never used
+            task=task,
             ref=ref,
             model=self._text("model"),
             id=self.id,
@@ -160,6 +187,16 @@ class _Item:
         else:
             self._report("text-string", key, "a text")
         return ""
+
+    def _task(self) -> Task:
+        name = self.item.get("task", "")
+        task = self.edition.task(name) if isinstance(name, str) else None
+        if task is None:
+            if "task" in self.item:
+                names = " or ".join(f'"{name}"' for name in self.edition.tasks) or "a text"
+                self._report("task-value", "task", names)
+            task = Task.TS  # there is an error, and this is never used
+        return task
 
     def _word(self, key: str, words: type[AnyEnum], code: str) -> AnyEnum | None:
         if key not in self.item:
@@ -209,7 +246,9 @@ def row_of(point: Datapoint) -> dict[str, Any]:
     row |= {"hyp": point.hyp}
     if point.ref is not None:
         row["ref"] = point.ref.value
-    row |= {"src": point.src, "tgt": point.tgt, "task": point.task.value}
+    row |= {"src": point.src, "tgt": point.tgt}
+    if point.task.name:
+        row["task"] = point.task.name
     if point.model:
         row["model"] = point.model
     if point.labels:

@@ -7,22 +7,31 @@ from array import array
 from collections.abc import Iterable
 from functools import partial
 from sys import intern
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 
 from shroom.core.datapoint import Label
 from shroom.core.json_reading import BROKEN, Doubled, again
 from shroom.core.problems import Problems, show
-from shroom.scoring.item_values import EXPECTED_LABEL, id_in, label_in, p_in, problem_of_p
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import default
+from shroom.scoring.item_values import EXPECTED_LABEL, label_in, p_in, problem_of_p
 from shroom.scoring.table import GROUPS, KEYS, LANGS, Group, P, Role, Table
+from shroom.scoring.table_builder import TableBuilder
 
 _CHECKED = ("id", "label", P)
 _KEYS = frozenset(KEYS)
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
 
 
-def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) -> Table:
+def tabulate(
+    items: Iterable[Any],
+    role: Role,
+    file: str,
+    problems: Problems,
+    edition: Edition | None = None,
+) -> Table:
     """Return the items as columns, reporting every problem of every item.
 
     Parameters
@@ -35,8 +44,12 @@ def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) ->
         Name of the file in messages.
     problems : Problems
         Gets the problems; the table is fit for scoring only if there are no errors among them.
+    edition : Edition, optional
+        The edition whose keys and ids the items have; ``semeval2024`` by default.
     """
-    rows = _Rows(role, file, problems)
+    edition = edition or default()
+    items = edition.with_own_keys(items)
+    rows = _Rows(role, file, problems, edition)
     if role is Role.GOLD:
         items = list(items)
         rows.wants_labels = any(isinstance(i, dict) and ("label" in i or P in i) for i in items)
@@ -44,21 +57,21 @@ def tabulate(items: Iterable[Any], role: Role, file: str, problems: Problems) ->
         rows.append()
         if isinstance(item, dict):
             rows.add(index, item)
-        elif item is not BROKEN:
-            problems.add("item-object", file, "an object", partial(show, item), index=index)
-    rows.finish()
+        else:
+            rows.add_id(index, None)
+            if item is not BROKEN:
+                problems.add("item-object", file, "an object", partial(show, item), index=index)
     return rows.table()
 
 
-class _Rows:
+class _Rows(TableBuilder):
     """The columns while they are read, row by row."""
 
-    def __init__(self, role: Role, file: str, problems: Problems) -> None:
-        self.file, self.problems, self.predictions = file, problems, role is Role.PREDICTIONS
+    def __init__(self, role: Role, file: str, problems: Problems, edition: Edition) -> None:
+        super().__init__(file, problems, edition.item)
+        self.predictions = role is Role.PREDICTIONS
         self.wants_labels = self.predictions
-        self.label, self.p, self.ids = array("b"), array("d"), array("q")
-        self.has_id = array("b")
-        self.without_id = array("q")
+        self.label, self.p = array("b"), array("d")
         #: First row and number of occurrences of each unknown key.
         self.unknown: dict[str, tuple[int, int]] = {}
         # For predictions, only whether a row names a model is used: one character.
@@ -66,15 +79,11 @@ class _Rows:
         self.words: dict[str, list[str]] = {}
         self.texts: list[tuple[str | None, str | None]] = []
         self.votes: list[tuple[int, int]] = []
-        #: How many warnings there are besides those that ``problems`` has, by code.
-        self.more: dict[str, int] = {}
 
     def append(self) -> None:
         """Add an empty row."""
         self.label.append(-1)
         self.p.append(math.nan)
-        self.ids.append(0)
-        self.has_id.append(0)
 
     def _add_word(self, key: str, index: int, word: str) -> None:
         words = self.words.setdefault(key, [])
@@ -84,14 +93,10 @@ class _Rows:
     def add(self, index: int, item: dict[str, Any]) -> None:
         """Fill the last row from an item."""
         # The common cases are inlined, since a call for each value takes longer than all the rest.
-        others = len(item)
-        if "id" in item:
-            others -= 1
-            self._add_id(index, item["id"])
-        else:
-            self.without_id.append(index)
+        others = len(item) - ("id" in item)
+        self.add_id(index, item)
         if self.predictions and isinstance(item, Doubled):
-            self._report("key-doubled", index, "each key once", item, form=again)
+            self.report("key-doubled", index, "each key once", item, form=again)
         if "label" in item:
             others -= 1
             value = item["label"]
@@ -102,7 +107,7 @@ class _Rows:
             else:
                 self._add_label(index, value)
         elif self.wants_labels:
-            self._report("key-missing", index, 'the key "label"', item, form=_keys_of)
+            self.report("key-missing", index, 'the key "label"', item, form=_keys_of)
         if P in item:
             others -= 1
             value = item[P]
@@ -113,7 +118,7 @@ class _Rows:
             else:
                 self._add_p(index, value)
         elif self.wants_labels:
-            self._report("key-missing", index, f'the key "{P}"', item, form=_keys_of)
+            self.report("key-missing", index, f'the key "{P}"', item, form=_keys_of)
         if others:
             self._add_others(index, item)
 
@@ -141,21 +146,10 @@ class _Rows:
                 self.unknown[key] = first, times + 1
             elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
                 expected = "a list of labels" if key == "labels" else "a text"
-                self._report("value-finite", index, expected, value, key=key)
-
-    def _add_id(self, index: int, raw: object) -> None:
-        value = id_in(raw)
-        if value is None:
-            self._report("id-integer", index, "an integer", raw, key="id")
-            return
-        self.ids[index], self.has_id[index] = value, True
-        if isinstance(raw, str) and "id-string" in self.more:
-            self.more["id-string"] += 1
-        elif isinstance(raw, str):
-            self._report("id-string", index, str(value), raw, key="id")
+                self.report("value-finite", index, expected, value, key=key)
 
     def _add_label(self, index: int, value: object) -> None:
-        self._report("label-value", index, EXPECTED_LABEL, value, key="label")
+        self.report("label-value", index, EXPECTED_LABEL, value, key="label")
         label = label_in(value)
         if label is not None:
             self.label[index] = label is Label.HALLUCINATION
@@ -163,61 +157,29 @@ class _Rows:
     def _add_p(self, index: int, value: object) -> None:
         problem = problem_of_p(value)
         if problem is not None:
-            self._report(problem[0], index, problem[1], value, key=P)
+            self.report(problem[0], index, problem[1], value, key=P)
         p = p_in(value)
         if p is not None:
             self.p[index] = p
 
-    def _report(
-        self,
-        code: str,
-        index: int,
-        expected: str,
-        value: object,
-        *,
-        key: str | None = None,
-        form: Callable[[Any], str] = show,
-    ) -> None:
-        """Report a value, which ``form`` puts into words if the problem is kept."""
-        if code in self.more:
-            self.more[code] += 1
-            return
-        description = partial(form, value)
-        self.problems.add(code, self.file, expected, description, key=key, **self._place(index))
-        if self.problems.only_counts(code):
-            self.more[code] = 0
-
-    def _place(self, index: int) -> dict[str, Any]:
-        return {"index": index, "id": self.ids[index] if self.has_id[index] else None}
-
-    def finish(self) -> None:
-        """Report problems that need all rows."""
-        for code, count in self.more.items():
-            self.problems.add_count(code, self.file, count)
+    def table(self) -> Table:
+        """Return the columns, after reports of what needs all rows."""
         for key, (first, times) in self.unknown.items():
             description = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
-            place = self._place(first)
+            place = self.place(first)
             self.problems.add("key-unknown", self.file, "the known keys", description, **place)
-        if any(self.has_id):
-            expected = "an id, as other items have"
-            for index in self.without_id:
-                self.problems.add("id-missing", self.file, expected, "none", index=index, key="id")
-
-    def table(self) -> Table:
-        """Return the columns."""
+        ids, has_id = self.finish()
         n = len(self.label)
         groups = {
             key: Group.of(words + [""] * (n - len(words))) for key, words in self.words.items()
         }
-        has_id = np.array(self.has_id, bool)
-        some, every = bool(has_id.any()), bool(has_id.all())
         return Table(
             self.file,
             n,
             np.array(self.label, np.int8),
             np.array(self.p, np.float64),
-            ids=np.array(self.ids, np.int64) if some else None,
-            has_id=None if every or not some else has_id,
+            ids=ids,
+            has_id=has_id,
             texts=self.texts + [(None, None)] * (n - len(self.texts)) if self.texts else None,
             groups=groups,
             votes=np.array(self.votes + [(0, 0)] * (n - len(self.votes)), np.intp)

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from operator import attrgetter
-from typing import Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 from numpy.typing import NDArray
 
+from shroom.core.datapoint import TASKS
 from shroom.scoring.item_values import TOLERANCE
 from shroom.scoring.table import GROUPS, Group, P, Role, Table
 
@@ -32,7 +33,10 @@ _P = Annotated[float, Meta(ge=-TOLERANCE, le=1 + TOLERANCE)]
 _Id = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 _Text = Union[str, UnsetType]
 # Known words are decoded without making a string for each row; others are left to the slow path.
-_Task = Literal["DM", "MT", "PG", "TS"]
+if TYPE_CHECKING:
+    _Task = str
+else:
+    _Task = Literal[tuple(TASKS)]
 _Ref = Literal["src", "tgt", "either", ""]
 
 

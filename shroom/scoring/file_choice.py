@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from shroom.core.problems import Problems, show
-from shroom.scoring.file_names import Name
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import Document
+from shroom.scoring.table import Role
 
 
 def well_named(
-    documents: list[Document], problems: Problems, splits: tuple[str, ...] = ()
+    documents: list[Document],
+    problems: Problems,
+    edition: Edition,
+    splits: tuple[str, ...] = (),
 ) -> list[Document]:
     """Return the documents of a submission whose names are right, reporting the others.
 
@@ -21,23 +26,24 @@ def well_named(
         All documents of a submission.
     problems : Problems
         Gets ``file-name`` and ``file-twice``.
+    edition : Edition
+        The edition whose names they have.
     splits : tuple of str
-        The splits that are wanted; val and test by default.
+        The splits that are wanted; by default those for which predictions are handed in.
     """
-    splits = splits or ("val", "test")
-    split = splits[0] if len(splits) == 1 else "{" + ",".join(splits) + "}"
-    expected_name = f"a name like {split}.model-{{agnostic,aware}}.json"
+    splits = splits or edition.submitted
+    expected_name = f"a name like {edition.expected_name(splits)}"
     first: dict[tuple[str, str], str] = {}
     chosen = []
     for document in documents:
-        name = Name.parse(document.base)
+        name = edition.parse(document.base, Role.PREDICTIONS)
         if not document.member:
             chosen.append(document)
         elif name is None or name.split not in splits:
             problems.add("file-name", document.file, expected_name, show(document.base))
         elif name.key in first:
             other = first[name.key]
-            expected = f"one file for the {name.track} track"
+            expected = f"one file for the {name.track or name.split} track"
             problems.add("file-twice", document.file, expected, f"another beside {other}")
         else:
             first[name.key] = document.file
@@ -45,14 +51,27 @@ def well_named(
     return chosen
 
 
-def latest(documents: list[Document], problems: Problems) -> dict[tuple[str, str], Document]:
+def latest(
+    documents: list[Document],
+    problems: Problems,
+    edition: Edition | None = None,
+    role: Role | None = None,
+) -> dict[tuple[str, str], Document]:
     """Return the latest version for each split and track among well-named documents.
 
     Two files of one version are reported as ``file-twice``, since either may be meant.
+
+    Parameters
+    ----------
+    documents, problems, edition
+        As for :func:`well_named`; the edition is ``semeval2024`` by default.
+    role : Role, optional
+        The role in which they are read, where it has file names of its own.
     """
+    edition = edition or default()
     best: dict[tuple[str, str], tuple[int, Document]] = {}
     for document in documents:
-        name = Name.parse(document.base)
+        name = edition.parse(document.base, role)
         if name is None:
             continue
         version, before = best.get(name.key, (0, document))

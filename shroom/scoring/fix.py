@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
@@ -16,6 +16,8 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, Stopped
 from shroom.scoring.check import Checked, check_documents
 from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named
 from shroom.scoring.file_choice import well_named
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
@@ -52,6 +54,7 @@ def fix_submission(
     *,
     data: Source | None = None,
     limit: int | None = 20,
+    edition: Edition | Source | None = None,
 ) -> FixedSubmission:
     """Return a submission in which everything that has only one reading is fixed.
 
@@ -66,6 +69,8 @@ def fix_submission(
         As for :func:`shroom.scoring.check.check`.
     limit : int or None
         The number of lines of each kind to keep; ``None`` keeps all.
+    edition : Edition, str or path, optional
+        As for :func:`shroom.scoring.check.check`.
 
     Returns
     -------
@@ -74,19 +79,20 @@ def fix_submission(
     """
     problems, log = Problems(limit), Log(limit)
     reference = gold if gold is not None else data
-    all_documents = documents(submission, problems, submission=True)
-    all_documents = _renamed(all_documents, reference, log)
-    chosen = well_named(all_documents, problems)
+    edition = named(edition, reference)
+    all_documents = documents(submission, problems, edition, submission=True)
+    all_documents = _renamed(all_documents, reference, log, edition)
+    chosen = well_named(all_documents, problems, edition)
     fixed = []
     for document in all_documents:
         # For the other files, only the wrong name is reported.
         items = _items(document, problems if document in chosen else Problems(), log)
         if items is not None:
             fixed.append((document, fix_items(items, document.file, log)))
-    _reorder(fixed, reference, log, labelled=gold is not None)
+    _reorder(fixed, reference, log, edition, labelled=gold is not None)
     files = [_with_rows(document, rows) for document, rows in fixed]
     to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
-    checked = check_documents(to_check, gold, data=data, problems=problems)
+    checked = check_documents(to_check, gold, data=data, problems=problems, edition=edition)
     return FixedSubmission(_contents(files, checked), log.all(), checked)
 
 
@@ -98,10 +104,11 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     ShroomError
         If errors remain, or ``out`` would touch one of the ``inputs``.
     """
-    path = Path(out)
-    if os.fspath(out) != "-" and not names_a_file(path) and None in map(Name.parse, fixed.files):
+    path, edition = Path(out), fixed.checked.edition
+    if os.fspath(out) != "-" and not names_a_file(path) and None in map(edition.parse, fixed.files):
+        example = edition.name_of(edition.submitted[0], edition.track_names[-1]).base
         raise ShroomError(
-            f"{out}: a zip or a folder needs names like val.model-aware.json, and split and track "
+            f"{out}: a zip or a folder needs names like {example}, and split and track "
             "are not known; name a .json file, or rename the submission"
         )
     real = Path(os.path.realpath(path))
@@ -137,46 +144,52 @@ def _items(document: Document, problems: Problems, log: Log) -> list[Any] | None
     return items
 
 
-def _renamed(all_documents: list[Document], reference: Source | None, log: Log) -> list[Document]:
+def _renamed(
+    all_documents: list[Document], reference: Source | None, log: Log, edition: Edition
+) -> list[Document]:
     """Return the files, those that spell their split and track otherwise under the right names."""
-    candidates = [] if reference is None else documents_among_others(reference, Problems())
-    names = [_name(document, candidates) for document in all_documents]
+    candidates = []
+    if reference is not None:
+        candidates = documents_among_others(reference, Problems(), edition)
+    names = [_name(document, candidates, edition) for document in all_documents]
     counts = Counter(None if name is None else name.base for name in names)
     renamed = []
     for document, name in zip(all_documents, names):
-        if name is None or counts[name.base] > 1 or name == _name_as_it_is(document):
+        if name is None or counts[name.base] > 1 or name == _name_as_it_is(document, edition):
             renamed.append(document)
             continue
         log.add("file-name", document.file, f"read as {name.base}")
-        base = name.base.removesuffix(".json") + document.ending
+        base = PurePosixPath(name.base).stem + document.ending
         renamed.append(replace(document, base=base))
     return renamed
 
 
-def _name_as_it_is(document: Document) -> Name | None:
+def _name_as_it_is(document: Document, edition: Edition) -> Name | None:
     """Return the split and track in a file's name, which may have more words if named directly."""
-    return (Name.parse if document.member else Name.guess)(document.base)
+    return (edition.parse if document.member else edition.guess)(document.base)
 
 
-def _name(document: Document, candidates: list[Document]) -> Name | None:
+def _name(document: Document, candidates: list[Document], edition: Edition) -> Name | None:
     """Return the split and track of a file: by its name or, if that has none, by its ids."""
-    name = _name_as_it_is(document)
+    name = _name_as_it_is(document, edition)
     if name is not None or (len(candidates) == 1 and not document.member):
         return name  # one file serves for one that is named directly, whatever they are called
-    name = Name.meant(document.base)
+    name = edition.meant(document.base)
     if name is not None:
         return name
-    ids = _ids(document)
-    fitting = [Name.parse(other.base) for other in candidates if ids and _ids(other) == ids]
+    ids = _ids(document, edition)
+    fitting = [
+        edition.parse(other.base) for other in candidates if ids and _ids(other, edition) == ids
+    ]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _ids(document: Document) -> set[int | None] | None:
+def _ids(document: Document, edition: Edition) -> set[Any] | None:
     """Return the ids of a file's items; ``None`` where an item has none."""
     data = document.read(Problems())
     items = None if data is None else document.items(data, Problems())
     rows = fix_items(items or [], document.file, Log(0))
-    ids = {id_in(row.get("id")) if isinstance(row, dict) else None for row in rows}
+    ids = {_id(row, edition) if isinstance(row, dict) else None for row in rows}
     return None if None in ids else ids
 
 
@@ -184,6 +197,7 @@ def _reorder(
     fixed: list[tuple[Document, list[Any]]],
     reference: Source | None,
     log: Log,
+    edition: Edition,
     *,
     labelled: bool,
 ) -> None:
@@ -193,12 +207,12 @@ def _reorder(
     for place, (document, rows) in enumerate(fixed):
         gold, data = (reference, None) if labelled else (None, reference)
         checked = check_documents(
-            [_with_rows(document, rows)], gold, data=data, problems=Problems()
+            [_with_rows(document, rows)], gold, data=data, problems=Problems(), edition=edition
         )
         track = checked.tracks[0] if checked.tracks else None
         if not track or not track.gold or not all(isinstance(row, dict) for row in rows):
             continue
-        keys, target, order = _keys(rows, track.gold, numbered=track.predictions.numbered)
+        keys, target, order = _keys(rows, track.gold, edition, numbered=track.predictions.numbered)
         if keys == target or Counter(keys) != Counter(target):
             continue
         queues: dict[Any, list[Any]] = {}
@@ -213,10 +227,10 @@ def _reorder(
 
 
 def _keys(
-    rows: list[dict[str, Any]], table: Table, *, numbered: bool
+    rows: list[dict[str, Any]], table: Table, edition: Edition, *, numbered: bool
 ) -> tuple[list[Any], list[Any], str]:
     """Return the keys of the rows, as they are and as they should be, and where that is from."""
-    ids = [id_in(row.get("id")) for row in rows]
+    ids = [_id(row, edition) for row in rows]
     if table.ids is not None:
         return ids, list(table.ids.tolist()), table.file
     texts = [dict(zip(TEXTS, text)) for text in table.texts or ()]
@@ -229,6 +243,11 @@ def _keys(
         row_keys = [tuple(row[key] for key in keys) for row in rows]
         return row_keys, [tuple(text[key] for key in keys) for text in texts], table.file
     return ids, sorted(ids) if numbered else ids, "their ids"
+
+
+def _id(row: dict[str, Any], edition: Edition) -> Any:
+    item = edition.item
+    return id_in(row.get(item.id_key), item.id)
 
 
 def _contents(documents: list[Document], checked: Checked) -> dict[str, str]:

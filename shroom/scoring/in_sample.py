@@ -16,7 +16,8 @@ from shroom.core.archives import damages, is_absurd
 from shroom.core.paths import RUN_RECORD, Source
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.align import Track
-from shroom.scoring.file_names import Name
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import Document
 
 #: The key of the counts, in a record as in results.
@@ -24,7 +25,11 @@ KEY = "in_sample"
 
 
 def with_in_sample(
-    tracks: Iterable[Track], submission: Source, documents: Iterable[Document], problems: Problems
+    tracks: Iterable[Track],
+    submission: Source,
+    documents: Iterable[Document],
+    problems: Problems,
+    edition: Edition | None = None,
 ) -> list[Track]:
     """Return tracks with the number of in-sample items of each.
 
@@ -39,9 +44,11 @@ def with_in_sample(
     problems : Problems
         Gets ``in-sample`` where there are such items, and ``run-record`` where a record cannot be
         read.
+    edition : Edition, optional
+        The edition whose file names they have; ``semeval2024`` by default.
     """
     marked = []
-    by_file = in_sample_items(submission, documents, problems)
+    by_file = in_sample_items(submission, documents, problems, edition)
     for track in tracks:
         file, n = track.predictions.file, track.predictions.n
         count = min(n, by_file.get(file, 0))
@@ -74,7 +81,10 @@ def refuse(tracks: Iterable[Track], what: str, way_out: str = "") -> None:
 
 
 def in_sample_items(
-    submission: Source, listed: Iterable[Document], problems: Problems
+    submission: Source,
+    listed: Iterable[Document],
+    problems: Problems,
+    edition: Edition | None = None,
 ) -> dict[str, int]:
     """Return the number of in-sample items by file, for files that have any.
 
@@ -83,7 +93,7 @@ def in_sample_items(
 
     Parameters
     ----------
-    submission, listed, problems
+    submission, listed, problems, edition
         As for :func:`with_in_sample`; ``problems`` gets ``run-record``.
 
     Examples
@@ -99,12 +109,13 @@ def in_sample_items(
     >>> list(items.values())
     [501]
     """
-    named = [(document, name) for document in listed if (name := Name.parse(document.base))]
+    edition = edition or default()
+    named = [(document, name) for document in listed if (name := edition.parse(document.base))]
     files = {(_folder(document), name.key): document.file for document, name in named}
     counts = {
         (folder, key): count
         for folder, place, data in _records(submission, [document for document, _ in named])
-        for key, count in _counts(data, place, problems).items()
+        for key, count in _counts(data, place, problems, edition).items()
     }
     return {file: counts[key] for key, file in files.items() if counts.get(key)}
 
@@ -135,7 +146,9 @@ def _records(submission: Source, documents: Iterable[Document]) -> Iterator[tupl
                 yield str(place.parent), str(place), archive.read(info)
 
 
-def _counts(data: bytes, place: str, problems: Problems) -> dict[tuple[str, str], int]:
+def _counts(
+    data: bytes, place: str, problems: Problems, edition: Edition
+) -> dict[tuple[str, str], int]:
     """Return a record's counts by split and track; none, with a warning, if it is malformed."""
     try:
         record = json.loads(data)
@@ -147,4 +160,4 @@ def _counts(data: bytes, place: str, problems: Problems) -> dict[tuple[str, str]
         expected = "the number of items for each file"
         problems.add("run-record", place, expected, show(counts), key=KEY)
         return {}
-    return {name.key: n for file, n in counts.items() if (name := Name.parse(file))}
+    return {name.key: n for file, n in counts.items() if (name := edition.parse(file))}

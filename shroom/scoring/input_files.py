@@ -10,7 +10,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from shroom.core.archives import Selection
 from shroom.core.paths import Source, is_junk
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
-from shroom.scoring.file_names import Name
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import default
 from shroom.scoring.table import P
 
 #: The bytes of a file that are looked at first; a longer line or row takes more.
@@ -142,11 +143,12 @@ def is_pipe(source: Source) -> bool:
 def documents(
     source: Source,
     problems: Problems,
+    edition: Edition | None = None,
     *,
     junk: bool = False,
     endings: tuple[str, ...] = JSON,
     submission: bool = False,
-    table: Callable[[str], Name | None] = Name.meant,
+    among_others: bool = False,
 ) -> list[Document]:
     """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
 
@@ -156,6 +158,8 @@ def documents(
         The source that the user named.
     problems : Problems
         Gets what is wrong with the container.
+    edition : Edition, optional
+        The edition whose file names they have; ``semeval2024`` by default.
     junk : bool
         Whether to list what operating systems leave behind (``__MACOSX/._val…json``) as well, as
         the organisers' program does.
@@ -163,14 +167,17 @@ def documents(
         Endings of the names of members. A file that is named directly may have any name.
     submission : bool
         Whether it is a submission, which may have fewer bytes than data and gold.
-    table : function
-        Returns split and track of a CSV or TSV file's name; other tables are left out.
+    among_others : bool
+        Whether other files may lie beside them: of CSV and TSV files only those with a well-formed
+        name are taken then, else also those whose name is spelled otherwise but unambiguous.
     """
+    edition = edition or default()
+    named = edition.parse if among_others else edition.meant
     most = archives.MAX_BYTES if submission else archives.MAX_DATA
 
     def is_document(name: str) -> bool:
         low = name.lower()
-        is_table = not junk and low.endswith(TABLES) and table(name) is not None
+        is_table = not junk and low.endswith(TABLES) and named(name) is not None
         return low.endswith(endings) or is_table
 
     selection = Selection(f"a {endings[0]} file", most, is_document, junk)
@@ -198,11 +205,15 @@ def documents(
 
 
 def documents_among_others(
-    source: Source, problems: Problems, *, endings: tuple[str, ...] = JSON
+    source: Source,
+    problems: Problems,
+    edition: Edition | None = None,
+    *,
+    endings: tuple[str, ...] = JSON,
 ) -> list[Document]:
     """Return the documents of gold or data: other files beside them are ignored."""
     document_problems = Problems()
-    listed = documents(source, document_problems, endings=endings, table=Name.parse)
+    listed = documents(source, document_problems, edition, endings=endings, among_others=True)
     for problem in document_problems:
         if problem.code != "file-ignored":
             problems.add(problem.code, problem.file, problem.expected, problem.found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from shroom.core.datapoint import Label
 
@@ -13,14 +14,34 @@ EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
 _INT64 = 1 << 63
 
 
-def id_in(value: object) -> int | None:
-    """Return a value, or the text of a string, as an integer; ``None`` if it is not one."""
+def id_in(value: object, kind: str = "integer") -> Any:
+    """Return a value as an id of a kind; ``None`` if it is not one.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+    kind : str
+        ``integer``, also for the text of a string; ``string``; or ``none``, which nothing is.
+
+    Examples
+    --------
+    >>> id_in("7"), id_in("7", "string"), id_in("", "string"), id_in(7, "none")
+    (7, '7', None, None)
+    """
+    if kind != "integer":
+        return value if kind == "string" and isinstance(value, str) and value else None
     if isinstance(value, str) and value.isascii() and len(value) < 40:
         digits = value.strip()
         value = int(digits) if digits.removeprefix("-").isdigit() else None
     if isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64:
         return value
     return None
+
+
+def problem_of_id(kind: str) -> tuple[str, str]:
+    """Return the code of an id that is not of a kind, and what is expected."""
+    return ("id-integer", "an integer") if kind == "integer" else ("id-value", "a string")
 
 
 def label_in(value: object) -> Label | None:

@@ -14,7 +14,6 @@ from typing import Any
 
 from shroom.core import archives
 from shroom.core.problems import InvalidInput, Problem, Problems
-from shroom.scoring.file_names import TRACKS
 from shroom.scoring.input_files import JSON, TABLES
 from shroom.scoring.scores import Score
 
@@ -108,7 +107,7 @@ def _without_values(problem: Problem, gold: Path) -> Problem:
 
 
 def scores_txt(score: Score) -> str:
-    """Return one ``key: value`` line for each of the four keys, as YAML reads it.
+    """Return one ``key: value`` line for each column of the edition, as YAML reads it.
 
     Floats are written in full. A track that was not handed in and a rho that is undefined count
     as 0, since the platforms want finite numbers under every key.
@@ -125,6 +124,6 @@ def missing_tracks(score: Score) -> list[Problem]:
     present = {result.track for result in score.results}
     return [
         Problem("track-missing", "the submission", f"the {track} track", "none, which counts as 0")
-        for track in TRACKS
+        for track in score.edition.track_names
         if track not in present
     ]

@@ -1,8 +1,4 @@
-"""Scores of a submission: accuracy and rho for each track, whole and in slices.
-
-Accuracy compares labels with the annotators' majority; rho is Spearman's rank correlation of
-p(Hallucination) with the annotators' proportion (Mickus et al. 2024, section 4).
-"""
+"""Scores of a submission: the metrics of its edition for each track, whole and in slices."""
 
 from __future__ import annotations
 
@@ -12,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problem, Problems
-from shroom.metrics.classification import ACCURACY
-from shroom.metrics.correlation import RHO
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, NO_INTERVALS, estimates
 from shroom.scoring.check import check
-from shroom.scoring.file_names import TRACKS
+from shroom.scoring.editions.files import default
+from shroom.scoring.kinds.registry import kind_of, ranking_metrics, with_ranking_metrics
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.slices import SLICES, group_of, missing, needs_texts
 
@@ -28,16 +23,8 @@ if TYPE_CHECKING:
     from shroom.metrics.intervals import Interval, Intervals, Scored
     from shroom.scoring.align import AlignedTrack
     from shroom.scoring.check import Checked
-    from shroom.scoring.table import Group, Table
-
-
-#: Metrics that a shared task ranks by.
-METRICS = (ACCURACY, RHO)
-
-
-def and_usual(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Return accuracy and rho, and what else was asked for, each once."""
-    return tuple(dict.fromkeys((*METRICS, *metrics)))
+    from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.table import Group
 
 
 @dataclass(frozen=True)
@@ -47,8 +34,8 @@ class TrackScore:
     Attributes
     ----------
     track, split : str
-        ``model-agnostic`` or ``model-aware``; ``val``, ``test``, ``trial`` or ``train``, or
-        empty where no file's name has it.
+        Names of the edition, such as ``model-agnostic`` and ``val``; the track is empty where
+        there is one alone, the split where no file's name has it.
     n : int
         The number of items.
     scores : dict of float or None
@@ -71,18 +58,13 @@ class TrackScore:
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]
     slices: dict[str, dict[str, dict[str, Any]]]
-    floors: dict[str, dict[str, float | None]]
+    floors: Mapping[str, Mapping[str, float | None]]
     signature: str
     in_sample: int = 0
 
     @property
-    def short(self) -> str:
-        """``agnostic`` or ``aware``, as the platforms' keys have it."""
-        return self.track.removeprefix("model-")
-
-    @property
     def accuracy(self) -> float:
-        """In [0, 1]."""
+        """In [0, 1]; of binary labels alone."""
         return self.scores["accuracy"] or 0.0
 
     @property
@@ -145,6 +127,7 @@ class Score:
     warnings: list[Problem] = field(default_factory=list)
     intervals: Intervals = NO_INTERVALS
     unsliced: list[str] = field(default_factory=list)
+    edition: Edition = field(default_factory=default)
 
     @property
     def signature(self) -> str:
@@ -167,22 +150,31 @@ class Score:
         }
 
     def platform_scores(self) -> dict[str, float]:
-        """Return what the platforms read: all four keys, 0 where a score is undefined or missing.
+        """Return what the platforms read: a finite number under the key of every column.
+
+        A score that is undefined or missing is 0, or the worst one where 0 would be a good score.
 
         Raises
         ------
         InvalidInput
             If two results are of the same track.
         """
-        scores = {f"{t.removeprefix('model-')}_{m}": 0.0 for t in TRACKS for m in ("acc", "rho")}
         if len({result.track for result in self.results}) < len(self.results):
             problems = Problems()
             listed = ", ".join(f"{result.split} {result.track}" for result in self.results)
             problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
             raise InvalidInput(problems)
-        for result in self.results:
-            scores[f"{result.short}_acc"] = result.accuracy
-            scores[f"{result.short}_rho"] = result.rho if result.rho is not None else 0.0
+        by_track = {result.track: result.scores for result in self.results}
+        metrics = {metric.name: metric for metric in ranking_metrics(self.edition)}
+        scores = {}
+        for column in self.edition.platform_columns(tuple(metrics)):
+            value = by_track.get(column.track, {}).get(column.metric)
+            worst = 0.0
+            if value is None:
+                metric = metrics.get(column.metric)
+                metric = metric or kind_of(self.edition).metric(column.metric, self.edition)
+                worst = 0.0 if metric.higher_is_better else metric.bounds[1]
+            scores[column.key] = worst if value is None else value
         return scores
 
 
@@ -191,10 +183,11 @@ def score(
     gold: Source,
     *,
     by: Sequence[str] = SLICES,
-    metrics: Sequence[Metric] = METRICS,
+    metrics: Sequence[Metric | str] = (),
     intervals: Intervals = DEFAULT_INTERVALS,
     splits: tuple[str, ...] = (),
     limit: int | None = 20,
+    edition: Edition | Source | None = None,
 ) -> Score:
     """Return the scores of a submission.
 
@@ -204,14 +197,16 @@ def score(
         Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
     by : sequence of str
         Keys to slice by, from ``SLICES`` and ``MORE_SLICES``.
-    metrics : sequence of Metric
-        Metrics to compute besides accuracy and rho, which are always computed.
+    metrics : sequence of Metric or str
+        Metrics to compute besides those of the edition, which are always computed.
     intervals : Intervals
         Settings of the intervals.
     splits : tuple of str
-        The splits that are wanted; val and test by default.
+        The splits that are wanted; by default those for which predictions are handed in.
     limit : int or None
         How many problems of each code to keep.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
 
     Returns
     -------
@@ -229,7 +224,9 @@ def score(
     >>> result.track, result.accuracy, result.rho
     ('model-agnostic', 1.0, 1.0)
     """
-    checked = check(submission, gold, splits=splits, texts=needs_texts(by), limit=limit)
+    checked = check(
+        submission, gold, splits=splits, texts=needs_texts(by), limit=limit, edition=edition
+    )
     return score_checked(checked, by=by, metrics=metrics, intervals=intervals)
 
 
@@ -237,7 +234,7 @@ def score_checked(
     checked: Checked,
     *,
     by: Sequence[str] = SLICES,
-    metrics: Sequence[Metric] = METRICS,
+    metrics: Sequence[Metric | str] = (),
     intervals: Intervals = DEFAULT_INTERVALS,
 ) -> Score:
     """Return the scores of a submission that has been checked; see :func:`score`.
@@ -246,12 +243,12 @@ def score_checked(
     """
     checked.raise_for_errors()
     problems = checked.problems
-    computed = and_usual(metrics)
+    computed = with_ranking_metrics(checked.edition, metrics)
     results = [_score_track(track, by, computed, intervals, problems) for track in checked.aligned]
     warnings = [problem for problem in problems if problem.severity == "warning"]
     asked = () if tuple(by) == SLICES else by
     unsliced = [sentence for track in checked.aligned for sentence in missing(track.gold, asked)]
-    return Score(results, warnings, intervals, unsliced)
+    return Score(results, warnings, intervals, unsliced, checked.edition)
 
 
 def _score_track(
@@ -265,7 +262,7 @@ def _score_track(
     columns = track.columns
     scored = [(metric, metric.statistics(*columns)) for metric in metrics]
     scores, intervals = estimates(scored, settings)
-    if scores["rho"] is None and not problems.count("p-constant", predictions.file):
+    if scores.get("rho", 0.0) is None and not problems.count("p-constant", predictions.file):
         problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
     groups = {key: group_of(gold, key) for key in by}
     by_rows: dict[bytes, dict[str, Any]] = {}
@@ -278,8 +275,8 @@ def _score_track(
         slices={
             key: _slices(group, scored, settings, by_rows) for key, group in groups.items() if group
         },
-        floors=floors(gold),
-        signature=signature(track.name.track, gold, track.alignment),
+        floors=kind_of(track.edition).floors(gold, metrics, track.edition),
+        signature=signature(track.name.track, gold, track.alignment, track.edition),
         in_sample=track.in_sample,
     )
 
@@ -303,15 +300,3 @@ def _slices(
             by_rows[same] = {"n": len(rows), **flat(*part)}
         slices[word] = dict(by_rows[same])
     return slices
-
-
-def floors(gold: Table) -> dict[str, dict[str, float | None]]:
-    """Return the scores of systems that need no model, on the same gold."""
-    flagged = int(np.sum(gold.label == 1))
-    rest = gold.n - flagged
-    by_label = RHO(RHO.statistics(gold.label, gold.label, gold.label, gold.p))
-    return {
-        "majority label": {"accuracy": max(flagged, rest) / gold.n, "rho": None},
-        "constant p": {"accuracy": rest / gold.n, "rho": None},
-        "gold label as p": {"accuracy": 1.0, "rho": by_label},
-    }

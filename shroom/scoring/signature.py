@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-import numpy as np
-
 from shroom.core.version import __version__
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import Table
 
 
-def signature(track: str, gold: Table, align: str, *more: str) -> str:
+def signature(track: str, gold: Table, align: str, edition: Edition, *more: str) -> str:
     """Return the signature of a score.
 
     Parameters
     ----------
     track : str
-        ``model-agnostic`` or ``model-aware``.
+        Name of the track; empty where the edition has none.
     gold : Table
         The gold that the predictions were compared with.
     align : str
         ``"id"`` or ``"order"``.
+    edition : Edition
+        The edition whose rules it follows.
     *more : str
         Parts that only some scores have, such as ``rules:official2024``.
     """
@@ -29,12 +31,12 @@ def signature(track: str, gold: Table, align: str, *more: str) -> str:
         (
             "shroom",
             f"v:{__version__}",
-            "edition:semeval2024",
-            f"track:{track}",
+            f"edition:{edition.name}",
+            *([f"track:{track}"] if track else []),
             f"n:{gold.n}",
             f"gold:{gold_hash(gold)}",
             f"align:{align}",
-            "rho:spearman.avg",
+            kind_of(edition).signature,
             *more,
         )
     )
@@ -65,10 +67,10 @@ def gold_hash(gold: Table) -> str:
     They depend only on ids, labels and p, not on the texts or on how the file is written,
     nor, with ids, on the order of its rows.
     """
-    order = np.arange(gold.n) if gold.ids is None else np.argsort(gold.ids, kind="stable")
     digest = hashlib.sha256()
     if gold.ids is not None:
-        digest.update(gold.ids[order].astype("<i8").tobytes())
-    digest.update(gold.label[order].astype("<i1").tobytes())
-    digest.update((gold.p[order] + 0.0).astype("<f8").tobytes())  # -0.0 becomes 0.0
+        ids = gold.ids[gold.order]
+        is_integer = ids.dtype.kind == "i"
+        digest.update(ids.astype("<i8").tobytes() if is_integer else "\n".join(ids).encode())
+    digest.update(gold.digest())
     return digest.hexdigest()[:6]

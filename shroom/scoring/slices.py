@@ -96,6 +96,8 @@ def agreement(gold: Table) -> Group | None:
     >>> agreement(Table("a model", 3, labels, np.array([0.97, 0.312, 0.04]))) is None
     True
     """
+    if gold.p.dtype.kind != "f":
+        return None
     shares = np.maximum(gold.p, 1 - gold.p).round(3)
     place = levels(shares)
     distinct = np.empty(int(place.max()) + 1)

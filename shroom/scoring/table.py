@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,7 @@ class Table:
         1 for Hallucination, 0 for Not Hallucination, -1 where it is unknown.
     p : array of float, shape [n]
         ``nan`` where it is unknown.
-    ids : array of int64, shape [n], or None
+    ids : array of int64 or str, shape [n], or None
         ``None`` where no row has an id.
     has_id : array of bool, shape [n], or None
         Where some rows lack a usable id, which ones have one.
@@ -107,11 +108,22 @@ class Table:
     n: int
     label: NDArray[np.int8]
     p: NDArray[np.float64]
-    ids: NDArray[np.int64] | None = None
+    ids: NDArray[Any] | None = None
     has_id: NDArray[np.bool_] | None = None
     texts: list[tuple[str | None, str | None]] | None = None
     groups: dict[str, Group] = field(default_factory=dict)
     votes: NDArray[np.intp] | None = None
+
+    def digest(self) -> bytes:
+        """Return what identifies the annotation: labels and p, in the order of the ids."""
+        order = self.order
+        label = self.label[order].astype("<i1").tobytes()
+        return label + (self.p[order] + 0.0).astype("<f8").tobytes()  # -0.0 becomes 0.0
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The rows in the order of their ids, or as they are."""
+        return np.arange(self.n) if self.ids is None else np.argsort(self.ids, kind="stable")
 
     @property
     def labelled(self) -> bool:
@@ -121,12 +133,13 @@ class Table:
     @property
     def numbered(self) -> bool:
         """Whether every row has an id and these are consecutive numbers, in whatever order."""
-        if self.ids is None or self.has_id is not None:
+        if self.ids is None or self.has_id is not None or self.ids.dtype.kind != "i":
             return False
         return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
 
-    def id_at(self, row: int) -> int | None:
+    def id_at(self, row: int) -> int | str | None:
         """Return the id of a row, where it has one."""
         if self.ids is None or (self.has_id is not None and not self.has_id[row]):
             return None
-        return int(self.ids[row])
+        place: int | str = self.ids[row].item()
+        return place

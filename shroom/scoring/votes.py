@@ -13,9 +13,11 @@ from shroom.core.datapoint import Label
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.metrics.agreement import MISSING
-from shroom.scoring.check import track_of
+from shroom.scoring.check import name_by_rows
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
@@ -54,7 +56,9 @@ class Voted:
         return np.flatnonzero((self.votes != MISSING).any(axis=1))
 
 
-def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
+def read_votes(
+    source: Source, edition: Edition | Source | None = None
+) -> tuple[list[Voted], list[str]]:
     """Return the gold files that have votes, in the order of their names, and the warnings.
 
     In a folder or a zip, these are the latest version of each split and track, as for scoring, and
@@ -64,6 +68,8 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
     ----------
     source : path or "-"
         A file, a folder, a zip or a pipe.
+    edition : Edition, str or path, optional
+        As for :func:`shroom.scoring.check.check`.
 
     Raises
     ------
@@ -73,14 +79,16 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
         If there are no votes at all.
     """
     problems, warnings, files = Problems(), list[str](), list[Voted]()
-    listed = documents_among_others(source, problems)
-    chosen = latest([document for document in listed if document.member], problems).values()
+    edition = named(edition, source)
+    listed = documents_among_others(source, problems, edition)
+    members = [document for document in listed if document.member]
+    chosen = latest(members, problems, edition, Role.GOLD).values()
     for document in listed:
-        is_named = Name.parse(document.base) is not None
+        is_named = edition.parse(document.base, Role.GOLD) is not None
         if document.member and is_named and document not in chosen:
             continue  # an earlier version
         document_problems = problems if is_named or not document.member else Problems()
-        voted = _read(document, document_problems)
+        voted = _read(document, document_problems, edition)
         if voted is not None and not document_problems.errors:
             files.append(voted)
             n, left_out = voted.gold.n, voted.gold.n - len(voted.judged)
@@ -102,7 +110,7 @@ def read_votes(source: Source) -> tuple[list[Voted], list[str]]:
     return files, [*(problem.sentence for problem in problems), *map(printable, warnings)]
 
 
-def _read(document: Document, problems: Problems) -> Voted | None:
+def _read(document: Document, problems: Problems, edition: Edition) -> Voted | None:
     """Return a file's rows and votes; ``None`` where nobody has voted or nothing can be read."""
     data = document.read(problems)
     if data is None or refuse_another(document, data, problems):
@@ -113,12 +121,12 @@ def _read(document: Document, problems: Problems) -> Voted | None:
     votes = _votes(items, document.file, problems)
     if not (votes != MISSING).any():
         return None
-    gold = tabulate(items, Role.GOLD, document.file, problems)
+    gold = tabulate(items, Role.GOLD, document.file, problems, edition)
     check_doubled(gold, problems)
     if not gold.labelled and not problems.errors:
         expected = f'"label" and "{P}"'
         problems.add("gold-unlabelled", document.file, expected, "rows without them")
-    name = Name.guess(document.base) or Name("", track_of(gold))
+    name = edition.guess(document.base) or name_by_rows(gold, edition)
     return Voted(document.base, name, gold, votes)
 
 

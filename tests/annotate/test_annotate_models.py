@@ -451,7 +451,7 @@ def test_detectors_run_in_predict(rewards, tmp_path, shroom):
     data = write_json(
         tmp_path / "val.model-agnostic.json",
         [
-            {"hyp": d.hyp, "src": d.src, "tgt": d.tgt, "task": d.task.value, "ref": "either"}
+            {"hyp": d.hyp, "src": d.src, "tgt": d.tgt, "task": d.task.name, "ref": "either"}
             for d in points()
         ],
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shroom.core.datapoint import Datapoint, Reference, Task, premises, references
+from shroom.core.datapoint import TASKS, Datapoint, Reference, premises, references
 from shroom.core.problems import ShroomError
 
 SRC, TGT = "the source", "the target"
@@ -40,12 +40,12 @@ TABLE = [
 
 @pytest.mark.parametrize(("task", "ref", "multilingual", "src", "tgt", "chosen"), TABLE)
 def test_premises(task, ref, multilingual, src, tgt, chosen):
-    point = Datapoint(hyp="a text", src=src, tgt=tgt, task=Task(task), ref=ref and Reference(ref))
+    point = Datapoint(hyp="a text", src=src, tgt=tgt, task=TASKS[task], ref=ref and Reference(ref))
     assert premises(point, multilingual=multilingual) == chosen
     assert len(references(point, multilingual=multilingual)) == len(chosen)
 
 
-@pytest.mark.parametrize("task", list(Task))
+@pytest.mark.parametrize("task", list(TASKS))
 def test_both_sides_empty_names_the_datapoint(task):
     with pytest.raises(ShroomError, match="id 17"):
         premises(Datapoint(hyp="a text", src="", tgt=" ", task=task, id=17))

@@ -12,7 +12,7 @@ from conftest import DATA, SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.core.datapoint import Datapoint, Task
+from shroom.core.datapoint import TASKS, Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
@@ -453,7 +453,7 @@ def test_a_faithful_hypothesis_has_less_p_than_an_invented_one():
     tgt = "The museum was closed on Sunday because of the storm."
     good = "Because of the storm, the museum stayed shut on Sunday."
     bad = "The museum opened on Monday in spite of the strike."
-    points = [Datapoint(hyp, tgt, tgt, task) for task in Task for hyp in (good, bad)]
+    points = [Datapoint(hyp, tgt, tgt, task) for task in TASKS.values() for hyp in (good, bad)]
     low, high = CrossEncoder().predict(points).reshape(-1, 2).T
     assert (low < 0.5).all()
     assert (high > 0.5).all()

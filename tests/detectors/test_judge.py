@@ -17,7 +17,7 @@ from chat_server import chat
 from conftest import DATA, ROOT, write_json
 
 from shroom.annotate.scorers import verdicts
-from shroom.core.datapoint import Datapoint, Label, Reference, Task
+from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.core.toml import parsed_toml
 from shroom.detectors.judge import Judge, answers
@@ -278,7 +278,7 @@ def test_ones_own_templates(tmp_path):
     )
     folder = tmp_path / "folder"
     folder.mkdir()
-    for task in Task:
+    for task in TASKS.values():
         (folder / f"{task.value}.txt").write_text(f"{task.value} {{context}} {{sentence}}")
     own = judging(model="m", template=str(folder))
     assert own.dry_run([point(task=Task.MT)]).prompt == "MT the cat a cat"
@@ -918,7 +918,7 @@ def labelled(n=12, task="DM"):
 
 def drawn(n=12, shots=4, seed=0, hyp="new", task=Task.DM):
     datapoints = [
-        Datapoint(row["hyp"], row["src"], row["tgt"], Task(row["task"]), label=Label(row["label"]))
+        Datapoint(row["hyp"], row["src"], row["tgt"], TASKS[row["task"]], label=Label(row["label"]))
         for kind in ("DM", "PG")
         for row in labelled(n, kind)
     ]

@@ -16,7 +16,7 @@ from tiny_models import (
     write_pooling,
 )
 
-from shroom.core.datapoint import Datapoint, Task
+from shroom.core.datapoint import TASKS, Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors import sentence_encoder, similarity
 from shroom.detectors.out_of_fold import TrainingItems, fingerprint
@@ -39,7 +39,7 @@ def point(**more):
 
 POINTS = [
     point(hyp=hyp, tgt=tgt, task=task)
-    for task, tgt in zip((*Task, Task.DM), TEXT)
+    for task, tgt in zip((*TASKS.values(), Task.DM), TEXT)
     for hyp in ("A cat.", "The dog sat on the mat.", "12 Grad.", "")
 ]
 P = np.array([(n * 7 % 6) / 5 for n in range(len(POINTS))])
@@ -263,7 +263,7 @@ def test_a_run_is_taken_up_again(tmp_path):
 
 def test_fitting_gives_each_task_a_logistic_curve(made):
     distances = Similarity(made()).predict(POINTS)
-    tasks = [one.task.value for one in POINTS]
+    tasks = [one.task.name for one in POINTS]
     expected = Logistic.fit(distances[:, None], tasks, P, 0.3).p(distances[:, None], tasks)
     np.testing.assert_allclose(Similarity(made()).fit(POINTS, P).predict(POINTS), expected, 1e-6)
 
@@ -406,7 +406,7 @@ def test_what_was_not_fitted_is_not_written(made, tmp_path):
     assert not Similarity(made()).in_sample(POINTS).any()
 
 
-WEIGHTS = {task.value: [0.0, 1.0] for task in Task}
+WEIGHTS = {task: [0.0, 1.0] for task in TASKS}
 SOUND = {
     "model": "an/encoder", "revision": None, "reference": "given", "multilingual": False,
     "mean": [0.5], "scale": [0.25], "weights": WEIGHTS, "threshold": 0.5, "training_items": {},

@@ -12,7 +12,7 @@ from conftest import DATA, SAMPLE, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.core.datapoint import Datapoint, Label, Task
+from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
 from shroom.detectors.base import Detector, FittedDetector
@@ -27,7 +27,7 @@ from shroom.metrics.correlation import rho
 from shroom.scoring.datapoint_files import read
 
 RNG = np.random.default_rng
-TASKS = np.array([task.value for task in Task])
+NAMES = np.array(list(TASKS))
 
 
 def points(n=120, seed=0):
@@ -38,7 +38,7 @@ def points(n=120, seed=0):
             hyp=f"hypothesis {place}",
             src="a source",
             tgt="a target",
-            task=list(Task)[place % 3],
+            task=list(TASKS.values())[place % 3],
             p=float(value),
             label=Label.HALLUCINATION if value > 0.5 else Label.NOT_HALLUCINATION,
         )
@@ -108,7 +108,7 @@ def registry(monkeypatch):
 def columns(n=300, k=4, seed=0):
     values = RNG(seed).normal(size=(n, k))
     values[: n // 3, 0] = np.round(values[: n // 3, 0])  # ties
-    tasks = TASKS[RNG(seed).integers(0, 4, n)]
+    tasks = NAMES[RNG(seed).integers(0, 4, n)]
     p = np.round(1 / (1 + np.exp(-values[:, 0] * (tasks == "DM") - values[:, 1])) * 5) / 5
     return values, tasks, p
 
@@ -222,7 +222,7 @@ def test_thresholds_come_from_the_fold_that_judges():
 
     found = points(21)
     _, held = Counting().out_of_fold(found, gold_of(found), 3)
-    expected = [0.9 if point.task is Task.MT else 0.14 for point in found]
+    expected = [0.9 if point.task == Task.MT else 0.14 for point in found]
     assert held.tolist() == expected
 
 

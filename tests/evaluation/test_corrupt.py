@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shroom.cli import corrupt as verb
 from shroom.cli import run
-from shroom.core.datapoint import Datapoint, Label, Task
+from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.evaluation.corruption.corrupt import (
     METHODS,
@@ -80,7 +80,7 @@ WORDS = [
             point,
             st.one_of(st.text(), st.lists(st.sampled_from(WORDS)).map(" ".join)),
             st.one_of(st.text(), st.lists(st.sampled_from(WORDS)).map(" ".join)),
-            task=st.sampled_from(list(Task)),
+            task=st.sampled_from(list(TASKS.values())),
         ),
         max_size=6,
     ),
@@ -585,7 +585,7 @@ def corrupt(capfd):
 
 def rows_of(points):
     return [
-        {"hyp": one.hyp, "src": one.src, "tgt": one.tgt, "task": one.task.value, P: one.p,
+        {"hyp": one.hyp, "src": one.src, "tgt": one.tgt, "task": one.task.name, P: one.p,
          "label": "Not Hallucination", "labels": ["Not Hallucination"]}
         for one in points
     ]  # fmt: skip

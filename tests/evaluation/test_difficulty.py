@@ -25,6 +25,7 @@ from shroom.evaluation.item_difficulty import (
 from shroom.report.items import LONGEST
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.datapoint_files import read
+from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import Name
 from shroom.scoring.table import Table
 
@@ -44,10 +45,10 @@ def contest(gold_p, ids=None, **systems):
     """Return a contest: each system is its p, or its labels and p."""
     truth = columns(gold_p)
     truth.ids = None if ids is None else np.array(ids)
-    made = Contest(NAME, truth)
+    made = Contest(NAME, truth, default())
     for name, said in systems.items():
         own = columns(*said[::-1]) if isinstance(said, tuple) else columns(said)
-        made.add(name, AlignedTrack(NAME, own, truth, 0, np.arange(truth.n)))
+        made.add(name, AlignedTrack(NAME, own, truth, 0, default(), np.arange(truth.n)))
     return made
 
 

@@ -16,11 +16,12 @@ from shroom.evaluation.contest import Contest
 from shroom.evaluation.duplicates import duplicates
 from shroom.metrics.base import mean_of
 from shroom.scoring.align import AlignedTrack
+from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import Name
-from shroom.scoring.scores import METRICS
+from shroom.scoring.kinds.registry import ranking_metrics
 from shroom.scoring.table import Table
 
-WORDS = np.array(["Not Hallucination", "Hallucination"])
+METRICS = ranking_metrics(default())
 
 
 def contest_of(systems, gold_p):
@@ -30,11 +31,11 @@ def contest_of(systems, gold_p):
     name = Name("val", "model-aware")
     tracks = {
         system: AlignedTrack(
-            name, Table(system, n, np.asarray(label, np.int8), p), truth, 0, np.arange(n)
+            name, Table(system, n, np.asarray(label, np.int8), p), truth, 0, default(), np.arange(n)
         )
         for system, (label, p) in systems.items()
     }
-    return Contest(name, truth, tracks)
+    return Contest(name, truth, default(), tracks)
 
 
 def honest(strengths, n, seed, shared=0.5):
@@ -126,7 +127,7 @@ def test_other_annotations_are_compared_by_what_the_metrics_see():
         )
         for system, own in zip("abcd", [*lists, lists[1]])
     }
-    (pair,) = duplicates([Contest(name, truth, tracks)], [shared]).pairs
+    (pair,) = duplicates([Contest(name, truth, default(), tracks)], [shared]).pairs
     assert (pair.a, pair.b, pair.kind, pair.equal, pair.rho) == ("b", "d", "equal", 1.0, None)
 
 

@@ -327,7 +327,7 @@ def test_a_detector_with_thresholds_of_its_own_for_tasks(monkeypatch, constant, 
     found, _ = matrix(constant(value=0.6), "--on", VAL)
     assert found["rows"][0]["threshold"]["by_task"] == {"MT": 0.7}
     points = datapoint_files.read(VAL)
-    right = [(point.label is Label.HALLUCINATION) == (point.task.value != "MT") for point in points]
+    right = [(point.label is Label.HALLUCINATION) == (point.task.name != "MT") for point in points]
     assert found["rows"][0]["cells"][0]["accuracy"] == pytest.approx(np.mean(right))
 
 

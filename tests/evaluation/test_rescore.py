@@ -13,7 +13,10 @@ from shroom.metrics.bootstrap import resamples
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import ranks
 from shroom.scoring.metric_registry import metric
-from shroom.scoring.scores import METRICS, score
+from shroom.scoring.scores import score
+
+#: Those that rank.
+METRICS = (metric("accuracy"), metric("rho"))
 
 FILE = "test.model-aware.json"
 NOISES = {"good": 0.2, "fair": 0.6, "poor": 0.9, "worst": 0.95}

@@ -78,7 +78,7 @@ def test_p_of_the_shipped_model_is_that_of_its_network(monkeypatch):
     expected = []
     for point in POINTS[:8]:
         (ref,) = model.premises(point)
-        (pair,), _ = model._model.encoding([(point.task.value, ref, point.hyp)])
+        (pair,), _ = model._model.encoding([(point.task.name, ref, point.hyp)])
         with torch.inference_mode():
             logits = network(torch.from_numpy(pair[:1])).logits
         expected.append(float(torch.softmax(logits, dim=-1)[0, 1]))

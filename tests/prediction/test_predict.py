@@ -621,12 +621,12 @@ def test_a_second_run_at_one_output_is_refused_and_changes_nothing(
     expected = contents(out)
     seen = []
 
-    def made_by(chosen, file, run):
+    def made_by(chosen, file, run, id_key):
         def report(*_):
             before = contents(out)
             seen.append((*shroom(*args, *more), before == contents(out)))
 
-        return submission_rows.made_by(chosen, file, replace(run, report=report))
+        return submission_rows.made_by(chosen, file, replace(run, report=report), id_key)
 
     monkeypatch.setattr("shroom.cli.predict.made_by", made_by)
     assert shroom(*args)[0] == 0

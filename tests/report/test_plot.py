@@ -82,11 +82,12 @@ def test_a_panel_says_in_words_what_it_shows(found):
     for system in systems:
         assert f"{system.name}: {system.score.accuracy:.3f}" in scores.about
     confusion = report_plots.panels("confusion", found)[0].about
-    assert f"flags {systems[0].confusion.both} and misses {systems[0].confusion.only_gold}" in (
-        confusion
+    assert (
+        f"flags {systems[0].binary.confusion.both} and misses {systems[0].binary.confusion.only_gold}"
+        in (confusion)
     )
     threshold = report_plots.panels("threshold", found)[0].about
-    assert f"{systems[0].thresholds.at(0.5):.3f} at 0.5" in threshold
+    assert f"{systems[0].binary.thresholds.at(0.5):.3f} at 0.5" in threshold
     ranks = report_plots.panels("ranks", found)[0].about
     assert f"{systems[0].name}: {systems[0].rank}" in ranks
 
@@ -171,7 +172,7 @@ def threshold_axes(tmp_path):
     found = report(paths[:1], paths[1], intervals=Intervals(0), items=0)
     axes = Figure().subplots()
     report_plots.panels("threshold", found)[0].draw(axes)
-    return axes, found.tracks[0].systems[0].thresholds
+    return axes, found.tracks[0].systems[0].binary.thresholds
 
 
 def test_the_legend_names_the_best_threshold_with_the_digits_that_it_takes(threshold_axes):

@@ -34,6 +34,7 @@ ELSEWHERE = {
     *(
         "gold-skipped",
         "gold-unlabelled",
+        "id-value",
         "label-votes",
         "p-votes",
         "ref-value",

@@ -153,7 +153,7 @@ def test_score_as_json(folder, shroom):
 
 
 def test_official_scores_are_starred_too(folder):
-    from shroom.scoring import official2024
+    from shroom.scoring.editions import official_semeval2024 as official2024
 
     own = folder / "systems" / "fitted"
     assert [

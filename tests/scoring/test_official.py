@@ -188,8 +188,8 @@ def test_a_file_of_many_more_bytes_than_items_need_is_refused(val, shroom, monke
     rows, write = val
     folder = write(rows)
     size = (folder / "val.model-aware.json").stat().st_size
-    monkeypatch.setattr("shroom.scoring.official2024.MAX_BYTES", size)
+    monkeypatch.setattr("shroom.scoring.editions.official_semeval2024.MAX_BYTES", size)
     assert accepted(shroom, folder)
-    monkeypatch.setattr("shroom.scoring.official2024.MAX_BYTES", size - 1)
+    monkeypatch.setattr("shroom.scoring.editions.official_semeval2024.MAX_BYTES", size - 1)
     code, _, err = shroom("check", folder, "--official")
     assert (code, "[too-large]" in err) == (1, True)

@@ -28,7 +28,7 @@ def test_every_real_file_reads(name, rows, tasks):
     problems = Problems()
     points = read(REAL / name, problems)
     assert len(points) == rows
-    assert {task: sum(p.task == task for p in points) for task in tasks} == tasks
+    assert {task: sum(p.task.name == task for p in points) for task in tasks} == tasks
     expected = {"value-finite"} if name == "train.model-aware.json.gz" else set()
     assert problems.codes == expected
     for point in points:

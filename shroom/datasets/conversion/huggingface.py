@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.datapoint import Task
+from shroom.core.datapoint import TASKS
 from shroom.core.extras import install_hint
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
@@ -142,7 +142,7 @@ def rows_of(data: datasets.Dataset, split: str | None = None) -> list[dict[str, 
     decoded = {column: _decoder(feature) for column, feature in data.features.items()}
     task = split or str(data.split)
     row: dict[str, Any] = {}
-    if "hyp" in names.values() and "task" not in names.values() and task in set(Task):
+    if "hyp" in names.values() and "task" not in names.values() and task in TASKS:
         row = {"task": task}
     return [
         row | {names[key]: decoded[key](value) for key, value in item.items() if value is not None}

@@ -133,7 +133,7 @@ def response_of(
 def _number(row: Row, key: str) -> int | None:
     if key not in row.item:
         return None
-    value = id_in(row.item[key])
+    value: int | None = id_in(row.item[key])
     if value is None:
         row.odd(key, "an integer (read as none)")
     return value

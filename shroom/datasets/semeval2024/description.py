@@ -93,8 +93,8 @@ def check(files: Sequence[FileRecords], problems: Problems) -> None:
 def _parts(points: Sequence[Datapoint]) -> Iterator[tuple[str, Sequence[Datapoint]]]:
     """Yield all of a file, then its tasks."""
     yield ALL, points
-    for task in sorted({point.task.value for point in points}):
-        yield task, [point for point in points if point.task.value == task]
+    for task in sorted({point.task.name for point in points}):
+        yield task, [point for point in points if point.task.name == task]
 
 
 def _row(points: Sequence[Datapoint], intervals: Intervals) -> Row:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.datapoint import Task
+from shroom.core.datapoint import TASKS
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.training import Example
 from shroom.detectors.pairs import Pairs
@@ -110,7 +110,8 @@ class Corpus:
         return from_table(cls, table, "corpus")
 
     def __post_init__(self) -> None:
-        Task(self.task)
+        if self.task not in TASKS:
+            raise ValueError(f"the task '{self.task}' is not one of {', '.join(TASKS)}")
 
     def examples(self, folder: Path, seed: int, leave_out: set[str]) -> list[Example]:
         """Return examples in random order, without those that have a text of ``leave_out``."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Callable
 
 import numpy as np
 
-from shroom.core.datapoint import Datapoint, Label, Rule, Task, premises
+from shroom.core.datapoint import TASKS, Datapoint, Label, Rule, Task, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge.prompts import Prompt, Template
 from shroom.detectors.pairs import Pairs
@@ -44,7 +44,7 @@ class Prompter:
         """Return one context, or two of which either may support the hypothesis."""
         rule = self.settings.reference
         if self.settings.official and rule is Rule.GIVEN:
-            rule = Rule.SRC if datapoint.task is Task.PG else Rule.TGT
+            rule = Rule.SRC if datapoint.task == Task.PG else Rule.TGT
         return premises(datapoint, multilingual=self.settings.multilingual, rule=rule)
 
     def prompts(
@@ -60,13 +60,13 @@ class Prompter:
         for place, point in enumerate(datapoints):
             examples = self._shots.of(point) if self._shots else []
             if len(examples) < count:
-                few[point.task.value] += 1
+                few[point.task.like] += 1
             text = block(examples, lambda example: self.contexts(example)[0][:most])
-            others = (("sentence", point.hyp), ("task", point.task.value), ("examples", text))
+            others = (("sentence", point.hyp), ("task", point.task.name), ("examples", text))
             for context in self.contexts(point):
-                template = self.templates[point.task.value]
+                template = self.templates[point.task.like]
                 prompts.append(Prompt(template, "context", context[:most], others))
-                items.append((point.task.value, context, point.hyp))
+                items.append((point.task.like, context, point.hyp))
                 owners.append(place)
         cut = sum(len(context) > most for _, context, _ in items)
         if cut:
@@ -122,7 +122,7 @@ class Shots:
                 "or val file"
             )
         self.count = count
-        self._order = {task: _order(labelled, task, seed) for task in Task}
+        self._order = {task: _order(labelled, task, seed) for task in TASKS}
 
     def of(self, datapoint: Datapoint) -> list[Datapoint]:
         """Return the examples for a datapoint; fewer if the source has too few of its task.
@@ -130,17 +130,17 @@ class Shots:
         A datapoint with the same hypothesis is never an example.
         """
         hyp = datapoint.hyp.strip()
-        others = [point for point in self._order[datapoint.task] if point.hyp.strip() != hyp]
+        others = [point for point in self._order[datapoint.task.like] if point.hyp.strip() != hyp]
         return others[: self.count]
 
 
-def _order(labelled: Sequence[Datapoint], task: Task, seed: int) -> list[Datapoint]:
+def _order(labelled: Sequence[Datapoint], task: str, seed: int) -> list[Datapoint]:
     """Return the datapoints of a task, alternating between the labels while both last."""
     # A string as seed gives the same draw in every version of Python.
-    draw = random.Random(f"{seed} {task.value}")  # noqa: S311 - no secret
+    draw = random.Random(f"{seed} {task}")  # noqa: S311 - no secret
     sides = []
     for label in Label:
-        side = [point for point in labelled if point.task is task and point.label is label]
+        side = [point for point in labelled if point.task.like == task and point.label is label]
         draw.shuffle(side)
         sides.append(side)
     draw.shuffle(sides)

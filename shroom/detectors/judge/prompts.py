@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shroom.core.datapoint import Task
+from shroom.core.datapoint import TASKS
 from shroom.core.problems import ShroomError, nearest
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ SUPPORT = TemplateKind(
         "official": _FOLDER / "official.txt",
         "official-chat": _FOLDER / "official-chat.txt",
     },
-    variants=tuple(task.value for task in Task),
+    variants=tuple(TASKS),
     places=("context", "sentence", "task", "examples"),
     needed=("context", "sentence"),
 )

@@ -195,7 +195,7 @@ class Item:
     @property
     def key(self) -> tuple[str, ...]:
         """The texts that identify the item."""
-        return (self.point.task.value, self.point.src, self.point.tgt, self.point.hyp)
+        return (self.point.task.name, self.point.src, self.point.tgt, self.point.hyp)
 
     def replacing(self, place: int, end: int, after: str) -> Edit:
         """Return the edit that puts ``after`` for the text from a token's start to ``end``.

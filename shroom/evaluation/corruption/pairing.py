@@ -32,7 +32,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 
 def _others(item: Item, pool: Pool) -> Iterator[Item]:
     """Yield the items of the same task in their order, from a place that the seed draws."""
-    items = pool.by_task[item.point.task.value]
+    items = pool.by_task[item.point.task.name]
     start = draws(pool.seed, *item.key).randrange(len(items))
     yield from islice(items, start, None)
     yield from islice(items, start)

@@ -38,7 +38,7 @@ class Pool:
         by_key = {item.key: item for item in self.items}
         by_task: dict[str, list[Item]] = {}
         for key in draws(self.seed).sample(sorted(by_key), len(by_key)):
-            by_task.setdefault(by_key[key].point.task.value, []).append(by_key[key])
+            by_task.setdefault(by_key[key].point.task.name, []).append(by_key[key])
         return by_task
 
     @cached_property

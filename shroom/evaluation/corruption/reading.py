@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.datapoint import Datapoint, Label, Reference, Task
+from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problems, Stopped, show
 from shroom.evaluation.corruption import wizard
@@ -144,13 +144,11 @@ def _datapoint(row: dict[str, Any], index: int, file: str, problems: Problems) -
         p = float(label is Label.HALLUCINATION)
         if word not in FAITHFUL | UNFAITHFUL:
             report("label-value", "label", f"one of {', '.join(sorted(FAITHFUL | UNFAITHFUL))}")
-    tasks = [task.value for task in Task]
     return Datapoint(
         hyp=str(row.get(HYPOTHESIS, "")),
         src=str(row.get(PREMISE, "")),
         tgt="",
-        # One that is not SHROOM's stands under the task without weights of its own.
-        task=Task(row["task"]) if row.get("task") in tasks else Task.TS,
+        task=TASKS.get(str(row.get("task")), Task.TS),
         ref=Reference.SRC,
         label=label,
         p=p,

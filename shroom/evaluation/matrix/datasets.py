@@ -20,7 +20,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, UnknownNam
 from shroom.datasets.registry import data_set, guess, refuse_another
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.data_set_forms import DATA_SETS
-from shroom.scoring.file_names import Name
+from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
 
 #: ``NAME=PATH`` or ``NAME:VIEW=PATH``, distinguished from a path that has an equals sign itself.
@@ -218,7 +218,7 @@ def digest_of(datapoints: Sequence[Datapoint], *, judged: bool = False) -> str:
     digest = hashlib.sha256()
     for point in datapoints:
         verdict = (point.label and point.label.value, point.p) if judged else ()
-        texts = (point.hyp, point.src, point.tgt, point.task.value, point.model)
+        texts = (point.hyp, point.src, point.tgt, point.task.name, point.model)
         row = (*texts, point.ref and point.ref.value, point.id, *verdict)
         digest.update(repr(row).encode())
     return digest.hexdigest()[:32]
@@ -301,7 +301,7 @@ def _documents(spec: Named) -> list[Document]:
 
 def _latest(spec: Named, documents: list[Document]) -> list[Document]:
     """Return the files without those that a later version replaces: val.model-aware.v1.json."""
-    names = [Name.parse(document.base) for document in documents]
+    names = [default().parse(document.base) for document in documents]
     versions: dict[tuple[str, str], int] = {}
     for name in sorted(filter(None, names), key=lambda name: name.version):
         versions[name.split, name.track] = name.version

@@ -57,7 +57,7 @@ class Threshold:
 
     def labels(self, p: NDArray[np.float64], datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
         """Return whether each p says Hallucination: shape [n]."""
-        thresholds = [self.by_task.get(point.task.value, self.value) for point in datapoints]
+        thresholds = [self.by_task.get(point.task.like, self.value) for point in datapoints]
         return np.asarray(p > np.array(thresholds))
 
 

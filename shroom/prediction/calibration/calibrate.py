@@ -231,6 +231,6 @@ def _quality(
 ) -> TrackQuality:
     gold = track.gold
     parts = f"calibration:{fitted.calibrator.method}", f"fit:{kind}"
-    signed = signature(track.name.track, gold, track.alignment, *parts)
+    signed = signature(track.name.track, gold, track.alignment, track.edition, *parts)
     name, seen = track.name, track.in_sample
     return TrackQuality(name.track, name.split, gold.n, fitted, before, after, signed, seen)

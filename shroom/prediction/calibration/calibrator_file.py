@@ -9,7 +9,6 @@ from shroom.core.problems import ShroomError, show
 from shroom.core.version import __version__
 from shroom.learners.calibrators import METHODS
 from shroom.prediction.calibration.quality import Fitted
-from shroom.scoring.file_names import TRACKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,9 +39,10 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
     if not track.name.split and track.gold is None:
         if len(fitted) == 1:
             return next(iter(fitted.values()))
+        expected = track.edition.expected_name(track.edition.submitted)
         raise ShroomError(
-            f"{file}: its name does not show the track, and the calibrator holds {names}; call it "
-            "test.model-aware.json or the like"
+            f"{file}: its name does not show the track, and the calibrator has {names}; call it "
+            f"{expected}"
         )
     if name not in fitted:
         raise ShroomError(
@@ -98,8 +98,8 @@ def fitted_in(text: str, file: str) -> dict[str, Fitted]:
             f"{FORM}; fit it again"
         )
     tracks = content.get("tracks")
-    if not isinstance(tracks, dict) or not tracks or not set(tracks) <= set(TRACKS):
-        raise ShroomError(f"{file}: holds no calibrators of {' and '.join(TRACKS)}; fit it again")
+    if not isinstance(tracks, dict) or not tracks:
+        raise ShroomError(f"{file}: has no calibrator of any track; fit it again")
     return {name: _fitted(entry, f"{file}: {name}") for name, entry in tracks.items()}
 
 

@@ -66,7 +66,7 @@ class Columns:
         """Return the tasks of all tracks' datapoints; empty words where the texts are not known."""
         if not self.with_texts:
             return np.repeat("", sum(track.against.n for track in members))
-        words = [point.task.value for track in members for point in track.datapoints or []]
+        words = [point.task.like for track in members for point in track.datapoints or []]
         return np.array(words, np.str_)
 
     def _probabilities(self, members: Sequence[Members]) -> Values:

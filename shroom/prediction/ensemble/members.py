@@ -11,6 +11,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.scoring.check import check_documents
 from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.editions.files import named
 from shroom.scoring.in_sample import refuse, with_in_sample
 from shroom.scoring.input_files import documents
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
     from shroom.scoring.align import AlignedTrack
+    from shroom.scoring.editions.edition import Edition
     from shroom.scoring.file_names import Name
     from shroom.scoring.input_files import Document
     from shroom.scoring.table import Table
@@ -92,6 +94,7 @@ def read(
     *,
     gold: Source | None = None,
     data: Source | None = None,
+    edition: Edition | Source | None = None,
 ) -> list[Members]:
     """Return submissions aligned with the gold or the data, else with the first of them.
 
@@ -104,6 +107,8 @@ def read(
     gold, data : path, optional
         The data they are aligned with. Weights are fitted to gold, so that no detector may
         have been fitted on it.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
 
     Returns
     -------
@@ -118,13 +123,14 @@ def read(
         Where they have different tracks, or one was fitted on the gold.
     """
     against = sources[0] if gold is None and data is None else data
-    submissions = [documents(source, problems) for source in sources]
+    edition = named(edition, data if gold is None else gold)
+    submissions = [documents(source, problems, edition) for source in sources]
     if problems.errors:
         raise InvalidInput(problems)
     tracks = []
     for source, listed in zip(sources, submissions):
-        checked = check_documents(listed, gold, data=against, problems=problems)
-        checked.tracks = with_in_sample(checked.tracks, source, listed, checked.problems)
+        checked = check_documents(listed, gold, data=against, problems=problems, edition=edition)
+        checked.tracks = with_in_sample(checked.tracks, source, listed, checked.problems, edition)
         tracks.append({track.gold.file: track for track in checked.aligned})
     if gold is None and data is None:
         _refuse_more_tracks(sources[0], problems)
@@ -139,7 +145,9 @@ def read(
                 f"{source}: has predictions of {had}, and {sources[0]} of {first}; each submission "
                 "must have the same tracks"
             )
-    texts = _datapoints(gold if data is None else data, list(tracks[0]), strict=data is not None)
+    texts = _datapoints(
+        gold if data is None else data, list(tracks[0]), edition, strict=data is not None
+    )
     return [
         Members(
             track.name,
@@ -168,13 +176,17 @@ def _listed(tracks: dict[str, AlignedTrack]) -> str:
 
 
 def _datapoints(
-    source: Source | None, files: list[str], *, strict: bool
+    source: Source | None, files: list[str], edition: Edition, *, strict: bool
 ) -> dict[str, list[Datapoint]]:
     """Return the datapoints of each file; where not ``strict``, of those that have texts."""
     datapoints = {}
     for file in files if source is not None else ():
         try:
-            read = read_files(source, choose=lambda listed, file=file: _named(listed, file))  # type: ignore[arg-type, misc]
+            read = read_files(
+                source,  # type: ignore[arg-type]
+                choose=lambda listed, file=file: _named(listed, file),  # type: ignore[misc]
+                edition=edition,
+            )
         except InvalidInput:
             if strict:
                 raise

@@ -28,7 +28,7 @@ from shroom.prediction.submission_rows import (
     training_notes,
 )
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
-from shroom.scoring.file_names import Name
+from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import JSON, Document
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ class Shard:
     @property
     def submission(self) -> str | None:
         """The name that a submission has for its predictions, where the task scores them."""
-        name = Name.parse(self.base)
-        return name.base if name and name.split in ("val", "test") else None
+        name = default().parse(self.base)
+        return name.base if name and name.split in default().submitted else None
 
 
 def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
@@ -126,10 +126,10 @@ def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
     if not files:
         raise ShroomError(f"{data}: has no file named {_endings()}")
     documents = [Document(name, PurePosixPath(name).name, b"", member=True) for name in files]
-    if any(Name.parse(document.base) for document in documents):
-        documents = select_documents(documents, splits)
+    if any(default().parse(document.base) for document in documents):
+        documents = select_documents(documents, splits or default().submitted)
     if not documents:
-        named = f"{{{','.join(splits)}}}.model-{{agnostic,aware}}.json"
+        named = default().expected_name(splits or default().submitted)
         raise ShroomError(f"{data}: has files of SHROOM, and none of them is named {named}")
     chosen = [files[document.file] for document in documents]
     return [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.metrics.correlation import rho
 from shroom.scoring.check import read_table
+from shroom.scoring.editions.files import built_in
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
@@ -35,6 +37,7 @@ _COUNTS = {
     "val.model-agnostic.json": 499,
 }
 _LABELS = tuple(label.value for label in Label)
+_edition = partial(built_in, "semeval2024")
 #: Bytes of one file, which is decoded at once; it has up to 1500 items.
 MAX_BYTES = 1 << 24
 
@@ -89,8 +92,9 @@ def scores_txt(score: Score) -> str:
     """Return the scores as the program wrote them: only what was found, no blank, ``nan``."""
     lines = []
     for result in score.results:
-        lines.append(f"{result.short}_acc:{result.accuracy!r}\n")
-        lines.append(f"{result.short}_rho:{math.nan if result.rho is None else result.rho!r}\n")
+        short = result.track.removeprefix("model-")
+        lines.append(f"{short}_acc:{result.accuracy!r}\n")
+        lines.append(f"{short}_rho:{math.nan if result.rho is None else result.rho!r}\n")
     return "".join(lines)
 
 
@@ -146,7 +150,7 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
 
 def _name(document: Document) -> Name:
     split, track, _ = document.base.split(".")
-    return Name(split, track)
+    return _edition().name_of(split, track)
 
 
 def _is_test(document: Document) -> bool:
@@ -157,7 +161,7 @@ def _gold_for(document: Document, golds: list[Document], problems: Problems) -> 
     name = _name(document)
     fitting = [gold for gold in golds if gold.base.startswith(f"{name.split}.{name.track}.")]
     alone = golds[0] if len(golds) == 1 and not golds[0].member else None
-    alone_name = Name.guess(alone.base) if alone else None
+    alone_name = _edition().guess(alone.base) if alone else None
     if alone and (alone_name is None or alone_name.key == name.key):
         gold: Document | None = alone
     else:
@@ -206,7 +210,7 @@ def _score_file(
         intervals={"accuracy": None, "rho": None},
         slices={},
         floors={},
-        signature=signature(name.track, gold, align, "rules:official2024"),
+        signature=signature(name.track, gold, align, _edition(), "rules:official2024"),
     )
 
 

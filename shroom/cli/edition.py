@@ -1,0 +1,78 @@
+"""``shroom edition``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from shroom.cli.output import deliver, say
+from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.problems import ShroomError
+from shroom.scoring.editions import files
+
+EXAMPLES = """\b
+Examples:
+  shroom edition show
+  shroom edition show semeval2024
+  shroom edition init
+  shroom edition check edition.toml
+"""
+
+
+@click.group(epilog=EXAMPLES)
+def command() -> None:
+    """Write, show and check editions: what a shared task fixes, as a file."""
+
+
+@command.command()
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    default=files.FILE,
+    show_default=True,
+    help="Write the file here.",
+)
+@click.option("--like", metavar="NAME", help="Copy one of the kit's editions instead.")
+def init(output: str, like: str | None) -> None:
+    """Write an edition file with comments, to fill in for a shared task of your own."""
+    if Path(output).exists():
+        raise ShroomError(f"{output}: exists already, and is not overwritten; name another file")
+    text = files.template() if like is None else files.text_of(like)
+    write_atomically(output, text)
+    say([f"wrote {output}; edit it, then run: shroom edition check {output}"])
+
+
+@command.command()
+@click.argument("edition", required=False)
+def show(edition: str | None) -> None:
+    """Show EDITION, a name or a file, as it is understood; list the kit's without one."""
+    if edition is None:
+        for name in files.built_in_names():
+            found = files.built_in(name)
+            click.echo(f"{name:14}  {found.year}  {found.annotation.kind:14}  {found.title}")
+        return
+    plain = files.to_plain(files.named(edition))
+    click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+
+
+@command.command()
+@click.argument("file", type=INPUT)
+def check(file: str) -> None:
+    """Report everything that is wrong with the edition in FILE."""
+    edition = files.read(Path(file))
+    splits = ", ".join(edition.split_names)
+    click.echo(
+        f"valid: {edition.title} ({edition.name}), {edition.annotation.kind}; splits {splits}; "
+        f"submissions are named {edition.expected_name(edition.submitted)}"
+    )
+
+
+@command.command()
+@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+def schema(output: str | None) -> None:
+    """Print the JSON Schema of edition files, with which editors complete and check them."""
+    deliver(json.dumps(files.schema(), indent=2) + "\n", output)

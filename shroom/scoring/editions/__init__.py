@@ -1,0 +1,1 @@
+"""Editions: what a shared task fixes, as data."""

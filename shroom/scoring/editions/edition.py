@@ -1,0 +1,490 @@
+"""An edition: what one shared task fixes, from the names of its files to its phases.
+
+Everything is data: an organiser writes it into an ``edition.toml``, and the kit checks, scores and
+ranks by it. :mod:`shroom.scoring.editions.files` reads and validates such a file.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal, Optional
+
+from shroom.core.datapoint import TASKS, Reference, Task
+from shroom.scoring.file_names import ENDING, Name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shroom.scoring.table import Role
+
+#: The longest key of a column that Codabench takes.
+MAX_KEY = 35
+
+
+@dataclass(frozen=True)
+class Track:
+    """One track, or one language, which is ranked by itself.
+
+    Attributes
+    ----------
+    name : str
+        As file names have it.
+    title : str
+        As people call it; its name by default.
+    rows_have : str
+        A key that every row of this track has and no row of another one, by which a file whose
+        name does not have the track is recognised.
+    """
+
+    name: str
+    title: str = ""
+    rows_have: str = ""
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split of the data.
+
+    Attributes
+    ----------
+    name : str
+        As file names have it.
+    submitted : bool
+        Whether predictions for it are handed in.
+    ids : bool
+        Whether its predictions need ids even where there is no gold to compare them with.
+    """
+
+    name: str
+    submitted: bool = True
+    ids: bool = False
+
+
+@dataclass(frozen=True)
+class TaskRule:
+    """A task of the models whose outputs are judged.
+
+    Attributes
+    ----------
+    like : str
+        The task of 2024 that detectors treat it as, and that gives the side to compare with.
+    reference : Reference or None
+        Another side: ``src``, ``tgt`` or ``either``.
+    title : str
+        As people call it.
+    """
+
+    like: Literal["DM", "MT", "PG", "TS"] = "TS"
+    reference: Optional[Reference] = None  # noqa: UP045 - evaluated on Python 3.9
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """The form of a row.
+
+    Attributes
+    ----------
+    id : str
+        ``integer``, ``string``, or ``none`` where rows are aligned by their order.
+    keys : dict of str
+        The keys of the files, by the kit's own: ``{"hyp": "output_text"}``.
+    reference : Reference
+        The side that a hypothesis is compared with, where neither the row nor its task says so.
+    """
+
+    id: Literal["integer", "string", "none"] = "integer"
+    keys: dict[str, str] = field(default_factory=dict)
+    reference: Reference = Reference.EITHER
+
+    @property
+    def id_key(self) -> str:
+        """The key of a row's id."""
+        return self.keys.get("id", "id")
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """A question about an item that annotators answer with yes or no.
+
+    Attributes
+    ----------
+    key : str
+        Key of the answer in a row.
+    name : str
+        Name in the metrics: the aspect ``factual`` has ``factual_f1``.
+    yes, no : str
+        The two answers.
+    """
+
+    key: str
+    name: str
+    yes: str = "y"
+    no: str = "n"
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What annotators and systems say of an item.
+
+    Attributes
+    ----------
+    kind : str
+        ``binary`` (a label with p(Hallucination)), ``aspects`` (questions answered with yes or
+        no), ``spans`` (characters with probabilities) or ``labelled-spans``.
+    aspects : tuple of Aspect
+        The questions, for ``aspects``.
+    labels : tuple of str
+        The labels that a span may have, for ``labelled-spans``.
+    """
+
+    kind: Literal["binary", "aspects", "spans", "labelled-spans"] = "binary"
+    aspects: tuple[Aspect, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Files:
+    """Patterns of file names: ``{split}`` and ``{track}`` stand for names, ``*`` for anything.
+
+    ``{lang}`` is another word for ``{track}``. The ending is the one that is written; JSON, JSON
+    Lines, CSV and TSV are read, gzipped or not, and with a version such as ``.v2``.
+    """
+
+    predictions: str = "{split}.{track}.json"
+    gold: str = ""
+    data: str = ""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A phase of the competition.
+
+    Attributes
+    ----------
+    name, about : str
+        Name and description, as the platform shows them.
+    split : str
+        The split that is handed in.
+    start, end : date or None
+        The first and the last day, in UTC. Without a start it follows the phase before it;
+        without an end it lasts until the next one, or for ever.
+    per_day, total : int
+        How many submissions a team may make in a day, and in all.
+    blind : bool
+        Whether scores are hidden until the end of the phase.
+    """
+
+    name: str
+    split: str
+    about: str = ""
+    start: Optional[dt.date] = None  # noqa: UP045 - evaluated on Python 3.9
+    end: Optional[dt.date] = None  # noqa: UP045
+    per_day: int = 5
+    total: int = 100
+    blind: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the leaderboard on a platform: one metric of one track."""
+
+    key: str
+    metric: str
+    track: str = ""
+    title: str = ""
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Edition:
+    """One shared task.
+
+    Attributes
+    ----------
+    name : str
+        In lower case without blanks; part of every signature.
+    title : str
+        As people call it.
+    year : int
+        Year of the edition.
+    contact : str
+        Address for questions.
+    languages : tuple of str
+        Languages of the texts.
+    tracks : tuple of Track
+        Its tracks or languages; none where everything is ranked together.
+    splits : tuple of Split
+        In the order in which they are shown.
+    files : Files
+        Patterns of the file names.
+    item : Item
+        The form of a row.
+    tasks : dict of TaskRule
+        The tasks of the rows by name; empty where rows may have any task, or none.
+    annotation : Annotation
+        What is annotated and predicted.
+    metrics : tuple of str
+        The first one ranks, the next ones break ties; the defaults of the annotation if empty.
+    average : bool
+        Whether systems are ranked by the mean over tracks as well.
+    phases, columns : tuple
+        Those of the competition; ``columns`` by default every metric of every track.
+    pages : dict of str
+        Files of the competition's pages: ``overview``, ``evaluation``, ``data``, ``terms``.
+    """
+
+    name: str
+    title: str
+    year: int
+    contact: str = ""
+    languages: tuple[str, ...] = ()
+    tracks: tuple[Track, ...] = ()
+    splits: tuple[Split, ...] = (Split("val"), Split("test"))
+    files: Files = Files()
+    item: Item = field(default_factory=Item)
+    tasks: dict[str, TaskRule] = field(default_factory=dict)
+    annotation: Annotation = Annotation()
+    metrics: tuple[str, ...] = ()
+    average: bool = False
+    phases: tuple[Phase, ...] = ()
+    columns: tuple[Column, ...] = ()
+    pages: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def track_names(self) -> tuple[str, ...]:
+        """The names of the tracks; one empty name where there are none."""
+        return tuple(track.name for track in self.tracks) or ("",)
+
+    @property
+    def split_names(self) -> tuple[str, ...]:
+        """The names of the splits, in order."""
+        return tuple(split.name for split in self.splits)
+
+    @property
+    def submitted(self) -> tuple[str, ...]:
+        """The names of the splits for which predictions are handed in."""
+        return tuple(split.name for split in self.splits if split.submitted)
+
+    def needs_ids(self, split: str) -> bool:
+        """Return whether predictions for a split need ids, whatever they are compared with."""
+        return any(other.name == split and other.ids for other in self.splits)
+
+    @property
+    def reads_own_form(self) -> bool:
+        """Whether rows have SHROOM's keys, integer ids and its label and p, as the fast reader."""
+        item = self.item
+        return self.annotation.kind == "binary" and item.id == "integer" and not item.keys
+
+    def task(self, name: str) -> Task | None:
+        """Return the task of a name; ``None`` if this edition has others."""
+        return self._tasks.get(name) if self.tasks else Task(name, self.item.reference)
+
+    @cached_property
+    def _tasks(self) -> dict[str, Task]:
+        return {
+            name: replace(
+                TASKS[rule.like],
+                name=name,
+                reference=rule.reference or TASKS[rule.like].reference,
+            )
+            for name, rule in self.tasks.items()
+        }
+
+    def track_of(self, has: Mapping[str, bool]) -> str:
+        """Return the track of rows, given whether all of them have a key; empty if unknown."""
+        named = [track.name for track in self.tracks if has.get(track.rows_have)]
+        others = [track.name for track in self.tracks if not track.rows_have]
+        fitting = named or others
+        return fitting[0] if len(fitting) == 1 else ""
+
+    def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
+        """Return items under the kit's own keys in place of the files'."""
+        if not self.item.keys:
+            return items
+        own = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
+        return (
+            {own.get(key, key): value for key, value in item.items()}
+            if isinstance(item, dict)
+            else item
+            for item in items
+        )
+
+    def title_of(self, track: str) -> str:
+        """Return the title of a track."""
+        return next((t.title for t in self.tracks if t.name == track and t.title), track)
+
+    # The names of files
+
+    def name_of(self, split: str, track: str, version: int = 1) -> Name:
+        """Return the name of a split and track, as predictions for them are called."""
+        splits, tracks = ("", *self.split_names), ("", *self.track_names)
+        order = (
+            splits.index(split) if split in splits else len(splits),
+            tracks.index(track) if track in tracks else len(tracks),
+        )
+        base = self.files.predictions.replace("*", "")
+        base = re.sub(r"\{(?:track|lang)\}", track, base).replace("{split}", split)
+        return Name(split, track, version, base=base, order=order)
+
+    def parse(self, file: str, role: Role | None = None) -> Name | None:
+        """Return split and track of a well-formed file name, or ``None``.
+
+        Parameters
+        ----------
+        file : str
+            The name, with or without folders.
+        role : Role, optional
+            The role in which it is read, where predictions, gold and data have names of their own.
+
+        Examples
+        --------
+        >>> from shroom.scoring.editions.files import built_in
+        >>> str(built_in("semeval2024").parse("val.model-aware.v2.json"))
+        'val model-aware'
+        """
+        base = PurePosixPath(file).name
+        patterns = self._whole if role is None else [self._by_role[role.value]]
+        matches = (pattern.fullmatch(base) for pattern in patterns)
+        return self._named(next(filter(None, matches), None))
+
+    def guess(self, file: str) -> Name | None:
+        """Return split and track of a name that may have other words around, such as a team's."""
+        base = PurePosixPath(file).name
+        matches = (pattern.search(base) for pattern in (*self._whole, *self._beginnings))
+        return self._named(next(filter(None, matches), None))
+
+    def meant(self, file: str) -> Name | None:
+        """Return split and track of a name that is spelled otherwise but unambiguous, or ``None``.
+
+        Examples
+        --------
+        >>> from shroom.scoring.editions.files import built_in
+        >>> edition = built_in("semeval2024")
+        >>> str(edition.meant("Test_Model-Agnostic.JSON")), edition.meant("test_or_val.aware.json")
+        ('test model-agnostic', None)
+        """
+        words = re.findall(r"[a-z0-9]+", PurePosixPath(file).name.lower())
+        splits = {split for split in self.split_names if split.lower() in words}
+        tracks = {track for track, own in self._track_words.items() if own.intersection(words)}
+        if not self.tracks:
+            tracks = {""}
+        if len(splits) != 1 or len(tracks) != 1:
+            return None
+        return self.name_of(splits.pop(), tracks.pop())
+
+    def system_in(self, file: str) -> str | None:
+        """Return the part of a file's name before split and track; ``None`` if it has neither."""
+        base = PurePosixPath(file).name
+        for pattern in (*self._whole, *self._beginnings):
+            match = pattern.search(base)
+            if match:
+                return base[: match.start()].rstrip(".-_")
+        return None
+
+    def _named(self, match: re.Match[str] | None) -> Name | None:
+        if match is None:
+            return None
+        parts = match.groupdict()
+        version = max(1, int((parts.get("version") or "1")[:9]))
+        split = parts.get("split") or self.split_names[0]
+        return self.name_of(split, parts.get("track") or self.track_names[0], version)
+
+    def expected_name(self, splits: tuple[str, ...]) -> str:
+        """Return how files of predictions for some splits are called, in one pattern.
+
+        Examples
+        --------
+        >>> from shroom.scoring.editions.files import built_in
+        >>> built_in("semeval2024").expected_name(("val", "test"))
+        '{val,test}.model-{agnostic,aware}.json'
+        """
+        pattern = self.files.predictions.replace("{lang}", "{track}")
+        pattern = pattern.replace("{split}", _braced(splits))
+        return pattern.replace("{track}", _braced(self.track_names))
+
+    @cached_property
+    def _by_role(self) -> dict[str, re.Pattern[str]]:
+        """The pattern of whole file names by the role in which a file is read."""
+        own = self.files
+        files = {
+            "predictions": own.predictions,
+            "gold": own.gold or own.predictions,
+            "data": own.data or own.gold or own.predictions,
+        }
+        return {
+            role: re.compile(rf"{self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
+            for role, file in files.items()
+        }
+
+    @cached_property
+    def _whole(self) -> list[re.Pattern[str]]:
+        return list({pattern.pattern: pattern for pattern in self._by_role.values()}.values())
+
+    @cached_property
+    def _beginnings(self) -> list[re.Pattern[str]]:
+        files = dict.fromkeys((self.files.predictions, self.files.gold, self.files.data))
+        return [re.compile(self._regex_of(file)) for file in files if file]
+
+    def _regex_of(self, file: str) -> str:
+        """Return a pattern of file names, without the ending, as a regular expression."""
+
+        def any_of(names: tuple[str, ...], group: str) -> str:
+            longest_first = sorted(map(re.escape, names), key=len, reverse=True)
+            return f"(?P<{group}>{'|'.join(longest_first)})"
+
+        parts = {
+            "{split}": any_of(self.split_names, "split"),
+            "{track}": any_of(self.track_names, "track"),
+            "*": "[^/]*?",
+        }
+        pattern = re.sub(ENDING + "$", "", file).replace("{lang}", "{track}")
+        pieces = re.split(r"(\{split\}|\{track\}|\*)", pattern)
+        return "".join(parts.get(piece, re.escape(piece)) for piece in pieces)
+
+    @cached_property
+    def _track_words(self) -> dict[str, set[str]]:
+        """The words by which each track is recognised: those of its name that no other has."""
+        split = {name: re.findall(r"[a-z0-9]+", name.lower()) for name in self.track_names}
+        own: dict[str, set[str]] = {}
+        for name, words in split.items():
+            others = {word for other in split if other != name for word in split[other]}
+            own[name] = {word for word in words if word not in others} | {"".join(words)}
+        return own
+
+    # The columns of a platform
+
+    def platform_columns(self, metrics: tuple[str, ...]) -> tuple[Column, ...]:
+        """Return the columns of the leaderboard on a platform.
+
+        Parameters
+        ----------
+        metrics : tuple of str
+            Names of the metrics, for an edition that does not list columns.
+        """
+        if self.columns:
+            return self.columns
+        return tuple(
+            Column(
+                key=f"{track}_{metric}".strip("_").replace("-", "_")[:MAX_KEY],
+                metric=metric,
+                track=track,
+                title=f"{self.title_of(track)} {metric}".strip(),
+            )
+            for track in self.track_names
+            for metric in metrics
+        )
+
+
+def _braced(names: tuple[str, ...]) -> str:
+    """Return names as one pattern: what all begin with, then the rest of each."""
+    if len(names) == 1:
+        return names[0]
+    shared = os.path.commonprefix(names)  # noqa: RUF071 - of words, not of paths
+    common = re.sub(r"[^\W_]*$", "", shared)
+    return f"{common}{{{','.join(name[len(common) :] for name in names)}}}"

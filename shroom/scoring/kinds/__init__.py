@@ -1,0 +1,1 @@
+"""The kinds of annotation: how each is read, checked and compared with the gold."""

@@ -1,0 +1,83 @@
+"""A binary label with p(Hallucination), as in SHROOM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.metrics.correlation import RHO
+from shroom.scoring.align import check_direction
+from shroom.scoring.column_checks import check_columns, check_inverted, check_votes
+from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.kinds.base import Columns, Kind
+from shroom.scoring.metric_registry import METRICS, metric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from shroom.core.problems import Problems
+    from shroom.metrics.base import Metric
+    from shroom.scoring.align import Track
+    from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.table import Role, Table
+
+
+class Binary(Kind):
+    """Hallucination or not, with the probability of it.
+
+    Accuracy compares labels with the annotators' majority; rho is Spearman's rank correlation of
+    p(Hallucination) with the annotators' proportion (Mickus et al. 2024, section 4).
+    """
+
+    signature = "rho:spearman.avg"
+
+    def tabulate(
+        self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
+    ) -> Table:
+        return tabulate(items, role, file, problems, edition)
+
+    def metric_names(self, edition: Edition) -> tuple[str, ...]:
+        del edition
+        return tuple(name for name, entry in METRICS.items() if not entry.package)
+
+    def metric(self, name: str, edition: Edition) -> Metric:
+        del edition
+        return metric(name)
+
+    def defaults(self, edition: Edition) -> tuple[str, ...]:
+        del edition
+        return ("accuracy", "rho")
+
+    def columns(self, predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
+        return predictions.label[rows], predictions.p[rows], gold.label, gold.p
+
+    def floors(
+        self, gold: Table, metrics: Iterable[Metric], edition: Edition
+    ) -> dict[str, dict[str, float | None]]:
+        del metrics, edition
+        flagged = int(np.sum(gold.label == 1))
+        rest = gold.n - flagged
+        by_label = RHO(RHO.statistics(gold.label, gold.label, gold.label, gold.p))
+        return {
+            "majority label": {"accuracy": max(flagged, rest) / gold.n, "rho": None},
+            "constant p": {"accuracy": rest / gold.n, "rho": None},
+            "gold label as p": {"accuracy": 1.0, "rho": by_label},
+        }
+
+    def check_columns(self, table: Table, problems: Problems) -> None:
+        check_columns(table, problems)
+
+    def check_aligned(self, track: Track, problems: Problems) -> None:
+        check_direction(track, problems)
+
+    def check_gold(self, gold: Table, problems: Problems) -> None:
+        check_inverted(gold, problems)
+
+    def check_votes(self, gold: Table, problems: Problems) -> None:
+        check_votes(gold, problems)
+
+
+BINARY = Binary()

@@ -1,0 +1,64 @@
+"""The kind of annotation of an edition, and its ranking metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shroom.core.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shroom.metrics.base import Metric
+    from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.kinds.base import Kind
+
+KINDS = Registry(
+    "kind of annotation",
+    {
+        "binary": Entry("shroom.scoring.kinds.binary:BINARY"),
+        "aspects": Entry("shroom.scoring.kinds.aspects:ASPECTS"),
+        "spans": Entry("shroom.scoring.kinds.spans:SPANS"),
+        "labelled-spans": Entry("shroom.scoring.kinds.labelled_spans:LABELLED_SPANS"),
+    },
+)
+
+
+def kind_of(edition: Edition) -> Kind:
+    """Return the kind of annotation of an edition."""
+    kind: Kind = KINDS.load(edition.annotation.kind)
+    return kind
+
+
+def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
+    """Return the metrics of an edition: the first one ranks, the next ones break ties.
+
+    Examples
+    --------
+    >>> from shroom.scoring.editions.files import built_in
+    >>> [metric.name for metric in ranking_metrics(built_in("semeval2024"))]
+    ['accuracy', 'rho']
+    """
+    kind = kind_of(edition)
+    names = edition.metrics or kind.defaults(edition)
+    return tuple(kind.metric(name, edition) for name in names)
+
+
+def with_ranking_metrics(
+    edition: Edition, metrics: Iterable[Metric | str] = ()
+) -> tuple[Metric, ...]:
+    """Return the metrics of an edition and further ones, each once.
+
+    Parameters
+    ----------
+    edition : Edition
+        The edition.
+    metrics : iterable of Metric or str
+        Further metrics or their names; ``all`` stands for every one of the kit's.
+    """
+    kind = kind_of(edition)
+    names: list[Metric | str] = []
+    for metric in metrics:
+        names += kind.metric_names(edition) if metric == "all" else [metric]
+    further = (kind.metric(m, edition) if isinstance(m, str) else m for m in names)
+    return tuple(dict.fromkeys((*ranking_metrics(edition), *further)))

@@ -1,0 +1,107 @@
+"""What every reader of rows needs: their ids, and reports with the place of each problem."""
+
+from __future__ import annotations
+
+from array import array
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from shroom.core.problems import Problems, show
+from shroom.scoring.item_values import id_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shroom.scoring.editions.edition import Item
+
+
+class TableBuilder:
+    """The ids of a file's rows, and reports about them.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file in messages.
+    problems : Problems
+        Gets what is wrong.
+    item : Item
+        The form of a row: its kind of ids, and the keys of the files.
+
+    Examples
+    --------
+    >>> from shroom.scoring.editions.edition import Item
+    >>> builder = TableBuilder("gold.jsonl", Problems(), Item("string", {"id": "index"}))
+    >>> builder.add_id(0, {"index": "en-val-0"})
+    >>> builder.finish()[0].tolist()
+    ['en-val-0']
+    """
+
+    def __init__(self, file: str, problems: Problems, item: Item) -> None:
+        self.file, self.problems = file, problems
+        self.id_key, self.id_kind = item.id_key, item.id
+        self.ids: Any = array("q") if self.id_kind == "integer" else []
+        self.has_id, self._without_id = array("b"), array("q")
+        #: How many warnings there are besides those that ``problems`` has, by code.
+        self._more: dict[str, int] = {}
+
+    def add_id(self, index: int, item: dict[str, Any] | None) -> None:
+        """Add the id of a row; ``None`` stands for a row that is not an object."""
+        key, is_integer = self.id_key, self.id_kind == "integer"
+        raw = item[key] if item is not None and key in item else None
+        value = id_in(raw, self.id_kind)
+        self.ids.append((0 if is_integer else "") if value is None else value)
+        self.has_id.append(value is not None)
+        if item is None or self.id_kind == "none":
+            return
+        if key not in item:
+            self._without_id.append(index)
+        elif value is None:
+            code, expected = (
+                ("id-integer", "an integer") if is_integer else ("id-value", "a string")
+            )
+            self.report(code, index, expected, raw, key=key)
+        elif is_integer and isinstance(raw, str):
+            self.report("id-string", index, str(value), raw, key=key)
+
+    def report(
+        self,
+        code: str,
+        index: int,
+        expected: str,
+        value: object,
+        *,
+        key: str | None = None,
+        form: Callable[[Any], str] = show,
+    ) -> None:
+        """Report a value, which ``form`` puts into words if the problem is kept."""
+        if code in self._more:
+            self._more[code] += 1
+            return
+        description = partial(form, value)
+        self.problems.add(code, self.file, expected, description, key=key, **self.place(index))
+        if self.problems.only_counts(code):
+            self._more[code] = 0
+
+    def place(self, index: int) -> dict[str, Any]:
+        """Return the place of a row, for :meth:`~shroom.core.problems.Problems.add`."""
+        return {"index": index, "id": self.ids[index] if self.has_id[index] else None}
+
+    def finish(self) -> tuple[NDArray[Any] | None, NDArray[np.bool_] | None]:
+        """Report what needs all rows; return the ids, and which rows have one where some lack it.
+
+        Both are ``None`` where no row has an id, the second one where all have.
+        """
+        for code, count in self._more.items():
+            self.problems.add_count(code, self.file, count)
+        has_id = np.array(self.has_id, bool)
+        if not has_id.any():
+            return None, None
+        for index in self._without_id:
+            place: dict[str, Any] = {"index": index, "key": self.id_key}
+            self.problems.add(
+                "id-missing", self.file, "an id, as other items have", "none", **place
+            )
+        ids = np.array(self.ids, np.int64) if self.id_kind == "integer" else np.array(self.ids)
+        return ids, None if has_id.all() else has_id

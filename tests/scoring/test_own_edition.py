@@ -1,0 +1,273 @@
+"""Editions, and a shared task of others: Spanish, string ids, QA and SUM, one track, 7 votes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import re
+import zipfile
+
+import pytest
+from conftest import ROOT, write_json
+
+from shroom.core.problems import ShroomError
+from shroom.scoring.editions import files
+from shroom.scoring.editions.edition import Edition, Files, Split, Track
+from shroom.scoring.editions.files import built_in, read
+from shroom.scoring.table import Role
+
+EDITION = """
+name = "halu-es"
+title = "Alucinaciones"
+year = 2027
+contact = "organisers@example.org"
+languages = ["es"]
+
+[files]
+predictions = "{split}.json"
+
+[[splits]]
+name = "dev"
+
+[[splits]]
+name = "eval"
+
+[item]
+id = "string"
+reference = "src"
+
+[tasks]
+QA = {title = "question answering", reference = "src"}
+SUM = {title = "summarisation", reference = "src"}
+
+[[phases]]
+name = "Practice"
+split = "dev"
+start = 2027-01-10
+
+[[phases]]
+name = "Development"
+split = "dev"
+start = 2027-02-01
+
+[[phases]]
+name = "Evaluation"
+split = "eval"
+start = 2027-03-01
+end = 2027-03-14
+"""
+SUBJECTS = ("el gato", "la niña", "un médico", "la ciudad", "un tren", "la abuela")
+VERBS = ("cruza", "mira", "olvida", "pinta", "compra", "vende")
+OBJECTS = ("la plaza", "dos libros", "el puente", "una manzana", "tres cartas")
+SIZES = {"dev": 100, "eval": 200}
+
+
+def sentence(chance: random.Random) -> str:
+    return " ".join(map(chance.choice, (SUBJECTS, VERBS, OBJECTS)))
+
+
+def item(split: str, number: int, chance: random.Random) -> dict:
+    src = sentence(chance)
+    invented = chance.random() < 0.4
+    votes = [chance.random() < (0.8 if invented else 0.15) for _ in range(7)]
+    return {
+        "id": f"es-{split}-{number}",
+        "task": chance.choice(["QA", "SUM"]),
+        "src": src,
+        "tgt": "",
+        "hyp": sentence(chance) if invented else src,
+        "labels": ["Hallucination" if vote else "Not Hallucination" for vote in votes],
+        "label": "Hallucination" if sum(votes) > 3 else "Not Hallucination",
+        "p(Hallucination)": sum(votes) / 7,
+    }
+
+
+@pytest.fixture
+def task(tmp_path, monkeypatch):
+    """Return the folder of a shared task: gold with its edition, and two systems' submissions."""
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(0)  # noqa: S311 - made-up items
+    for split, size in SIZES.items():
+        gold = [item(split, number, chance) for number in range(size)]
+        write_json(tmp_path / "gold" / f"{split}.json", gold)
+        for system, noise in (("near", 0.2), ("far", 0.6)):
+            rows = []
+            for row in gold:
+                p = (1 - noise) * row["p(Hallucination)"] + noise * chance.random()
+                label = "Hallucination" if p > 0.5 else "Not Hallucination"
+                rows.append({"id": row["id"], "label": label, "p(Hallucination)": p})
+            write_json(tmp_path / "systems" / system / f"{split}.json", rows)
+    (tmp_path / "gold" / "edition.toml").write_text(EDITION)
+    return tmp_path
+
+
+def test_the_edition_beside_the_gold_is_found_and_named(task, shroom):
+    code, out, err = shroom("check", "systems/near", "--gold", "gold")
+    assert (code, out) == (0, "valid: dev (100 items), eval (200 items); 0 errors, 0 warnings\n")
+    assert "note: the edition is halu-es, by gold/edition.toml" in err
+
+
+def test_ids_are_strings(task, shroom):
+    rows = json.loads((task / "systems/near/dev.json").read_text())
+    rows[3]["id"] = 3
+    write_json(task / "numbers.json", rows)
+    code, _, err = shroom("check", "numbers.json", "--gold", "gold/dev.json")
+    assert code == 1
+    assert "numbers.json: item 3: id: expected a string, got 3 [id-value]" in err
+
+
+def test_fixing_keeps_string_ids_and_restores_the_order(task, shroom):
+    rows = json.loads((task / "systems/near/dev.json").read_text())
+    for row in rows:
+        row["label"] = row["label"].lower()
+    write_json(task / "DEV.json", rows[::-1])
+    assert shroom("check", "DEV.json", "--gold", "gold", "--fix", "fixed.json")[0] == 0
+    assert json.loads((task / "fixed.json").read_text()) == json.loads(
+        (task / "systems/near/dev.json").read_text()
+    )
+
+
+def test_a_single_track_has_no_other_columns(task, shroom):
+    code, out, _ = shroom("score", "systems/near/dev.json", "gold/dev.json", "--format", "json")
+    assert code == 0
+    (result,) = json.loads(out)["results"]
+    assert (result["track"], result["split"], result["n"]) == ("", "dev", 100)
+    assert set(result["slices"]["task"]) == {"QA", "SUM"}
+    assert result["signature"].startswith("shroom|v:0.1.0|edition:halu-es|n:100|")
+    _, out, _ = shroom("score", "systems/near/dev.json", "gold/dev.json", "--format", "codalab")
+    assert re.fullmatch(r"accuracy: [\d.]+\nrho: [\d.]+\n", out)
+
+
+def test_systems_are_compared_and_ranked(task, shroom):
+    code, out, _ = shroom("compare", "systems/near", "systems/far", "gold", "--trials", "99")
+    assert code == 0
+    assert "dev, accuracy, n = 100" in out
+    code, out, _ = shroom(
+        "leaderboard", "systems", "gold", "--split", "eval", "--trials", "99", "--format", "json"
+    )
+    assert code == 0
+    ranks = {row["system"]: row["rank"] for row in json.loads(out)["rows"]}
+    assert (ranks["near"], ranks["far"]) == (1, 2)
+
+
+def test_a_report_names_the_tasks(task, shroom):
+    code, _, _ = shroom("report", "systems/near", "gold", "-o", "report.html", "--no-ci")
+    assert code == 0
+    page = (task / "report.html").read_text()
+    assert "task SUM" in page or "SUM" in page
+
+
+def test_detectors_take_its_tasks_and_ids(task, shroom):
+    code, _, _ = shroom("predict", "lexical", "gold", "-o", "lexical.zip")
+    assert code == 0
+    with zipfile.ZipFile("lexical.zip") as archive:
+        assert {"dev.json", "eval.json"} <= set(archive.namelist())
+        assert json.loads(archive.read("dev.json"))[0]["id"] == "es-dev-0"
+    assert shroom("score", "lexical.zip", "gold", "--no-ci")[0] == 0
+
+
+def test_the_annotators_agreement_is_measured_by_task(task, shroom):
+    code, out, _ = shroom("agreement", "gold", "--format", "json", "--no-ci")
+    assert code == 0
+    dev, evaluation = json.loads(out)["results"]
+    assert (dev["split"], evaluation["split"]) == ("dev", "eval")
+    assert set(dev["by_task"]) == {"QA", "SUM"}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("year = 2027", 'year = "x"'), "year: expected `int`, got `str`"),
+        (("start = 2027-02-01", "start = 2027-01-01"), "phases[1].start: expected a day after"),
+        (('split = "eval"\n', 'split = "test"\n'), "phases[2].split: no split 'test'"),
+        (("[item]", '[item]\nreferense = "tgt"'), "item.referense: no such key; did you mean"),
+        (("[files]", 'metrics = ["acc"]\n[files]'), "metrics[0]: no metric 'acc'"),
+        (('"{split}.json"', '"sub.json"'), "files.predictions: expected {split} in it"),
+        (('name = "eval"', 'name = "dev"'), "splits[1]: expected a name of its own"),
+        (
+            ("[files]", '[[columns]]\nkey = "' + "k" * 36 + '"\nmetric = "rho"\n[files]'),
+            "at most 35",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_edition_is_reported_with_its_place(tmp_path, change, sentence):
+    path = tmp_path / "edition.toml"
+    assert EDITION.replace(*change) != EDITION
+    path.write_text(EDITION.replace(*change))
+    with pytest.raises(ShroomError, match=re.escape(sentence)):
+        read(path)
+
+
+@pytest.mark.parametrize("name", files.built_in_names())
+def test_the_kits_editions_are_valid(name):
+    plain = files.parsed_toml(files.text_of(name))
+    assert files.problems_of(plain) == []
+    assert files.from_plain(files.to_plain(built_in(name))) == built_in(name)
+    assert built_in(name).name == name
+
+
+def test_the_template_is_a_valid_edition(tmp_path, shroom):
+    path = tmp_path / "edition.toml"
+    assert shroom("edition", "init", "-o", path)[0] == 0
+    assert shroom("edition", "check", path)[0] == 0
+    code, _, err = shroom("edition", "init", "-o", path)
+    assert code == 1
+    assert "exists already" in err
+
+
+def test_the_schema_takes_what_the_kit_takes():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = files.schema()
+    jsonschema.validate(files.to_plain(built_in("semeval2024")), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"name": 3}, schema)
+
+
+def test_file_names_by_language_and_role():
+    edition = Edition(
+        "x",
+        "X",
+        2027,
+        tracks=tuple(Track(lang) for lang in ("en", "es")),
+        splits=(Split("train"), Split("train2")),
+        files=Files("{lang}_{split}_label.jsonl", data="{lang}_{split}_data.jsonl"),
+    )
+    assert edition.parse("es_train2_label.v3.jsonl.gz").version == 3
+    assert str(edition.parse("en_train_data.jsonl", Role.DATA)) == "train en"
+    assert edition.parse("en_train_data.jsonl", Role.GOLD) is None
+    assert edition.guess("team.en_train2_label_v1.jsonl").key == ("train2", "en")
+    assert edition.expected_name(("train",)) == "{en,es}_train_label.jsonl"
+
+
+#: Where the names of 2024 belong: its edition, its data set, and detectors that are fitted on it.
+OF_2024 = (
+    "shroom/scoring/editions/",
+    "shroom/datasets/semeval2024/",
+    "shroom/core/datapoint.py",
+    "shroom/detectors/",
+)
+
+
+def constants(path):
+    """Yield the texts and numbers of a module's code, without its documentation."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)} | {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "EXAMPLES"
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in documentation:
+            yield node.lineno, node.value
+
+
+def test_no_other_module_names_a_file_a_track_a_task_or_a_count_of_2024():
+    naming = [
+        f"{path}:{line}: {value!r}"
+        for path in sorted((ROOT / "shroom").rglob("*.py"))
+        if not path.relative_to(ROOT).as_posix().startswith(OF_2024)
+        for line, value in constants(path)
+        if re.search("model-(agnostic|aware)|^(DM|MT|PG|TS)$", str(value)) or value in (499, 1500)
+    ]
+    assert naming == []
