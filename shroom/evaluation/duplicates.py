@@ -22,8 +22,9 @@ from shroom.metrics.correlation import levels, twice_ranks
 
 Floats = NDArray[np.float64]
 
-#: Pairs are listed up to this share of the disagreement that independent systems would have.
-MOST = 0.1
+#: Pairs are listed up to this share of the disagreement that independent systems would have, in
+#: labels and in p; noise changes the order of p more than labels.
+MOST, MOST_OF_P = 0.1, 0.15
 #: What chance may make of it, for few items: the upper end of its 95% interval.
 MOST_BY_CHANCE = 0.16
 #: A pair stands out from the others by so many standard deviations, robustly estimated.
@@ -198,7 +199,7 @@ def _listed(
     enough = _upper(np.zeros(1)) <= MOST_BY_CHANCE * expected
     same_p = (rho_left < _SAME) & (fine | enough)
     same |= same_p & (left == 0)
-    near &= (rho_left <= MOST) & _stands_out(rho_left)
+    near &= (rho_left <= MOST_OF_P) & _stands_out(rho_left)
     listed = {}
     for i in np.flatnonzero(same | same_p | near).tolist():
         kinds = {"equal": same[i] & same_p[i], "equal labels": same[i], "equal p": same_p[i]}

@@ -1,6 +1,7 @@
 """`shroom rescore`: what another version of the gold changes."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,10 +9,16 @@ from conftest import DATA, gold, write_json
 from made_up import AWARE, answers
 
 from shroom.core.problems import InvalidInput, ShroomError
+from shroom.evaluation.changed_items import changed_items
+from shroom.evaluation.contest import Contest
 from shroom.evaluation.rescore import rescore
+from shroom.evaluation.two_golds import TwoGolds
+from shroom.metrics.base import mean_of
 from shroom.metrics.bootstrap import resamples
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import ranks
+from shroom.scoring.editions.files import default
+from shroom.scoring.file_names import Name
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.scores import score
 
@@ -158,6 +165,28 @@ def test_the_effect_of_an_item_is_that_of_its_change_alone(places, truth, correc
     assert (changed.kind, changed.old_row, changed.new_row) == ("changed", 4, 32)
     assert changed.old == {"label": truth[4]["label"], "p": truth[4]["p(Hallucination)"]}
     assert changed.texts == {"hyp": "hypothesis 4", "src": "source 4"}
+
+
+def test_items_of_other_annotations_are_compared_as_they_are():
+    """Spans and the like are lists; a metric with less as better ranks from below."""
+    spans = [[[0, 2]], [], [[1, 3], [5, 6]]]
+    other = [[[0, 2]], [[4, 5]], [[1, 3], [5, 6]]]
+    def differing(label, _p, gold_label, _gold_p):
+        return np.array([a != b for a, b in zip(label, gold_label)], float)
+
+    error = mean_of("error", differing, (0.0, 1.0), higher_is_better=False)
+    sides = []
+    for annotation in (spans, other):
+        table = SimpleNamespace(n=3, texts=None, id_at=lambda row: f"en-{row}")
+        tracks = {
+            name: SimpleNamespace(columns=(said, said, annotation, annotation))
+            for name, said in (("a", spans), ("b", other))
+        }
+        sides.append(Contest(Name("test", "en"), table, default(), tracks))
+    (item,) = changed_items(TwoGolds(*sides, np.arange(3), np.arange(3), 3), [error], [error])
+    assert (item.id, item.kind, item.ranks_changed) == ("en-1", "changed", 2)
+    assert (item.old, item.new) == ({"label": [], "p": []}, {"label": [[4, 5]], "p": [[4, 5]]})
+    assert item.score_changes == {"error": pytest.approx(1 / 3)}
 
 
 def test_the_same_gold_changes_nothing(places):
