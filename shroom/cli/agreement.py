@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli.edition_choice import (
+    edition_option,
+)
 from shroom.cli.options import (
     COLUMNS_OPTION,
-    edition_option,
     format_option,
     interval_options,
 )

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from shroom.cli.edition_choice import (
+    edition_option,
+)
 from shroom.cli.options import (
     COLUMNS_OPTION,
-    edition_option,
     format_option,
     refuse_two_pipes,
 )

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli import show_all_warnings
-from shroom.cli.options import (
-    COLUMNS_OPTION,
+from shroom.cli.edition_choice import (
     DATASET_OPTION,
     SHROOM,
     edition_option,
     form_of_gold,
+)
+from shroom.cli.options import (
+    COLUMNS_OPTION,
     format_option,
     refuse_two_pipes,
 )
@@ -57,7 +59,7 @@ Examples:
     help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
 @DATASET_OPTION
-@edition_option("gold", "data", by_form=False)
+@edition_option("gold", "data", any_kind=True)
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
@@ -93,7 +95,10 @@ def command(
     limit = None if everything else 20
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
-        return _report(_official(submission, gold, limit), form, f"the organisers' {who} it")
+        name, edition = form_of_gold(dataset, submission, gold, edition)
+        return _report(
+            _official(submission, gold, limit, edition), form, f"the organisers' {who} it"
+        )
     name, edition = form_of_gold(dataset, submission, gold, edition)
     if name != SHROOM:
         if gold is None or data or out:
@@ -133,11 +138,12 @@ def _summary(checked: Checked) -> str:
     return ", ".join(parts) or "no predictions"
 
 
-def _official(submission: str, gold: str | None, limit: int | None) -> Problems:
+def _official(submission: str, gold: str | None, limit: int | None, edition: Edition) -> Problems:
     from shroom.core.problems import InvalidInput
-    from shroom.scoring.editions import official_semeval2024 as official
+    from shroom.scoring.editions.official import rules_of
 
-    problems = official.check(submission, limit=limit)
+    official = rules_of(edition)
+    problems: Problems = official.check(submission, limit=limit)
     if gold is None or problems.errors:
         return problems
     try:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli.edition_choice import (
+    edition_option,
+)
 from shroom.cli.options import (
     COLUMNS_OPTION,
     METRICS_OPTION,
     TRIALS_OPTION,
-    edition_option,
     format_option,
     interval_options,
     refuse_two_pipes,
@@ -35,7 +37,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
-@edition_option("gold")
+@edition_option("gold", by_form=True, any_kind=True)
 @COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")

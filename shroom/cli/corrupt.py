@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import format_option
+from shroom.cli.edition_choice import (
+    edition_option,
+)
+from shroom.cli.options import (
+    format_option,
+)
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.core.atomic_writing import check_ending, prepare, refuse_adding, write_files
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.evaluation.corruption.corrupt import Corruption
     from shroom.evaluation.corruption.reading import InputFile
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -79,6 +85,7 @@ Examples:
 )
 @click.option("--assume-faithful", is_flag=True, help="Take unlabelled items as faithful.")
 @click.option("--rules", is_flag=True, help="Find names by rules, even where spaCy is installed.")
+@edition_option("data")
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
     *,
@@ -90,6 +97,7 @@ def command(
     max_p: float,
     assume_faithful: bool,
     rules: bool,
+    edition: Edition,
     form: str,
 ) -> None:
     """Turn faithful items of DATA into inconsistent ones, and write both, labelled.
@@ -104,7 +112,7 @@ def command(
     check_ending(output, ".json", ".jsonl")
     refuse_adding(prepare(output, ["corrupted.json"], [data]), [data], JSON)
     problems = Problems()
-    files = read(data, problems)
+    files = read(data, problems, edition)
     say(problems)
     points, places, knowledge = _faithful(files, data, max_p=max_p, assume_faithful=assume_faithful)
     chosen = methods or tuple(METHODS)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from shroom.cli.edition_choice import (
+    edition_option,
+)
 from shroom.cli.options import (
     COLUMNS_OPTION,
-    edition_option,
 )
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import COLUMNS_OPTION, SETTINGS, format_option
+from shroom.cli.edition_choice import (
+    edition_option,
+)
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    SETTINGS,
+    format_option,
+)
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import OUTPUT
 from shroom.cli.predict import detector_and_data
@@ -19,6 +26,7 @@ from shroom.scoring.datapoint_files import read_files
 if TYPE_CHECKING:
     from shroom.report.explanation import ShownExplanation
     from shroom.scoring.datapoint_files import DataFile
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -30,9 +38,10 @@ Examples:
 
 @click.command(epilog=EXAMPLES, options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
-@click.option("--id", "number", type=int, help="Id of the datapoint.")
+@click.option("--id", "number", help="Id of the datapoint.")
 @click.option("--index", type=click.IntRange(0), help="Index of the datapoint, from 0.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+@edition_option("arguments")
 @COLUMNS_OPTION
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
 @format_option("text", "json", about="Print colours for the terminal, or one JSON object.")
@@ -46,7 +55,8 @@ Examples:
 def command(
     *,
     arguments: tuple[str, ...],
-    number: int | None,
+    number: str | None,
+    edition: Edition,
     index: int | None,
     output: str | None,
     html: str | None,
@@ -83,7 +93,7 @@ def command(
         in_sample=True,
     )
     problems = Problems()
-    files = read_files(data, problems)
+    files = read_files(data, problems, edition=edition)
     say(problems)
     file, place = _chosen(files, data, number, index)
     point = file.datapoints[place]
@@ -106,7 +116,7 @@ def command(
 
 
 def _chosen(
-    files: list[DataFile], data: str, number: int | None, index: int | None
+    files: list[DataFile], data: str, number: str | None, index: int | None
 ) -> tuple[DataFile, int]:
     """Return the file and the index of the datapoint that is meant.
 
@@ -119,7 +129,7 @@ def _chosen(
         (file, place, point.id) for file in files for place, point in enumerate(file.datapoints)
     ]
     if number is not None:
-        matches = [(file, place) for file, place, point_id in every if point_id == number]
+        matches = [(file, place) for file, place, point_id in every if str(point_id) == number]
     else:
         matches = [(file, place) for file, place, _ in every if index in (None, place)]
     if len(matches) == 1:

@@ -12,7 +12,14 @@ from typing import Any
 import click
 import numpy as np
 
-from shroom.cli.options import COLUMNS_OPTION, SETTINGS, refuse_two_pipes
+from shroom.cli.edition_choice import (
+    edition_option,
+)
+from shroom.cli.options import (
+    COLUMNS_OPTION,
+    SETTINGS,
+    refuse_two_pipes,
+)
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
@@ -24,6 +31,7 @@ from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import class_of
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.display.text import align, number
+from shroom.scoring.editions.edition import Edition  # noqa: TC001 - click reads no types
 
 EXAMPLES = """\b
 Examples:
@@ -37,6 +45,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("detector")
 @click.argument("data", nargs=-1, required=True, type=INPUT)
+@edition_option("data")
 @COLUMNS_OPTION
 @click.option("-o", "--output", type=OUTPUT, required=True, help="Write the model to this path.")
 @click.option("--model", help="Encoder to start from: a folder, or a name on the hub.")
@@ -56,6 +65,7 @@ def command(
     model: str | None,
     settings: dict[str, Any],
     folds: int,
+    edition: Edition,
 ) -> None:
     """Fit DETECTOR on labelled DATA and write the model.
 
@@ -70,7 +80,7 @@ def command(
         raise click.BadParameter("a model goes to a file or a folder", param_hint="--output")
     recipe = Recipe.of(detector)
     refuse_overwriting([output, f"{output}/config.json"], [*data, model, recipe.path])
-    files = _labelled(data)
+    files = _labelled(data, edition)
     points = [point for file in files for point in file.datapoints]
     p = np.array([point.p for point in points], np.float64)
     kind = class_of(recipe.detector)
@@ -102,9 +112,9 @@ def command(
     click.echo("\n".join(align(rows)))
 
 
-def _labelled(data: tuple[str, ...]) -> list[DataFile]:
+def _labelled(data: tuple[str, ...], edition: Edition) -> list[DataFile]:
     problems = Problems()
-    files = [file for source in data for file in read_files(source, problems)]
+    files = [file for source in data for file in read_files(source, problems, edition=edition)]
     say(problems)
     for file in files:
         if any(point.p is None or point.label is None for point in file.datapoints):

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli.edition_choice import (
+    edition_option,
+)
 from shroom.cli.options import (
     COLUMNS_OPTION,
     TRACK_OPTION,
-    edition_option,
     format_option,
     refuse_two_pipes,
 )

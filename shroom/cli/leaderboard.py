@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli.edition_choice import (
+    edition_option,
+)
 from shroom.cli.options import (
     COLUMNS_OPTION,
-    edition_option,
     format_option,
     interval_options,
 )
@@ -37,7 +39,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("folder", type=PATH)
 @click.argument("gold", type=INPUT)
-@edition_option("gold")
+@edition_option("gold", by_form=True, any_kind=True)
 @COLUMNS_OPTION
 @format_option("text", "json", "csv", "markdown", about="Print a table, or another form of it.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")

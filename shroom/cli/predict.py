@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.cache import NO_CACHE, opened
+from shroom.cli.edition_choice import (
+    edition_option,
+)
 from shroom.cli.options import (
     COLUMNS_OPTION,
     SETTINGS,
-    edition_option,
 )
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
@@ -118,7 +120,7 @@ def command(
             "--in-sample needs a folder for its output, where run.json marks the scores"
         )
     if ray is not None and output is not None:
-        ray.predict(recipe, data, output, run, resume=resume)
+        ray.predict(recipe, data, output, run, edition, resume=resume)
         return
     files = _read(data, recipe, edition)
     if output is None or dry_run:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shroom.detectors.recipe import Recipe
     from shroom.inference.run_settings import Run
     from shroom.prediction.ray.manifest import Manifest
+    from shroom.scoring.editions.edition import Edition
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +30,16 @@ class Ray:
     address: str | None
     workers: int | None
 
-    def predict(self, recipe: Recipe, data: str, output: str, run: Run, *, resume: bool) -> None:
+    def predict(
+        self,
+        recipe: Recipe,
+        data: str,
+        output: str,
+        run: Run,
+        edition: Edition,
+        *,
+        resume: bool,
+    ) -> None:
         """Judge the shards of a file or folder, and write their predictions into a folder."""
         from shroom.prediction.ray.manifest import MANIFEST, SUBMISSION, Manifest, write_submission
         from shroom.prediction.ray.shards import shards_of
@@ -39,7 +49,7 @@ class Ray:
             raise click.UsageError(f"--engine ray writes a folder, and {output} is not one")
         if run.device not in (None, "cpu", "cuda"):
             raise click.UsageError(f"--engine ray takes --device cpu or cuda, got {run.device}")
-        shards = shards_of(data, recipe.data)
+        shards = shards_of(data, recipe.data, edition)
         out = Place(output)
         if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
             raise ShroomError(f"{output}: is in the data; name another folder")

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.cache import NO_CACHE, opened
-from shroom.cli.options import SETTINGS, format_option
+from shroom.cli.edition_choice import (
+    edition_option,
+)
+from shroom.cli.options import (
+    SETTINGS,
+    format_option,
+)
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
     from shroom.metrics.prediction_powered import Estimate
     from shroom.prediction.hallucination_rate import GroupRate, HallucinationRate
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
@@ -57,6 +64,7 @@ Examples:
 @run_options()
 @NO_CACHE
 @format_option("text", "json", about="Print a table, or one JSON object.")
+@edition_option("labelled")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 def command(
     *,
@@ -68,6 +76,7 @@ def command(
     confidence: float,
     run: Run,
     no_cache: bool,
+    edition: Edition,
     form: str,
     output: str | None,
 ) -> None:
@@ -84,7 +93,7 @@ def command(
     recipe = Recipe.of(detector)
     chosen = recipe.make(**{**settings, **({"model": model} if model else {})})
     problems = Problems()
-    outputs, sample = read(data, problems), read(labelled, problems)
+    outputs, sample = read(data, problems, edition), read(labelled, problems, edition)
     say(problems)
     with shown_progress("judging") as report:
         run = replace(

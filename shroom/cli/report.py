@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from shroom.cli.edition_choice import (
+    edition_option,
+)
 from shroom.cli.options import (
     BY_OPTION,
     COLUMNS_OPTION,
@@ -15,7 +18,6 @@ from shroom.cli.options import (
     TRACK_OPTION,
     TRIALS_OPTION,
     F,
-    edition_option,
     interval_options,
 )
 from shroom.cli.output import deliver_page, say, say_alike
@@ -39,7 +41,7 @@ def report_inputs(command: F) -> F:
         METRICS_OPTION,
         COLUMNS_OPTION,
         TRACK_OPTION,
-        edition_option("gold"),
+        edition_option("gold", by_form=True, any_kind=True),
         click.argument("gold", type=PATH),
         click.argument("submissions", type=INPUT, nargs=-1, required=True),
     ):

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli import show_all_warnings
-from shroom.cli.options import (
-    BY_OPTION,
-    COLUMNS_OPTION,
+from shroom.cli.edition_choice import (
     DATASET_OPTION,
-    METRICS_OPTION,
     SHROOM,
     edition_option,
     form_of_gold,
+)
+from shroom.cli.options import (
+    BY_OPTION,
+    COLUMNS_OPTION,
+    METRICS_OPTION,
     format_option,
     interval_options,
     refuse_two_pipes,
@@ -63,9 +65,9 @@ Examples:
     help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
 @DATASET_OPTION
-@edition_option("gold", by_form=False)
+@edition_option("gold", any_kind=True)
 @COLUMNS_OPTION
-@click.option("--official", is_flag=True, help="Score as the organisers' 2024 program did.")
+@click.option("--official", is_flag=True, help="Score as the organisers' own program does.")
 def command(
     *,
     submission: str,
@@ -89,10 +91,10 @@ def command(
     if output:
         refuse_overwriting([output], [submission, gold])
     if official:
-        if dataset not in (None, SHROOM):
-            raise click.UsageError(f"--official is for {SHROOM}, not for {dataset}")
-        from shroom.scoring.editions import official_semeval2024 as rules
+        from shroom.scoring.editions.official import rules_of
 
+        _, edition = form_of_gold(dataset, submission, gold, edition)
+        rules = rules_of(edition)
         score = rules.score(submission, gold)
         text = rules.scores_txt(score) if form == "codalab" else render(score, form)
         deliver(text, output)

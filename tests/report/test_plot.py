@@ -82,10 +82,8 @@ def test_a_panel_says_in_words_what_it_shows(found):
     for system in systems:
         assert f"{system.name}: {system.score.accuracy:.3f}" in scores.about
     confusion = report_plots.panels("confusion", found)[0].about
-    assert (
-        f"flags {systems[0].binary.confusion.both} and misses {systems[0].binary.confusion.only_gold}"
-        in (confusion)
-    )
+    counts = systems[0].binary.confusion
+    assert f"flags {counts.both} and misses {counts.only_gold}" in confusion
     threshold = report_plots.panels("threshold", found)[0].about
     assert f"{systems[0].binary.thresholds.at(0.5):.3f} at 0.5" in threshold
     ranks = report_plots.panels("ranks", found)[0].about

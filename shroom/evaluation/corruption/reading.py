@@ -17,7 +17,8 @@ from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from shroom.core.paths import Source
-    from shroom.scoring.input_files import Document
+    from shroom.scoring.editions.edition import Edition
+from shroom.scoring.input_files import Document
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
 #: Labels of pairs, in lower case and with blanks; every other label is an error.
@@ -48,7 +49,9 @@ class InputFile:
     knowledge: list[str]
 
 
-def read(source: Source, problems: Problems | None = None) -> list[InputFile]:
+def read(
+    source: Source, problems: Problems | None = None, edition: Edition | Source | None = None
+) -> list[InputFile]:
     """Return the files of a source, each in the form that it has.
 
     Parameters
@@ -59,6 +62,8 @@ def read(source: Source, problems: Problems | None = None) -> list[InputFile]:
         dialogues as Wizard of Wikipedia has them.
     problems : Problems, optional
         Gets the warnings, each with its place.
+    edition : Edition, str or path, optional
+        The shared task of files in SHROOM's form; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
@@ -81,7 +86,7 @@ def read(source: Source, problems: Problems | None = None) -> list[InputFile]:
 
     rest = [
         InputFile(file.base, file.datapoints, [""] * len(file.datapoints))
-        for file in read_files(source, problems, others)
+        for file in read_files(source, problems, others, edition)
     ]
     return sorted(rest + input_files, key=lambda file: file.base)
 

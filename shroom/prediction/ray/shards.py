@@ -28,6 +28,7 @@ from shroom.prediction.submission_rows import (
     training_notes,
 )
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
+from shroom.scoring.editions.edition import Edition  # noqa: TC001 - Ray unpickles it
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import JSON, Document
 
@@ -59,6 +60,8 @@ class Shard:
         In bytes.
     modified : int or None
         When it was last written, where the store reports it.
+    edition : Edition
+        The shared task whose form it has.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Shard:
     input: str
     size: int
     modified: int | None
+    edition: Edition = field(default_factory=default)
 
     @property
     def base(self) -> str:
@@ -87,11 +91,11 @@ class Shard:
     @property
     def submission(self) -> str | None:
         """The name that a submission has for its predictions, where the task scores them."""
-        name = default().parse(self.base)
-        return name.base if name and name.split in default().submitted else None
+        name = self.edition.parse(self.base)
+        return name.base if name and name.split in self.edition.submitted else None
 
 
-def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
+def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None) -> list[Shard]:
     """Return the shards of a file or folder, in the order of their names.
 
     Parameters
@@ -100,7 +104,9 @@ def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
         A path or URI. In a folder with files named like SHROOM's, only the latest versions of
         those of ``splits`` are used.
     splits : tuple of str
-        Such as ``("val", "test")``.
+        Such as ``("val", "test")``; empty for those that are handed in.
+    edition : Edition, optional
+        The shared task; ``semeval2024`` by default.
 
     Raises
     ------
@@ -112,12 +118,14 @@ def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
     >>> [shard.base for shard in shards_of("shroom/sample", ("val", "test"))]
     ['val.model-agnostic.json', 'val.model-aware.json']
     """
+    edition = edition or default()
     place = Place(data)
     if place.is_file:
         there = place.itself()
         if not there.name.lower().endswith(ENDINGS):
             raise ShroomError(f"{data}: expected a folder or a file named {_endings()}")
-        return [Shard(0, place.address, "", place.of(""), there.size, there.modified)]
+        at = (place.address, "", place.of(""), there.size, there.modified)
+        return [Shard(0, *at, edition)]
     files = {
         file.name: file
         for file in place.files()
@@ -126,14 +134,23 @@ def shards_of(data: str, splits: tuple[str, ...]) -> list[Shard]:
     if not files:
         raise ShroomError(f"{data}: has no file named {_endings()}")
     documents = [Document(name, PurePosixPath(name).name, b"", member=True) for name in files]
-    if any(default().parse(document.base) for document in documents):
-        documents = select_documents(documents, splits or default().submitted)
+    splits = splits or edition.submitted
+    if any(edition.parse(document.base) for document in documents):
+        documents = select_documents(documents, splits, edition)
     if not documents:
-        named = default().expected_name(splits or default().submitted)
+        named = edition.expected_name(splits)
         raise ShroomError(f"{data}: has files of SHROOM, and none of them is named {named}")
     chosen = [files[document.file] for document in documents]
     return [
-        Shard(number, place.address, file.name, place.of(file.name), file.size, file.modified)
+        Shard(
+            number,
+            place.address,
+            file.name,
+            place.of(file.name),
+            file.size,
+            file.modified,
+            edition,
+        )
         for number, file in enumerate(chosen)
     ]
 
@@ -154,7 +171,7 @@ def read(shard: Shard, problems: Problems) -> DataFile | None:
         problems.add("file-unreadable", shard.input, "a file", str(error))
         return None
     if not shard.base.lower().endswith(PARQUET):
-        return from_document(Document(shard.input, shard.base, content), problems)
+        return from_document(Document(shard.input, shard.base, content), problems, shard.edition)
     from pyarrow import ArrowException, parquet
 
     try:
@@ -166,7 +183,8 @@ def read(shard: Shard, problems: Problems) -> DataFile | None:
     rows = [{key: value for key, value in row.items() if value is not None} for row in table]
     if not rows:
         problems.add("empty", shard.input, "at least one item", "none")
-    return DataFile(shard.base, from_items(rows, shard.input, problems), shard.input)
+    points = from_items(rows, shard.input, problems, shard.edition)
+    return DataFile(shard.base, points, shard.input)
 
 
 def _endings() -> str:
@@ -262,7 +280,8 @@ class Worker:
         notes = remarks(file)
         training = training_counts(self.detector, [file], self._run)
         notes += training_notes(self.detector, training, len(file.datapoints))
-        text = made_by(self.detector, file, replace(self._run, note=notes.append))
+        run = replace(self._run, note=notes.append)
+        text = made_by(self.detector, file, run, shard.edition.item.id_key)
         lines = encoded(shard.output, text)
         check_output({shard.output: lines.decode()})
         rows = len(file.datapoints)

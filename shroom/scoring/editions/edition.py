@@ -7,20 +7,16 @@ ranks by it. :mod:`shroom.scoring.editions.files` reads and validates such a fil
 from __future__ import annotations
 
 import datetime as dt
-import os
-import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, Optional
 
 from shroom.core.datapoint import TASKS, Reference, Task
-from shroom.scoring.file_names import ENDING, Name
+from shroom.scoring.file_names import FileNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shroom.scoring.table import Role
 
 #: The longest key of a column that Codabench takes.
 MAX_KEY = 35
@@ -202,7 +198,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Edition:
+class Edition(FileNames):
     """One shared task.
 
     Attributes
@@ -257,16 +253,6 @@ class Edition:
     pages: dict[str, str] = field(default_factory=dict)
 
     @property
-    def track_names(self) -> tuple[str, ...]:
-        """The names of the tracks; one empty name where there are none."""
-        return tuple(track.name for track in self.tracks) or ("",)
-
-    @property
-    def split_names(self) -> tuple[str, ...]:
-        """The names of the splits, in order."""
-        return tuple(split.name for split in self.splits)
-
-    @property
     def submitted(self) -> tuple[str, ...]:
         """The names of the splits for which predictions are handed in."""
         return tuple(split.name for split in self.splits if split.submitted)
@@ -319,154 +305,8 @@ class Edition:
         """Return the title of a track."""
         return next((t.title for t in self.tracks if t.name == track and t.title), track)
 
-    # The names of files
-
-    def name_of(self, split: str, track: str, version: int = 1) -> Name:
-        """Return the name of a split and track, as predictions for them are called."""
-        splits, tracks = ("", *self.split_names), ("", *self.track_names)
-        order = (
-            splits.index(split) if split in splits else len(splits),
-            tracks.index(track) if track in tracks else len(tracks),
-        )
-        base = self.files.predictions.replace("*", "")
-        base = re.sub(r"\{(?:track|lang)\}", track, base).replace("{split}", split)
-        return Name(split, track, version, base=base, order=order)
-
-    def parse(self, file: str, role: Role | None = None) -> Name | None:
-        """Return split and track of a well-formed file name, or ``None``.
-
-        Parameters
-        ----------
-        file : str
-            The name, with or without folders.
-        role : Role, optional
-            The role in which it is read, where predictions, gold and data have names of their own.
-
-        Examples
-        --------
-        >>> from shroom.scoring.editions.files import built_in
-        >>> str(built_in("semeval2024").parse("val.model-aware.v2.json"))
-        'val model-aware'
-        """
-        base = PurePosixPath(file).name
-        patterns = self._whole if role is None else [self._by_role[role.value]]
-        matches = (pattern.fullmatch(base) for pattern in patterns)
-        return self._named(next(filter(None, matches), None))
-
-    def guess(self, file: str) -> Name | None:
-        """Return split and track of a name that may have other words around, such as a team's."""
-        base = PurePosixPath(file).name
-        matches = (pattern.search(base) for pattern in (*self._whole, *self._beginnings))
-        return self._named(next(filter(None, matches), None))
-
-    def meant(self, file: str) -> Name | None:
-        """Return split and track of a name that is spelled otherwise but unambiguous, or ``None``.
-
-        Examples
-        --------
-        >>> from shroom.scoring.editions.files import built_in
-        >>> edition = built_in("semeval2024")
-        >>> str(edition.meant("Test_Model-Agnostic.JSON")), edition.meant("test_or_val.aware.json")
-        ('test model-agnostic', None)
-        """
-        words = re.findall(r"[a-z0-9]+", PurePosixPath(file).name.lower())
-        splits = {split for split in self.split_names if split.lower() in words}
-        tracks = {track for track, own in self._track_words.items() if own.intersection(words)}
-        if not self.tracks:
-            tracks = {""}
-        if len(splits) != 1 or len(tracks) != 1:
-            return None
-        return self.name_of(splits.pop(), tracks.pop())
-
-    def system_in(self, file: str) -> str | None:
-        """Return the part of a file's name before split and track; ``None`` if it has neither."""
-        base = PurePosixPath(file).name
-        for pattern in (*self._whole, *self._beginnings):
-            match = pattern.search(base)
-            if match:
-                return base[: match.start()].rstrip(".-_")
-        return None
-
-    def _named(self, match: re.Match[str] | None) -> Name | None:
-        if match is None:
-            return None
-        parts = match.groupdict()
-        version = max(1, int((parts.get("version") or "1")[:9]))
-        split = parts.get("split") or self.split_names[0]
-        return self.name_of(split, parts.get("track") or self.track_names[0], version)
-
-    def expected_name(self, splits: tuple[str, ...]) -> str:
-        """Return how files of predictions for some splits are called, in one pattern.
-
-        Examples
-        --------
-        >>> from shroom.scoring.editions.files import built_in
-        >>> built_in("semeval2024").expected_name(("val", "test"))
-        '{val,test}.model-{agnostic,aware}.json'
-        """
-        pattern = self.files.predictions.replace("{lang}", "{track}")
-        pattern = pattern.replace("{split}", _braced(splits))
-        return pattern.replace("{track}", _braced(self.track_names))
-
-    @cached_property
-    def _by_role(self) -> dict[str, re.Pattern[str]]:
-        """The pattern of whole file names by the role in which a file is read."""
-        own = self.files
-        files = {
-            "predictions": own.predictions,
-            "gold": own.gold or own.predictions,
-            "data": own.data or own.gold or own.predictions,
-        }
-        return {
-            role: re.compile(rf"{self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
-            for role, file in files.items()
-        }
-
-    @cached_property
-    def _whole(self) -> list[re.Pattern[str]]:
-        return list({pattern.pattern: pattern for pattern in self._by_role.values()}.values())
-
-    @cached_property
-    def _beginnings(self) -> list[re.Pattern[str]]:
-        files = dict.fromkeys((self.files.predictions, self.files.gold, self.files.data))
-        return [re.compile(self._regex_of(file)) for file in files if file]
-
-    def _regex_of(self, file: str) -> str:
-        """Return a pattern of file names, without the ending, as a regular expression."""
-
-        def any_of(names: tuple[str, ...], group: str) -> str:
-            longest_first = sorted(map(re.escape, names), key=len, reverse=True)
-            return f"(?P<{group}>{'|'.join(longest_first)})"
-
-        parts = {
-            "{split}": any_of(self.split_names, "split"),
-            "{track}": any_of(self.track_names, "track"),
-            "*": "[^/]*?",
-        }
-        pattern = re.sub(ENDING + "$", "", file).replace("{lang}", "{track}")
-        pieces = re.split(r"(\{split\}|\{track\}|\*)", pattern)
-        return "".join(parts.get(piece, re.escape(piece)) for piece in pieces)
-
-    @cached_property
-    def _track_words(self) -> dict[str, set[str]]:
-        """The words by which each track is recognised: those of its name that no other has."""
-        split = {name: re.findall(r"[a-z0-9]+", name.lower()) for name in self.track_names}
-        own: dict[str, set[str]] = {}
-        for name, words in split.items():
-            others = {word for other in split if other != name for word in split[other]}
-            own[name] = {word for word in words if word not in others} | {"".join(words)}
-        return own
-
-    # The columns of a platform
-
     def platform_columns(self, metrics: tuple[str, ...]) -> tuple[Column, ...]:
-        """Return the columns of the leaderboard on a platform.
-
-        Parameters
-        ----------
-        metrics : tuple of str
-            Names of the metrics, for an edition that does not list columns.
-        """
+        """Return the columns of a platform's leaderboard, by default each metric of each track."""
         if self.columns:
             return self.columns
         return tuple(
@@ -479,12 +319,3 @@ class Edition:
             for track in self.track_names
             for metric in metrics
         )
-
-
-def _braced(names: tuple[str, ...]) -> str:
-    """Return names as one pattern: what all begin with, then the rest of each."""
-    if len(names) == 1:
-        return names[0]
-    shared = os.path.commonprefix(names)  # noqa: RUF071 - of words, not of paths
-    common = re.sub(r"[^\W_]*$", "", shared)
-    return f"{common}{{{','.join(name[len(common) :] for name in names)}}}"

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.scoring.align import check_direction
 from shroom.scoring.column_checks import check_columns, check_inverted, check_votes
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.kinds.base import Columns, Kind
-from shroom.scoring.metric_registry import METRICS, metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from shroom.scoring.align import Track
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.table import Role, Table
+
+
+_RANKING = {"accuracy": ACCURACY, "rho": RHO}
 
 
 class Binary(Kind):
@@ -40,16 +43,22 @@ class Binary(Kind):
         return tabulate(items, role, file, problems, edition)
 
     def metric_names(self, edition: Edition) -> tuple[str, ...]:
+        from shroom.scoring.metric_registry import METRICS
+
         del edition
         return tuple(name for name, entry in METRICS.items() if not entry.package)
 
     def metric(self, name: str, edition: Edition) -> Metric:
         del edition
+        if name in _RANKING:  # without a look at what other packages register
+            return _RANKING[name]
+        from shroom.scoring.metric_registry import metric
+
         return metric(name)
 
     def defaults(self, edition: Edition) -> tuple[str, ...]:
         del edition
-        return ("accuracy", "rho")
+        return tuple(_RANKING)
 
     def columns(self, predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
         return predictions.label[rows], predictions.p[rows], gold.label, gold.p

@@ -1,0 +1,144 @@
+"""The edition or the data set that files are of: the options that name it, and what shows it."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+import click
+
+from shroom.cli.output import say
+from shroom.core.problems import ShroomError
+from shroom.scoring.input_files import is_pipe
+
+if TYPE_CHECKING:
+    from shroom.cli.options import F
+    from shroom.scoring.editions.edition import Edition
+
+#: The data set whose form submissions usually have.
+SHROOM = "semeval2024"
+
+
+def dataset_given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the name of a data set that ``--dataset`` has; another name is refused."""
+    if value is not None:
+        from shroom.datasets.registry import DATA_SETS
+
+        if value not in DATA_SETS:
+            raise click.BadParameter(str(DATA_SETS.unknown(value)), ctx, param)
+    return value
+
+
+DATASET_OPTION = click.option(
+    "--dataset",
+    callback=dataset_given,
+    metavar="NAME",
+    help="Data set of the gold, such as mushroom2025 or felm; by default recognised by its form.",
+)
+
+
+def form_of_gold(
+    dataset: str | None, submission: str, gold: str | None, edition: Edition
+) -> tuple[str, Edition]:
+    """Return the name of the data set that the gold is of, and the edition to score by.
+
+    A data set that is an edition as well is scored as that, and the name is then ``SHROOM``.
+
+    Raises
+    ------
+    ShroomError
+        If the gold is of another than was named, or the submission looks like gold instead.
+    """
+    from shroom.datasets.registry import guess, refuse_another
+    from shroom.scoring.editions.files import built_in, built_in_names
+
+    if edition.name != SHROOM and dataset is None:
+        return SHROOM, edition
+    if dataset is not None and gold is not None:
+        refuse_another(dataset, gold)
+    name = guess(gold) if dataset is None and gold is not None else dataset
+    if gold is not None and name is None and not is_pipe(gold):
+        _refuse_swapped(submission, gold)
+    if dataset is None and name not in (SHROOM, None):
+        say([f"note: {gold} is in the form of {name}, and so taken as that (--dataset {name})"])
+    if name is not None and name != SHROOM and name in built_in_names():
+        return SHROOM, built_in(name)
+    return name or SHROOM, edition
+
+
+def _refuse_swapped(submission: str, gold: str) -> None:
+    """Refuse what looks like gold against what does not."""
+    from shroom.datasets.native_scores import SCORED
+    from shroom.datasets.registry import guess
+
+    looks = guess(submission)
+    if looks in SCORED:
+        raise ShroomError(
+            f"{submission}: this has the form of {looks}'s gold, and {gold} does not; name the "
+            "submission first and the gold last"
+        )
+
+
+def edition_option(
+    *sources: str, by_form: bool = False, any_kind: bool = False
+) -> Callable[[F], F]:
+    """Add ``--edition`` to a verb, which gets the edition as ``edition``.
+
+    Parameters
+    ----------
+    *sources : str
+        The parameters of the verb that name gold or data, beside which an ``edition.toml`` is
+        looked for; the first one that is given counts, and of several arguments the last.
+    by_form : bool
+        Whether gold without such a file is recognised by the keys of its rows.
+    any_kind : bool
+        Whether the verb takes every kind of annotation; otherwise binary labels alone.
+    """
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def collected(*args: Any, **values: Any) -> Any:
+            source = next((values[name] for name in sources if values.get(name)), None)
+            source = source[-1] if isinstance(source, tuple) else source
+            edition = edition_given(values.pop("edition"), source, by_form=by_form)
+            if not any_kind and edition.annotation.kind != "binary":
+                raise ShroomError(
+                    f"{edition.name}: its annotation is {edition.annotation.kind}, and this "
+                    "command needs labels with p(Hallucination)"
+                )
+            return command(*args, edition=edition, **values)
+
+        return click.option(
+            "--edition",
+            metavar="NAME|FILE",
+            help="Follow the rules of this shared task: a name that 'shroom edition' lists, or an "
+            "edition.toml; by default the one beside the gold, else semeval2024.",
+        )(collected)  # type: ignore[return-value]
+
+    return decorate
+
+
+def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:
+    """Return the edition that a command line means, saying so where it was found by itself."""
+    from shroom.scoring.editions import files
+
+    if edition is not None or source is None:
+        return files.named(edition)
+    beside = files.file_beside(source)
+    if beside is not None:
+        found = files.read(beside)
+        say([f"note: the edition is {found.name}, by {beside}"])
+        return found
+    return _edition_by_form(source) if by_form else files.default()
+
+
+def _edition_by_form(source: str) -> Edition:
+    from shroom.datasets.registry import guess
+    from shroom.scoring.editions import files
+
+    name = guess(source) if Path(source).exists() else None
+    if name in (None, SHROOM) or name not in files.built_in_names():
+        return files.default()
+    say([f"note: {source} is in the form of {name}, and so taken as that (--edition {name})"])
+    return files.built_in(name)
