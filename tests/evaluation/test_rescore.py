@@ -171,6 +171,7 @@ def test_items_of_other_annotations_are_compared_as_they_are():
     """Spans and the like are lists; a metric with less as better ranks from below."""
     spans = [[[0, 2]], [], [[1, 3], [5, 6]]]
     other = [[[0, 2]], [[4, 5]], [[1, 3], [5, 6]]]
+
     def differing(label, _p, gold_label, _gold_p):
         return np.array([a != b for a, b in zip(label, gold_label)], float)
 
