@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from shroom.metrics.base import Metric
 from shroom.metrics.rank_intervals import ranks
 from shroom.scoring.table import Table
 
-Columns = tuple[Any, Any]
+Floats = NDArray[np.float64]
+#: The columns of a gold that are no annotation.
+_BESIDE = {"ids", "has_id", "texts", "votes", "lengths", "places"}
 _WORDS = {1: Label.HALLUCINATION.value, 0: Label.NOT_HALLUCINATION.value}
 
 
@@ -36,7 +39,7 @@ class ChangedItem:
     old_row, new_row : int or None
         The place in each gold, from 0; ``None`` where it is not in it.
     old, new : dict or None
-        The annotation in each gold, as ``label`` and ``p``.
+        The annotation in each gold: ``label`` and ``p``, or what else there is for other kinds.
     ranks_changed : int
         How many systems get another rank.
     score_changes : dict of float
@@ -57,26 +60,22 @@ class ChangedItem:
 
 
 class _Scorer:
-    """The scores and ranks of a contest's systems, whatever the gold says of one of its rows."""
+    """The scores of a contest's systems, whatever the gold says of one of its rows."""
 
     def __init__(self, contest: Contest, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics
-        self.columns = [track.columns for track in contest.tracks.values()]
-        self.gold: Columns = self.columns[0][2:]
-        self.n = contest.gold.n
+        self.tracks = list(contest.tracks.values())
         self.usual = [contest.statistics(metric) for metric in metrics]
 
-    def scores(self, row: int | None = None, gold: Columns | None = None) -> NDArray[np.float64]:
-        """Return the scores, shape [metrics, systems], with another gold, or without one row."""
-        weights = np.ones((1, self.n))
+    def scores(self, gold: Table | None = None, without: int | None = None) -> Floats:
+        """Return the scores, shape [metrics, systems], by another gold, or without one row."""
         statistics = self.usual
         if gold is not None:
-            statistics = [
-                [metric.statistics(label, p, *gold) for label, p, *_ in self.columns]
-                for metric in self.metrics
-            ]
-        elif row is not None:
-            weights[0, row] = 0
+            columns = [replace(track, gold=gold).columns for track in self.tracks]
+            statistics = [[metric.statistics(*own) for own in columns] for metric in self.metrics]
+        weights = np.ones((1, self.tracks[0].gold.n))
+        if without is not None:
+            weights[0, without] = 0
         return np.array(
             [metric.scores(rows, weights)[:, 0] for metric, rows in zip(self.metrics, statistics)]
         )
@@ -102,14 +101,14 @@ def changed_items(
     items = []
     for old_row, new_row in zip(old_rows.tolist(), new_rows.tolist()):
         if old_row >= 0 and new_row >= 0:
-            if all(_same(a[old_row], b[new_row]) for a, b in zip(old.gold, new.gold)):
+            gold, other = golds.old.gold, golds.new.gold
+            if _annotation(gold, old_row) == _annotation(other, new_row):
                 continue
-            gold = tuple(_replaced(a, old_row, b[new_row]) for a, b in zip(old.gold, new.gold))
-            kind, pair = "changed", (before, old.scores(gold=gold))
+            kind, pair = "changed", (before, old.scores(_mixed(gold, old_row, other, new_row)))
         elif old_row >= 0:
-            kind, pair = "removed", (before, old.scores(row=old_row))
+            kind, pair = "removed", (before, old.scores(without=old_row))
         else:
-            kind, pair = "added", (new.scores(row=new_row), after)
+            kind, pair = "added", (new.scores(without=new_row), after)
         items.append(_item(kind, golds, old_row, new_row, *pair, metrics, ranking))
     # Sorted by what people can see; sums in another order differ by less.
     return sorted(
@@ -157,23 +156,45 @@ def _item(
         table.id_at(row),
         old_row if old_row >= 0 else None,
         new_row if new_row >= 0 else None,
-        _annotation(golds.old, old_row) if old_row >= 0 else None,
-        _annotation(golds.new, new_row) if new_row >= 0 else None,
+        _annotation(old, old_row) if old_row >= 0 else None,
+        _annotation(new, new_row) if new_row >= 0 else None,
         int(np.sum(ranks_by(ranking, before) != ranks_by(ranking, after))),
         {metric.name: float(change) for metric, change in zip(metrics, changes)},
         _texts(table, row),
     )
 
 
-def _annotation(contest: Contest, row: int) -> dict[str, Any]:
-    """Return what the gold says of an item, as plain values."""
-    _, _, label, p = next(iter(contest.tracks.values())).columns
-    value = _plain(label[row])
-    return {"label": _WORDS.get(value) if isinstance(value, int) else value, "p": _plain(p[row])}
+def _annotated(gold: Table) -> dict[str, Any]:
+    """Return the columns of what a gold says of its items, by the names of its attributes."""
+    columns = ((key.name, getattr(gold, key.name)) for key in fields(gold))
+    return {
+        name: column
+        for name, column in columns
+        if name not in _BESIDE and isinstance(column, (list, np.ndarray)) and len(column) == gold.n
+    }
+
+
+def _annotation(gold: Table, row: int) -> dict[str, Any]:
+    """Return what the gold says of an item as plain values, without what it does not say."""
+    values = {name: _plain(column[row]) for name, column in _annotated(gold).items()}
+    if isinstance(values.get("label"), int):
+        values["label"] = _WORDS.get(values["label"])
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _mixed(gold: Table, row: int, other: Table, other_row: int) -> Table:
+    """Return a gold that says of one item what another gold says."""
+    columns = {name: column.copy() for name, column in _annotated(gold).items()}
+    theirs = _annotated(other)
+    for name, column in columns.items():
+        if name in theirs:
+            column[row] = theirs[name][other_row]
+    return replace(gold, **columns)
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _texts(table: Table, row: int) -> dict[str, str] | None:
@@ -181,16 +202,3 @@ def _texts(table: Table, row: int) -> dict[str, str] | None:
         return None
     texts = {key: text for key, text in zip(("hyp", "src"), table.texts[row]) if text}
     return texts or None
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Return whether two annotations are equal; an undefined p equals another one."""
-    first, second = _plain(a), _plain(b)
-    return bool(first == second or (first != first and second != second))
-
-
-def _replaced(column: Any, row: int, value: Any) -> Any:
-    """Return a copy of a column with another value in one row."""
-    copied = column.copy()
-    copied[row] = value
-    return copied

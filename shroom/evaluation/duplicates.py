@@ -284,8 +284,7 @@ def _scaled_ranks(values: NDArray[Any]) -> Floats:
 
 def _is_binary(contest: Contest) -> bool:
     """Return whether each item has one label and one p."""
-    label, p = contest.gold.label, contest.gold.p
-    return all(isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype != object for x in (label, p))
+    return contest.edition.annotation.kind == "binary"
 
 
 def _is_fine(p: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shroom.core.printing import shortened
 from shroom.core.problems import printable
 from shroom.evaluation.changed_items import ChangedItem
 from shroom.evaluation.rescore import Change, Rescored, Rescoring, TrackChange
@@ -139,8 +138,8 @@ def _item(item: ChangedItem, metrics: list[str], *, texts: bool) -> tuple[str, .
 def _annotation(value: dict[str, Any] | None) -> str:
     if value is None:
         return _NONE
-    label, p = value["label"], value["p"]
-    return f"{label} {p:.3g}" if isinstance(p, float) else str(shortened(str(label)))
+    words = (f"{part:.3g}" if isinstance(part, float) else str(part) for part in value.values())
+    return _short(", ".join(words))
 
 
 def _short(text: str) -> str:

@@ -1,6 +1,7 @@
 """`shroom leaderboard --duplicates`: who hands in the same as another team."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from shroom.evaluation.contest import Contest
 from shroom.evaluation.duplicates import duplicates
 from shroom.metrics.base import mean_of
 from shroom.scoring.align import AlignedTrack
+from shroom.scoring.editions.edition import Annotation
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import Name
 from shroom.scoring.kinds.registry import ranking_metrics
@@ -127,7 +129,8 @@ def test_other_annotations_are_compared_by_what_the_metrics_see():
         )
         for system, own in zip("abcd", [*lists, lists[1]])
     }
-    (pair,) = duplicates([Contest(name, truth, default(), tracks)], [shared]).pairs
+    edition = replace(default(), annotation=Annotation(kind="spans"))
+    (pair,) = duplicates([Contest(name, truth, edition, tracks)], [shared]).pairs
     assert (pair.a, pair.b, pair.kind, pair.equal, pair.rho) == ("b", "d", "equal", 1.0, None)
 
 

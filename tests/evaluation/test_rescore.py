@@ -1,7 +1,7 @@
 """`shroom rescore`: what another version of the gold changes."""
 
 import json
-from types import SimpleNamespace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import Name
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.scores import score
+from shroom.scoring.table import Table
 
 #: Those that rank.
 METRICS = (metric("accuracy"), metric("rho"))
@@ -167,6 +168,25 @@ def test_the_effect_of_an_item_is_that_of_its_change_alone(places, truth, correc
     assert changed.texts == {"hyp": "hypothesis 4", "src": "source 4"}
 
 
+@dataclass(eq=False)
+class Marked(Table):
+    """Gold that is a list of spans for each item."""
+
+    spans: list = field(default_factory=list)
+
+
+@dataclass
+class Said:
+    """A system's spans."""
+
+    own: list
+    gold: Marked
+
+    @property
+    def columns(self):
+        return self.own, None, self.gold.spans, None
+
+
 def test_items_of_other_annotations_are_compared_as_they_are():
     """Spans and the like are lists; a metric with less as better ranks from below."""
     spans = [[[0, 2]], [], [[1, 3], [5, 6]]]
@@ -178,15 +198,14 @@ def test_items_of_other_annotations_are_compared_as_they_are():
     error = mean_of("error", differing, (0.0, 1.0), higher_is_better=False)
     sides = []
     for annotation in (spans, other):
-        table = SimpleNamespace(n=3, texts=None, id_at=lambda row: f"en-{row}")
-        tracks = {
-            name: SimpleNamespace(columns=(said, said, annotation, annotation))
-            for name, said in (("a", spans), ("b", other))
-        }
+        ids = np.array(["en-1", "en-2", "en-3"])
+        unused = np.full(3, -1, np.int8), np.full(3, np.nan)
+        table = Marked("gold", 3, *unused, ids, spans=annotation)
+        tracks = {"a": Said(spans, table), "b": Said(other, table)}
         sides.append(Contest(Name("test", "en"), table, default(), tracks))
     (item,) = changed_items(TwoGolds(*sides, np.arange(3), np.arange(3), 3), [error], [error])
-    assert (item.id, item.kind, item.ranks_changed) == ("en-1", "changed", 2)
-    assert (item.old, item.new) == ({"label": [], "p": []}, {"label": [[4, 5]], "p": [[4, 5]]})
+    assert (item.id, item.kind, item.ranks_changed) == ("en-2", "changed", 2)
+    assert (item.old, item.new) == ({"spans": []}, {"spans": [[4, 5]]})
     assert item.score_changes == {"error": pytest.approx(1 / 3)}
 
 
