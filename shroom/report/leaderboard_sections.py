@@ -57,10 +57,11 @@ def _duplicates(found: Duplicates) -> Section:
         )
         for pair in found.pairs
     ]
+    equal = "equal labels" if any(field.rho for field in found.fields) else "equal"
     listed = "" if rows else "No two submissions of different teams are equal or nearly so. "
     return Section(
         "Equal or nearly equal submissions of different teams",
-        ("a", "b", "track", "kind", "equal labels", "independent", "rho of p", "independent"),
+        ("a", "b", "track", "kind", equal, "independent", "rho of p", "independent"),
         rows,
         f"{listed}{' '.join(map(_field, found.fields))} Independent: as systems with these scores "
         "would have them that have nothing in common but the gold. Two teams that use the same "
@@ -73,7 +74,7 @@ def _field(field: Field) -> str:
     if field.equal is None:
         return f"{field.track}: no two submissions of different teams can be compared."
     text = (
-        f"{field.track}: equal labels {_range(field.equal)} over {field.pairs} "
+        f"{field.track}: {'equal labels' if field.rho else 'equal'} {_range(field.equal)} over {field.pairs} "
         f"{'pair' if field.pairs == 1 else 'pairs'}"
     )
     return f"{text}, rho of p {_range(field.rho)}." if field.rho else f"{text}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,7 +89,7 @@ def _systems(track: TrackChange, found: Rescoring) -> Section:
 
 def _system(row: Rescored, names: list[str]) -> tuple[str, ...]:
     rank = row.rank
-    span = "" if rank.ci is None else f"[{rank.ci[0]:+.0f}, {rank.ci[1]:+.0f}]"
+    span = "" if rank.ci is None else f"[{round(rank.ci[0]):+d}, {round(rank.ci[1]):+d}]"
     cells = [
         starred(row.system, row.in_sample),
         *(_NONE if place is None else f"{place:.0f}" for place in (rank.old, rank.new)),
@@ -138,8 +139,13 @@ def _item(item: ChangedItem, metrics: list[str], *, texts: bool) -> tuple[str, .
 def _annotation(value: dict[str, Any] | None) -> str:
     if value is None:
         return _NONE
-    words = (f"{part:.3g}" if isinstance(part, float) else str(part) for part in value.values())
-    return _short(", ".join(words))
+    return _short(", ".join(map(_word, value.values())))
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _short(text: str) -> str:
