@@ -13,6 +13,8 @@ from shroom.core.problems import ShroomError
 from shroom.scoring.input_files import is_pipe
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shroom.cli.options import F
     from shroom.scoring.editions.edition import Edition
 
@@ -107,6 +109,8 @@ def edition_option(
                     f"{edition.name}: its annotation is {edition.annotation.kind}, and this "
                     "command needs labels with p(Hallucination)"
                 )
+            if values.get("metrics") and "dataset" not in values:
+                refuse_unknown_metrics(values["metrics"], edition)
             return command(*args, edition=edition, **values)
 
         return click.option(
@@ -117,6 +121,18 @@ def edition_option(
         )(collected)  # type: ignore[return-value]
 
     return decorate
+
+
+def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
+    """Refuse a command line with a metric that the edition's annotation does not have."""
+    from shroom.scoring.kinds.registry import kind_of
+
+    kind = kind_of(edition)
+    try:
+        for name in set(names) - {"all"}:
+            kind.metric(name, edition)
+    except ShroomError as error:
+        raise click.BadParameter(str(error), param_hint="'--metrics'") from error
 
 
 def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:

@@ -13,6 +13,7 @@ from shroom.cli.edition_choice import (
     SHROOM,
     edition_option,
     form_of_gold,
+    refuse_unknown_metrics,
 )
 from shroom.cli.options import (
     BY_OPTION,
@@ -112,6 +113,7 @@ def command(
         return
     from shroom.scoring.check import check
 
+    refuse_unknown_metrics(metrics, edition)
     keys = () if form == "codalab" else by
     checked = check(submission, gold, texts=needs_texts(keys), limit=limit, edition=edition)
     chosen = Intervals(0) if form == "codalab" else intervals

@@ -10,6 +10,7 @@ import numpy as np
 from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, NO_INTERVALS, estimates
 from shroom.scoring.check import check
+from shroom.scoring.editions.edition import MEAN
 from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics, with_ranking_metrics
 from shroom.scoring.signature import joined, signature
@@ -134,6 +135,21 @@ class Score:
         """The signature of all results; parts that differ are joined by ``+``."""
         return joined(result.signature for result in self.results)
 
+    @property
+    def mean(self) -> dict[str, float | None]:
+        """The mean of each score over all tracks, where the edition ranks by it; else empty."""
+        tracks = {result.track: result.scores for result in self.results}
+        if not self.edition.average or set(tracks) != set(self.edition.track_names):
+            return {}
+        means = {}
+        for name in self.results[0].scores:
+            values = [
+                np.nan if scores[name] is None else scores[name] for scores in tracks.values()
+            ]
+            mean = float(np.mean(np.array(values, np.float64)))
+            means[name] = None if np.isnan(mean) else mean
+        return means
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""
         intervals = self.intervals.to_dict()
@@ -142,6 +158,7 @@ class Score:
         return {
             "signature": self.signature,
             "results": [result.to_dict() for result in self.results],
+            **({"mean": self.mean} if self.mean else {}),
             **intervals,
             "warnings": [
                 *(problem.sentence for problem in self.warnings),
@@ -164,7 +181,8 @@ class Score:
             listed = ", ".join(f"{result.split} {result.track}" for result in self.results)
             problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
             raise InvalidInput(problems)
-        by_track = {result.track: result.scores for result in self.results}
+        by_track = {MEAN: self.mean}
+        by_track.update((result.track, result.scores) for result in self.results)
         metrics = {metric.name: metric for metric in ranking_metrics(self.edition)}
         scores = {}
         for column in self.edition.platform_columns(tuple(metrics)):

@@ -13,7 +13,7 @@ from test_felm import row as felm
 from test_mushroom2025 import row as answer
 from tqdm import tqdm
 
-from shroom.core.datapoint import Datapoint, Label, Reference, Task
+from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.conversion.huggingface import (
@@ -35,7 +35,7 @@ POINTS = st.builds(
     hyp=st.text(),
     src=st.text(),
     tgt=st.text(),
-    task=st.sampled_from(Task),
+    task=st.sampled_from(list(TASKS.values())),
     ref=st.none() | st.sampled_from(Reference),
     model=st.text(),
     id=st.none() | st.integers(-(2**63), 2**63 - 1),

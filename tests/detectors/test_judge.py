@@ -278,8 +278,8 @@ def test_ones_own_templates(tmp_path):
     )
     folder = tmp_path / "folder"
     folder.mkdir()
-    for task in TASKS.values():
-        (folder / f"{task.value}.txt").write_text(f"{task.value} {{context}} {{sentence}}")
+    for task in TASKS:
+        (folder / f"{task}.txt").write_text(f"{task} {{context}} {{sentence}}")
     own = judging(model="m", template=str(folder))
     assert own.dry_run([point(task=Task.MT)]).prompt == "MT the cat a cat"
     (folder / "TS.txt").unlink()

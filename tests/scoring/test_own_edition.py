@@ -203,7 +203,8 @@ def test_what_is_wrong_with_an_edition_is_reported_with_its_place(tmp_path, chan
 def test_the_kits_editions_are_valid(name):
     plain = files.parsed_toml(files.text_of(name))
     assert files.problems_of(plain) == []
-    assert files.from_plain(files.to_plain(built_in(name))) == built_in(name)
+    again = files.from_plain(files.to_plain(built_in(name)))
+    assert files.to_plain(again) == files.to_plain(built_in(name))
     assert built_in(name).name == name
 
 

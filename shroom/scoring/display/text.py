@@ -21,6 +21,9 @@ def render(score: Score) -> str:
     rows: list[Row | None] = [header(score)]
     for result in score.results:
         rows += [None, *track_rows(result)]
+    if score.mean:
+        title_of_mean = f"mean over {len(score.results)} tracks"
+        rows += [None, (title_of_mean, "", *_cells(list(score.mean), score.mean))]
     lines = [*align(rows), "", score.signature]
     if score.intervals.resamples:
         lines.append(intervals_line(score))

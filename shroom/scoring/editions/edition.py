@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 #: The longest key of a column that Codabench takes.
 MAX_KEY = 35
+#: The track of a column that has the mean over all tracks.
+MEAN = "mean"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Track:
     """One track, or one language, which is ranked by itself.
 
     Attributes
     ----------
-    name : str
-        As file names have it.
-    title : str
-        As people call it; its name by default.
+    name, title : str
+        As file names have it, and as people call it.
     rows_have : str
         A key that every row of this track has and no row of another one, by which a file whose
         name does not have the track is recognised.
@@ -42,7 +42,7 @@ class Track:
     rows_have: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Split:
     """One split of the data.
 
@@ -61,7 +61,7 @@ class Split:
     ids: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskRule:
     """A task of the models whose outputs are judged.
 
@@ -80,7 +80,7 @@ class TaskRule:
     title: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Item:
     """The form of a row.
 
@@ -104,7 +104,7 @@ class Item:
         return self.keys.get("id", "id")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Aspect:
     """A question about an item that annotators answer with yes or no.
 
@@ -124,7 +124,7 @@ class Aspect:
     no: str = "n"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Annotation:
     """What annotators and systems say of an item.
 
@@ -144,7 +144,7 @@ class Annotation:
     labels: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Files:
     """Patterns of file names: ``{split}`` and ``{track}`` stand for names, ``*`` for anything.
 
@@ -157,7 +157,7 @@ class Files:
     data: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Phase:
     """A phase of the competition.
 
@@ -168,8 +168,7 @@ class Phase:
     split : str
         The split that is handed in.
     start, end : date or None
-        The first and the last day, in UTC. Without a start it follows the phase before it;
-        without an end it lasts until the next one, or for ever.
+        First and last day, in UTC; by default it follows the one before, and lasts till the next.
     per_day, total : int
         How many submissions a team may make in a day, and in all.
     blind : bool
@@ -186,7 +185,7 @@ class Phase:
     blind: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """A column of the leaderboard on a platform: one metric of one track."""
 
@@ -197,7 +196,7 @@ class Column:
     hidden: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edition(FileNames):
     """One shared task.
 
@@ -228,9 +227,9 @@ class Edition(FileNames):
     metrics : tuple of str
         The first one ranks, the next ones break ties; the defaults of the annotation if empty.
     average : bool
-        Whether systems are ranked by the mean over tracks as well.
+        Whether systems are ranked by the mean over tracks, too.
     phases, columns : tuple
-        Those of the competition; ``columns`` by default every metric of every track.
+        Those of the competition; by default a column for every metric of every track.
     pages : dict of str
         Files of the competition's pages: ``overview``, ``evaluation``, ``data``, ``terms``.
     """

@@ -17,7 +17,7 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.core.toml import parsed_toml
-from shroom.scoring.editions.edition import MAX_KEY, Edition
+from shroom.scoring.editions.edition import MAX_KEY, MEAN, Edition
 
 #: The name of an edition's file beside its gold.
 FILE = "edition.toml"
@@ -210,7 +210,7 @@ def _wrong_metrics(edition: Edition) -> typing.Iterator[str]:
             yield f"{place}.key: expected at most {MAX_KEY} characters"
         if problem := problem_of(column.metric):
             yield f"{place}.metric: {problem}"
-        if column.track not in edition.track_names:
+        if column.track not in (*edition.track_names, *([MEAN] if edition.average else [])):
             yield f"{place}.track: no track '{column.track}'"
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from shroom.core.problems import Problems
     from shroom.metrics.base import Metric
-    from shroom.scoring.align import Track
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.table import Role, Table
 
@@ -48,6 +47,11 @@ class Kind(ABC):
     def defaults(self, edition: Edition) -> tuple[str, ...]:
         """Return the metrics that rank where the edition lists none, the first one first."""
 
+    def ranking(self, edition: Edition) -> tuple[Metric, ...]:
+        """Return the metrics of an edition: the first one ranks, the next ones break ties."""
+        names = edition.metrics or self.defaults(edition)
+        return tuple(self.metric(name, edition) for name in names)
+
     @abstractmethod
     def columns(self, predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
         """Return what metrics take, given the row of the predictions for each row of the gold."""
@@ -61,8 +65,8 @@ class Kind(ABC):
     def check_columns(self, table: Table, problems: Problems) -> None:
         """Report problems of whole columns of predictions."""
 
-    def check_aligned(self, track: Track, problems: Problems) -> None:
-        """Report problems that only the comparison with the gold shows."""
+    def check_aligned(self, track: Any, problems: Problems) -> None:
+        """Report problems that only the comparison of a :class:`Track` with its gold shows."""
 
     def check_gold(self, gold: Table, problems: Problems) -> None:
         """Report problems of whole columns of gold."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from shroom.core.problems import Problems
     from shroom.metrics.base import Metric
-    from shroom.scoring.align import Track
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.table import Role, Table
 
@@ -50,11 +49,14 @@ class Binary(Kind):
 
     def metric(self, name: str, edition: Edition) -> Metric:
         del edition
-        if name in _RANKING:  # without a look at what other packages register
-            return _RANKING[name]
         from shroom.scoring.metric_registry import metric
 
         return metric(name)
+
+    def ranking(self, edition: Edition) -> tuple[Metric, ...]:
+        # These two are not looked up among those of other packages, which takes a while.
+        names = edition.metrics or self.defaults(edition)
+        return tuple(_RANKING.get(name) or self.metric(name, edition) for name in names)
 
     def defaults(self, edition: Edition) -> tuple[str, ...]:
         del edition
@@ -79,7 +81,7 @@ class Binary(Kind):
     def check_columns(self, table: Table, problems: Problems) -> None:
         check_columns(table, problems)
 
-    def check_aligned(self, track: Track, problems: Problems) -> None:
+    def check_aligned(self, track: Any, problems: Problems) -> None:
         check_direction(track, problems)
 
     def check_gold(self, gold: Table, problems: Problems) -> None:

@@ -39,9 +39,7 @@ def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
     >>> [metric.name for metric in ranking_metrics(built_in("semeval2024"))]
     ['accuracy', 'rho']
     """
-    kind = kind_of(edition)
-    names = edition.metrics or kind.defaults(edition)
-    return tuple(kind.metric(name, edition) for name in names)
+    return kind_of(edition).ranking(edition)
 
 
 def with_ranking_metrics(
