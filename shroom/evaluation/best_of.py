@@ -171,27 +171,34 @@ def team_of(system: str) -> str:
 
 
 def best_of_teams(
-    contest: Contest, metrics: Sequence[Metric], splits: int = SPLITS, seed: int = 0
-) -> tuple[Contest, list[BestOf]]:
-    """Return a contest of each team's best submission, and by how much these are too good.
+    contests: Sequence[Contest], metrics: Sequence[Metric], seed: int = 0
+) -> tuple[list[Contest], list[BestOf]]:
+    """Return contests of each team's best submission, and by how much these are too good.
 
     Parameters
     ----------
-    contest : Contest
-        All submissions, named as by :func:`teams_in`.
+    contests : sequence of Contest
+        All submissions on each track, named as by :func:`teams_in`.
     metrics : sequence of Metric
         The one that ranks, and the one that breaks ties, if there is one. Of submissions that
         are equal in both, the first is taken.
-    splits, seed
+    seed : int
         As of :func:`optimism`.
 
     Returns
     -------
-    contest : Contest
+    contests : list of Contest
         The best submissions under the names of their teams.
     best : list of BestOf
-        One for each team, in the same order.
+        One for each track and team, in the same order.
     """
+    chosen = [_best_of_teams(contest, metrics, seed) for contest in contests]
+    return [contest for contest, _ in chosen], [entry for _, best in chosen for entry in best]
+
+
+def _best_of_teams(
+    contest: Contest, metrics: Sequence[Metric], seed: int
+) -> tuple[Contest, list[BestOf]]:
     metric = metrics[0]
     statistics = contest.statistics(metric)
     places = [place for place, _ in contest.ranks(metrics, {}, confidence=0.95)]
@@ -202,7 +209,7 @@ def best_of_teams(
     for team, numbers in teams.items():
         first = min(numbers, key=places.__getitem__)
         score = metric(statistics[first])
-        too_good = optimism(metric, [statistics[number] for number in numbers], splits, seed)
+        too_good = optimism(metric, [statistics[number] for number in numbers], SPLITS, seed)
         corrected = None
         if score is not None and too_good is not None:
             corrected = score - too_good if metric.higher_is_better else score + too_good

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import combinations
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.evaluation.best_of import BestOf, best_of_teams, team_of, teams_in
-from shroom.evaluation.comparison import ALPHA, INTERVALS, TRIALS
-from shroom.evaluation.contest import Contest, contests
+from shroom.evaluation.comparison import INTERVALS, indistinguishable
+from shroom.evaluation.contest import Contest, absent, contests
 from shroom.evaluation.duplicates import Duplicates
 from shroom.evaluation.duplicates import duplicates as similar_pairs
 from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
 from shroom.metrics.base import Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Interval, Intervals, interval
-from shroom.metrics.paired_tests import holm, randomisation
-from shroom.metrics.rank_intervals import groups
 from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
@@ -210,11 +204,7 @@ def leaderboard(
     if not boards:
         return Leaderboard([], invalid, names, split or "", "", intervals, edition.title, others)
     alike = similar_pairs(boards, metrics, team_of if best_of else str) if duplicates else None
-    best: list[BestOf] = []
-    if best_of:
-        chosen = [best_of_teams(board, metrics, seed=intervals.seed) for board in boards]
-        boards = [board for board, _ in chosen]
-        best = [entry for _, of_track in chosen for entry in of_track]
+    boards, best = best_of_teams(boards, metrics, intervals.seed) if best_of else (boards, [])
     rows = [
         row
         for contest in boards
@@ -234,20 +224,10 @@ def leaderboard(
         intervals,
         edition.title,
         others,
-        _absent(boards),
+        absent(boards),
         best,
         alike,
     )
-
-
-def _absent(boards: list[Contest]) -> dict[str, list[str]]:
-    """Return the systems that are not on a track, by the track's name."""
-    systems = sorted({system for board in boards for system in board.systems})
-    absent = {
-        board.name.track: [system for system in systems if system not in board.tracks]
-        for board in boards
-    }
-    return {track: lacking for track, lacking in absent.items() if lacking}
 
 
 def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
@@ -280,7 +260,7 @@ def _ranked(
 
     order = sorted(range(len(placed)), key=lambda i: (placed[i][0], contest.systems[i]))
     ordered = [statistics[metrics[0].name][i] for i in order]
-    group = _groups(metrics[0], ordered, settings.seed, trials)
+    group = indistinguishable(metrics[0], ordered, settings.seed, trials)
     return [
         Row(
             contest.systems[system],
@@ -294,23 +274,6 @@ def _ranked(
         )
         for place, system in enumerate(order)
     ]
-
-
-def _groups(
-    metric: Metric, statistics: list[NDArray[Any]], seed: int, trials: int | None
-) -> NDArray[np.int64]:
-    """Return the groups of systems that are given in the order of their ranks."""
-    count = len(statistics)
-    pairs = list(combinations(range(count), 2))
-    if not pairs:
-        return np.ones(count, np.int64)
-    # The least p of the test, times the number of pairs, must still be well below the level.
-    enough = max(TRIALS, 40 * len(pairs))
-    p = np.nan_to_num(randomisation(metric, statistics, pairs, trials or enough, seed), nan=1.0)
-    table = np.ones((count, count))
-    for (a, b), adjusted in zip(pairs, holm(p)):
-        table[a, b] = table[b, a] = adjusted
-    return groups(table, ALPHA)
 
 
 def _annotator(contest: Contest, gold: Source, settings: Intervals) -> list[Row]:

@@ -73,10 +73,9 @@ def _duplicates(found: Duplicates) -> Section:
 def _field(field: Field) -> str:
     if field.equal is None:
         return f"{field.track}: no two submissions of different teams can be compared."
-    text = (
-        f"{field.track}: {'equal labels' if field.rho else 'equal'} {_range(field.equal)} over {field.pairs} "
-        f"{'pair' if field.pairs == 1 else 'pairs'}"
-    )
+    equal = "equal labels" if field.rho else "equal"
+    pairs = f"{field.pairs} {'pair' if field.pairs == 1 else 'pairs'}"
+    text = f"{field.track}: {equal} {_range(field.equal)} over {pairs}"
     return f"{text}, rho of p {_range(field.rho)}." if field.rho else f"{text}."
 
 
