@@ -76,7 +76,7 @@ def command(
     sources = [old_gold, new_gold, *submissions]
     refuse_overwriting(targets, sources)
     refuse_unwritable(Path(path) for path in targets if path != "-")
-    found = rescore(
+    rescoring = rescore(
         old_gold,
         new_gold,
         submissions,
@@ -88,11 +88,11 @@ def command(
     if html:
         from shroom.report.rescore import page
 
-        deliver_page(page(found, items), html, sources)
+        deliver_page(page(rescoring, items), html, sources)
     if form == "json":
-        text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(rescoring.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
         from shroom.report.rescore import to_text
 
-        text = to_text(found, items)
+        text = to_text(rescoring, items)
     deliver(text, output)

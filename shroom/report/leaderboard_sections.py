@@ -43,7 +43,7 @@ def _best_of(title: str, entries: list[BestOf]) -> Section:
     )
 
 
-def _duplicates(found: Duplicates) -> Section:
+def _duplicates(duplicates: Duplicates) -> Section:
     rows: list[tuple[str, ...]] = [
         (
             pair.a,
@@ -55,17 +55,17 @@ def _duplicates(found: Duplicates) -> Section:
             number(pair.rho),
             number(pair.rho_by_chance),
         )
-        for pair in found.pairs
+        for pair in duplicates.pairs
     ]
-    equal = "equal labels" if any(field.rho for field in found.fields) else "equal"
+    equal = "equal labels" if any(field.rho for field in duplicates.fields) else "equal"
     listed = "" if rows else "No two submissions of different teams are equal or nearly so. "
     return Section(
         "Equal or nearly equal submissions of different teams",
         ("a", "b", "track", "kind", equal, "independent", "rho of p", "independent"),
         rows,
-        f"{listed}{' '.join(map(_field, found.fields))} Independent: as systems with these scores "
-        "would have them that have nothing in common but the gold. Two teams that use the same "
-        "public model with the same settings are equal as well.",
+        f"{listed}{' '.join(map(_field, duplicates.fields))} Independent: as systems with these "
+        "scores would have them that have nothing in common but the gold. Two teams that use the "
+        "same public model with the same settings are equal as well.",
         left=4,
     )
 

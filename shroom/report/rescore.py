@@ -18,21 +18,21 @@ _NONE = "–"
 _LONGEST = 60
 
 
-def to_text(found: Rescoring, most: int) -> str:
+def to_text(rescoring: Rescoring, most: int) -> str:
     """Return everything for people; of the items, at most ``most`` of each track."""
     lines: list[str] = []
-    for section in sections(found, most):
+    for section in sections(rescoring, most):
         lines += [*section.lines, ""]
-    for entry in found.invalid:
+    for entry in rescoring.invalid:
         lines.append(f"not rescored: {printable(entry.system)}")
         lines += [f"  {line}" for line in entry.problems]
-    if found.invalid:
+    if rescoring.invalid:
         lines.append("")
-    old, new = found.signatures
-    return "\n".join([*lines, explanation(found), f"old: {old}", f"new: {new}"]) + "\n"
+    old, new = rescoring.signatures
+    return "\n".join([*lines, explanation(rescoring), f"old: {old}", f"new: {new}"]) + "\n"
 
 
-def page(found: Rescoring, most: int) -> str:
+def page(rescoring: Rescoring, most: int) -> str:
     """Return the page.
 
     Raises
@@ -43,19 +43,20 @@ def page(found: Rescoring, most: int) -> str:
     return rendered(
         "rescore.html.jinja",
         "SHROOM: scored by two golds",
-        found=found,
-        explanation=explanation(found),
-        sections=list(sections(found, most)),
+        rescoring=rescoring,
+        explanation=explanation(rescoring),
+        sections=list(sections(rescoring, most)),
     )
 
 
-def explanation(found: Rescoring) -> str:
+def explanation(rescoring: Rescoring) -> str:
     """Return how to read the figures, in a few sentences."""
-    text = f"Ranked by {found.metric}. Changes are new less old; a rank below 0 is a rise. "
-    if found.intervals.resamples:
+    text = f"Ranked by {rescoring.metric}. Changes are new less old; a rank below 0 is a rise. "
+    intervals = rescoring.intervals
+    if intervals.resamples:
         text += (
-            f"Intervals: paired percentile, {found.intervals.resamples} bootstrap resamples of the "
-            f"items of both golds, seed {found.intervals.seed}. "
+            f"Intervals: paired percentile, {intervals.resamples} bootstrap resamples of the items "
+            f"of both golds, seed {intervals.seed}. "
         )
     return text + (
         "Of an item: how many ranks this difference between the golds alone changes, and the "
@@ -63,16 +64,16 @@ def explanation(found: Rescoring) -> str:
     )
 
 
-def sections(found: Rescoring, most: int) -> Iterator[Section]:
+def sections(rescoring: Rescoring, most: int) -> Iterator[Section]:
     """Yield the tables of each track: its systems, then its items."""
-    for track in found.tracks:
-        yield _systems(track, found)
+    for track in rescoring.tracks:
+        yield _systems(track, rescoring)
         yield _items(track, most)
 
 
-def _systems(track: TrackChange, found: Rescoring) -> Section:
+def _systems(track: TrackChange, rescoring: Rescoring) -> Section:
     names = list(track.systems[0].scores)
-    ci = confidence(found.intervals) if found.intervals.resamples else ""
+    ci = confidence(rescoring.intervals) if rescoring.intervals.resamples else ""
     heads = ["system", "rank old", "new", "change", ci]
     for name in names:
         heads += [f"{name} old", "new", "change", ci]

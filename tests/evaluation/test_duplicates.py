@@ -53,15 +53,15 @@ def test_similarities_are_what_loops_and_scipy_give():
     systems, gold_p = honest(STRENGTHS[:3], 200, 0)
     label, p = systems["t0"]
     systems["copy"] = (label, p)
-    found = duplicates([contest_of(systems, gold_p)], METRICS)
-    (pair,) = found.pairs
+    result = duplicates([contest_of(systems, gold_p)], METRICS)
+    (pair,) = result.pairs
     right = np.mean(label == (gold_p > 0.5))
     assert (pair.a, pair.b, pair.kind, pair.equal) == ("t0", "copy", "equal", 1.0)
     assert pair.equal_by_chance == pytest.approx(right**2 + (1 - right) ** 2)
     assert pair.rho == pytest.approx(1)
     assert pair.rho_by_chance == pytest.approx(spearmanr(p, gold_p)[0] ** 2)
     pairs = list(combinations(systems.values(), 2))
-    (field,) = found.fields
+    (field,) = result.fields
     equal = [np.mean(a == b) for (a, _), (b, _) in pairs]
     rho = [spearmanr(a, b)[0] for (_, a), (_, b) in pairs]
     assert field.pairs == 6
@@ -69,7 +69,7 @@ def test_similarities_are_what_loops_and_scipy_give():
     assert field.rho == pytest.approx((min(rho), np.median(rho), max(rho)))
 
 
-def disguised(label, p, how, generator):
+def disguised(label, p, kind, generator):
     """Return a copy of a system in disguise."""
     flipped = generator.random(len(label)) < 0.02
     return {
@@ -77,15 +77,15 @@ def disguised(label, p, how, generator):
         "equal labels": (label, np.where(label, 0.5, 0) + generator.random(len(p)) / 2),
         "equal p": (p > 0.3, p**2),
         "nearly equal": (label ^ flipped, np.clip(p + generator.normal(0, 0.03, len(p)), 0, 1)),
-    }[how]
+    }[kind]
 
 
-@pytest.mark.parametrize("how", ["equal", "equal labels", "equal p", "nearly equal"])
-def test_copies_in_disguise_are_listed(how):
+@pytest.mark.parametrize("kind", ["equal", "equal labels", "equal p", "nearly equal"])
+def test_copies_in_disguise_are_listed(kind):
     systems, gold_p = honest(STRENGTHS, 500, 1)
-    copy = disguised(*systems["t5"], how, np.random.default_rng(2))
-    found = duplicates([contest_of({**systems, "sly": copy}, gold_p)], METRICS)
-    assert [(pair.a, pair.b, pair.kind) for pair in found.pairs] == [("t5", "sly", how)]
+    copy = disguised(*systems["t5"], kind, np.random.default_rng(2))
+    result = duplicates([contest_of({**systems, "sly": copy}, gold_p)], METRICS)
+    assert [(pair.a, pair.b, pair.kind) for pair in result.pairs] == [("t5", "sly", kind)]
 
 
 @pytest.mark.parametrize(("n", "shared"), [(60, 0.5), (500, 0.5), (60, 0.8), (500, 0.9)])
@@ -110,8 +110,8 @@ def test_versions_of_one_team_are_not_compared():
     systems, gold_p = honest(STRENGTHS, 200, 5)
     named = {f"{system}/v1": columns for system, columns in systems.items()}
     contest = contest_of({**named, "t0/v2": systems["t0"], "other": systems["t0"]}, gold_p)
-    found = duplicates([contest], METRICS, team_of)
-    assert {(pair.a, pair.b) for pair in found.pairs} == {("t0/v1", "other"), ("t0/v2", "other")}
+    result = duplicates([contest], METRICS, team_of)
+    assert {(pair.a, pair.b) for pair in result.pairs} == {("t0/v1", "other"), ("t0/v2", "other")}
 
 
 def test_other_annotations_are_compared_by_what_the_metrics_see():
@@ -159,11 +159,11 @@ def test_the_leaderboard_lists_them(tmp_path, shroom):
 def test_of_the_real_submissions_three_settings_of_one_prompt_are_listed(shroom):
     """They are one team's; as different teams' they would be pointed out, and no others."""
     args = (DATA / "submissions", DATA / "semeval2024", "--no-ci", "--trials", 99, "--duplicates")
-    found = json.loads(shroom("leaderboard", *args, "--format", "json")[1])["duplicates"]
-    pairs = [(pair["a"][14:20], pair["b"][14:20], pair["track"]) for pair in found["pairs"]]
+    result = json.loads(shroom("leaderboard", *args, "--format", "json")[1])["duplicates"]
+    pairs = [(pair["a"][14:20], pair["b"][14:20], pair["track"]) for pair in result["pairs"]]
     assert pairs == [
         ("v13-1-", "v13-20", "model-aware"),
         ("v13-1-", "v13-25", "model-aware"),
         ("v13-20", "v13-25", "model-aware"),
     ]
-    assert [field["pairs"] for field in found["fields"]] == [91, 91]
+    assert [field["pairs"] for field in result["fields"]] == [91, 91]

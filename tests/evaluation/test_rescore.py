@@ -69,9 +69,9 @@ def only(rescoring):
 
 def answered(places, system, rows):
     """Return a folder with a system's predictions of some rows, which can be scored on them."""
-    said = {row["id"]: row for row in json.loads((places[2][0] / system / FILE).read_text())}
+    predicted = {row["id"]: row for row in json.loads((places[2][0] / system / FILE).read_text())}
     root = places[0].parent
-    write_json(root / "part" / system / FILE, [said[row["id"]] for row in rows])
+    write_json(root / "part" / system / FILE, [predicted[row["id"]] for row in rows])
     return root / "part" / system
 
 
@@ -96,8 +96,8 @@ def columns_by_id(places, rows):
     """Return each system's label, p, gold label and gold p of a gold's rows."""
     columns = {}
     for name in NOISES:
-        said = {row["id"]: row for row in json.loads((places[2][0] / name / FILE).read_text())}
-        own = [said[row["id"]] for row in rows]
+        predicted = {row["id"]: row for row in json.loads((places[2][0] / name / FILE).read_text())}
+        own = [predicted[row["id"]] for row in rows]
         columns[name] = [
             np.array(
                 [row["label"] == "Hallucination" if key == "label" else row[key] for row in side]
@@ -176,7 +176,7 @@ class Marked(Table):
 
 
 @dataclass
-class Said:
+class Predicted:
     """A system's spans."""
 
     own: list
@@ -201,7 +201,7 @@ def test_items_of_other_annotations_are_compared_as_they_are():
         ids = np.array(["en-1", "en-2", "en-3"])
         unused = np.full(3, -1, np.int8), np.full(3, np.nan)
         table = Marked("gold", 3, *unused, ids, spans=annotation)
-        tracks = {"a": Said(spans, table), "b": Said(other, table)}
+        tracks = {"a": Predicted(spans, table), "b": Predicted(other, table)}
         sides.append(Contest(Name("test", "en"), table, default(), tracks))
     (item,) = changed_items(TwoGolds(*sides, np.arange(3), np.arange(3), 3), [error], [error])
     assert (item.id, item.kind, item.ranks_changed) == ("en-2", "changed", 2)
@@ -238,9 +238,9 @@ def test_a_submission_without_all_items_of_both_is_named(places, lacking):
         "nothing, but one too many": [*rows, {**rows[0], "id": 999}],
     }[lacking]
     write_json(path, wrong)
-    found = rescore(*places, intervals=NO_CI)
-    assert [row.system for row in only(found).systems] == ["good", "poor", "worst"]
-    (entry,) = found.invalid
+    rescoring = rescore(*places, intervals=NO_CI)
+    assert [row.system for row in only(rescoring).systems] == ["good", "poor", "worst"]
+    (entry,) = rescoring.invalid
     assert entry.system == "fair"
     codes = {line.rpartition("[")[2] for line in entry.problems if "expected" in line}
     assert codes == {"id-unknown]" if "many" in lacking else "ids-missing]"}
