@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, printable
-from shroom.evaluation.contest import Contest, contests, read
+from shroom.evaluation.contest import Contest, Submissions, contests, read
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
 from shroom.metrics.intervals import Interval, Intervals
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.rank_intervals import groups
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.in_memory import Data
 from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
 
@@ -141,8 +142,8 @@ class Comparisons:
 
 
 def compare(
-    submissions: Sequence[Source],
-    gold: Source,
+    submissions: Submissions,
+    gold: Data,
     *,
     metrics: Sequence[Metric | str] = (),
     intervals: Intervals = INTERVALS,
@@ -153,9 +154,9 @@ def compare(
 
     Parameters
     ----------
-    submissions : sequence of path
-        At least two; each a file, a folder or a zip.
-    gold : path
+    submissions : sequence, or mapping by system
+        At least two; each a file, a folder, a zip, rows or a data frame.
+    gold : path, rows or data frame
         Gold that they are scored against.
     metrics : sequence of Metric or str
         Metrics to compare besides those of the edition.

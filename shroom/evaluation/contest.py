@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,13 @@ from shroom.scoring.check import Checked, check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, named
 from shroom.scoring.file_names import Name
+from shroom.scoring.in_memory import Data, InMemory, as_source
 from shroom.scoring.input_files import is_pipe
 from shroom.scoring.signature import gold_hash, joined, signature
 from shroom.scoring.table import Table
+
+#: Several submissions: paths, rows or data frames, in order or by their systems' names.
+Submissions = Union[Sequence[Data], Mapping[str, Data]]
 
 
 @dataclass(eq=False)
@@ -168,26 +172,32 @@ def absent(contests: Sequence[Contest]) -> dict[str, list[str]]:
 
 
 def read(
-    submissions: Sequence[Source],
-    gold: Source,
+    submissions: Submissions,
+    gold: Data,
     *,
     texts: bool = False,
     edition: Edition | Source | None = None,
 ) -> tuple[dict[str, Checked], Problems]:
     """Check several submissions, and return them by their names, with all problems.
 
-    The gold's texts are kept where ``texts`` says so.
+    The gold's texts are kept where ``texts`` says so. Submissions that are given by name have these
+    names, others that of their file or folder.
 
     Raises
     ------
     InvalidInput
         With the problems of all submissions, if any of them has errors.
     """
+    gold = as_source(gold, "gold")
     refuse_piped_gold(gold)
     edition = named(edition, gold)
+    if isinstance(submissions, Mapping):
+        by_name = {name: as_source(each, name) for name, each in submissions.items()}
+    else:
+        sources = [as_source(each, f"system {n}") for n, each in enumerate(submissions, 1)]
+        by_name = dict(zip(names(sources, edition), sources))
     verdicts = {
-        name: check(path, gold, texts=texts, edition=edition)
-        for name, path in zip(names(submissions, edition), submissions)
+        name: check(source, gold, texts=texts, edition=edition) for name, source in by_name.items()
     }
     problems = Problems()
     for verdict in verdicts.values():
@@ -245,6 +255,8 @@ def system_name(file: str, edition: Edition | None = None) -> str:
 def _parts(path: Source, edition: Edition) -> list[str]:
     if os.fspath(path) == "-":
         return ["pipe"]
+    if isinstance(path, InMemory):
+        return [path.name]
     *folders, last = Path(path).absolute().parts[1:] or ("submission",)
     name = last if Path(path).is_dir() else system_name(last, edition)
     return [*folders, name] if name else list(folders) or [last]

@@ -10,12 +10,13 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.comparison import TRIALS, Comparison, compare_systems
-from shroom.evaluation.contest import Contest, contests, read
+from shroom.evaluation.contest import Contest, Submissions, contests, read
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
 from shroom.scoring.scores import Score, score_checked
 from shroom.scoring.signature import joined
@@ -119,8 +120,8 @@ class Report:
 
 
 def report(
-    submissions: Sequence[Source],
-    gold: Source,
+    submissions: Submissions,
+    gold: Data,
     *,
     by: Sequence[str] = SLICES,
     metrics: Sequence[Metric | str] = (),
@@ -134,9 +135,9 @@ def report(
 
     Parameters
     ----------
-    submissions : sequence of path
-        One or more, each a file, a folder or a zip.
-    gold : path
+    submissions : sequence, or mapping by system
+        One or more, each a file, a folder, a zip, rows or a data frame.
+    gold : path, rows or data frame
         The gold; not a pipe, since it is read again for the texts.
     by : sequence of str
         Keys to slice by; see :func:`shroom.scoring.scores.score`.
@@ -172,6 +173,7 @@ def report(
     >>> found.tracks[0].systems[0].binary.confusion
     Confusion(both=25, only_gold=0, only_system=0, neither=35)
     """
+    gold = as_source(gold, "gold")
     verdicts, problems = read(submissions, gold, texts=needs_texts(by), edition=edition)
     computed = with_ranking_metrics(next(iter(verdicts.values())).edition, metrics)
     scores = {

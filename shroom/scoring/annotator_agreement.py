@@ -14,6 +14,7 @@ from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
 from shroom.scoring.votes import Voted, read_votes
@@ -169,7 +170,7 @@ class Agreement:
 
 
 def agreement(
-    gold: Source,
+    gold: Data,
     intervals: Intervals | None = None,
     edition: Edition | Source | None = None,
 ) -> Agreement:
@@ -197,6 +198,7 @@ def agreement(
     0.73
     """
     settings = replace(intervals or Intervals(), method="percentile")
+    gold = as_source(gold, "gold")
     edition = named(edition, gold)
     voted, warnings = read_votes(gold, edition)
     return Agreement([_of_file(file, settings, edition) for file in voted], settings, warnings)

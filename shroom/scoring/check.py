@@ -18,6 +18,7 @@ from shroom.scoring.editions import files as edition_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest, well_named
 from shroom.scoring.file_names import Name
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
@@ -55,10 +56,10 @@ class Checked:
 
 
 def check(
-    submission: Source,
-    gold: Source | None = None,
+    submission: Data,
+    gold: Data | None = None,
     *,
-    data: Source | None = None,
+    data: Data | None = None,
     splits: tuple[str, ...] = (),
     texts: bool = False,
     limit: int | None = 20,
@@ -68,11 +69,11 @@ def check(
 
     Parameters
     ----------
-    submission : path or "-"
-        A file, a folder, a zip or a pipe.
-    gold : path, optional
-        The labelled data, as a file, a folder or a zip. Its labels are needed.
-    data : path, optional
+    submission : path or "-", rows or data frame
+        A file, a folder, a zip or a pipe; or rows in memory, see :mod:`.in_memory`.
+    gold : path, rows or data frame, optional
+        The labelled data, as a file, a folder, a zip or rows. Its labels are needed.
+    data : path, rows or data frame, optional
         The data without labels, in place of ``gold``: for ids, count and order.
     splits : tuple of str
         The splits that are wanted; by default those for which predictions are handed in.
@@ -95,6 +96,9 @@ def check(
     >>> checked.ok, checked.tracks[0].predictions.n
     (True, 60)
     """
+    submission = as_source(submission, "predictions")
+    gold = None if gold is None else as_source(gold, "gold")
+    data = None if data is None else as_source(data, "data")
     edition = edition_files.named(edition, data if gold is None else gold)
     problems = Problems(limit)
     listed = documents(submission, problems, edition, submission=True)

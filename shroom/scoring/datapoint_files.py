@@ -20,6 +20,7 @@ from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, named
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, p_in, problem_of_p
 from shroom.scoring.table import P
@@ -47,7 +48,7 @@ class DataFile:
 
 
 def read(
-    source: Source, problems: Problems | None = None, edition: Edition | Source | None = None
+    source: Data, problems: Problems | None = None, edition: Edition | Source | None = None
 ) -> list[Datapoint]:
     """Return the datapoints of a file, or of all files of a folder or zip.
 
@@ -78,13 +79,14 @@ def read(
 
 
 def read_files(
-    source: Source,
+    source: Data,
     problems: Problems | None = None,
     choose: Callable[[list[Document]], list[Document]] = list,
     edition: Edition | Source | None = None,
 ) -> list[DataFile]:
     """Return the files of a source one by one, of those that ``choose`` keeps; see :func:`read`."""
     problems = Problems() if problems is None else problems
+    source = as_source(source, "data")
     edition = named(edition, source)
     files = []
     for document in choose(documents_among_others(source, problems, edition)):

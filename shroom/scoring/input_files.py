@@ -22,6 +22,7 @@ from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
+from shroom.scoring.in_memory import InMemory
 from shroom.scoring.table import P
 
 #: The bytes of a file that are looked at first; a longer line or row takes more.
@@ -181,6 +182,11 @@ def documents(
         return low.endswith(endings) or is_table
 
     selection = Selection(f"a {endings[0]} file", most, is_document, junk)
+    if isinstance(source, InMemory):
+        return [
+            Document(name, name, content, member=source.is_folder, most=most)
+            for name, content in source.files.items()
+        ]
     if os.fspath(source) == "-":
         if sys.stdin is None:
             problems.add("file-unreadable", PIPE, "a pipe", "none")

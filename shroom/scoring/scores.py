@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shroom.scoring.align import AlignedTrack
     from shroom.scoring.check import Checked
     from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.in_memory import Data
     from shroom.scoring.table import Group
 
 
@@ -197,8 +198,8 @@ class Score:
 
 
 def score(
-    submission: Source,
-    gold: Source,
+    submission: Data,
+    gold: Data,
     *,
     by: Sequence[str] = SLICES,
     metrics: Sequence[Metric | str] = (),
@@ -211,8 +212,8 @@ def score(
 
     Parameters
     ----------
-    submission, gold : path
-        Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
+    submission, gold : path, rows or data frame
+        Each a file, a folder or a zip, rows or a frame; one of them may be ``"-"`` for a pipe.
     by : sequence of str
         Keys to slice by, from ``SLICES`` and ``MORE_SLICES``.
     metrics : sequence of Metric or str

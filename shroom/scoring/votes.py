@@ -21,6 +21,7 @@ from shroom.scoring.editions.files import named
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.table import P, Role, Table
 
@@ -57,7 +58,7 @@ class Voted:
 
 
 def read_votes(
-    source: Source, edition: Edition | Source | None = None
+    source: Data, edition: Edition | Source | None = None
 ) -> tuple[list[Voted], list[str]]:
     """Return the gold files that have votes, in the order of their names, and the warnings.
 
@@ -66,8 +67,8 @@ def read_votes(
 
     Parameters
     ----------
-    source : path or "-"
-        A file, a folder, a zip or a pipe.
+    source : path, "-", rows or data frame
+        A file, a folder, a zip or a pipe, or rows in memory.
     edition : Edition, str or path, optional
         As for :func:`shroom.scoring.check.check`.
 
@@ -79,6 +80,7 @@ def read_votes(
         If there are no votes at all.
     """
     problems, warnings, files = Problems(), list[str](), list[Voted]()
+    source = as_source(source, "gold")
     edition = named(edition, source)
     listed = documents_among_others(source, problems, edition)
     members = [document for document in listed if document.member]

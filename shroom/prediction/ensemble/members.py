@@ -183,7 +183,7 @@ def _datapoints(
     for file in files if source is not None else ():
         try:
             read = read_files(
-                source,  # type: ignore[arg-type]
+                source,
                 choose=lambda listed, file=file: _named(listed, file),  # type: ignore[misc]
                 edition=edition,
             )

@@ -101,7 +101,7 @@ def named(edition: Edition | Source | None, gold: Source | None = None) -> Editi
 
 def file_beside(gold: Source) -> Path | None:
     """Return the edition file in a folder of gold, or beside a file of gold, if there is one."""
-    if str(gold) == "-":
+    if str(gold) == "-" or not Path(gold).exists():
         return None
     path = Path(gold)
     found = (path if path.is_dir() else path.parent) / FILE

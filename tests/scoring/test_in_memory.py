@@ -1,0 +1,65 @@
+"""Rows and data frames in the place of files."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from conftest import SAMPLE
+
+import shroom
+from shroom.metrics.intervals import Intervals
+
+GOLD = SAMPLE / "val.model-aware.json"
+ROWS = json.loads(GOLD.read_text(encoding="utf-8"))
+PREDICTIONS = [{key: row[key] for key in ("label", "p(Hallucination)")} for row in ROWS]
+
+
+def frame(rows):
+    return pd.DataFrame(rows)
+
+
+def arrow(rows):
+    return pytest.importorskip("pyarrow").Table.from_pylist(rows)
+
+
+def hugging_face(rows):
+    return pytest.importorskip("datasets").Dataset.from_list(rows)
+
+
+def by_name(rows):
+    return {"val.model-aware": rows}
+
+
+@pytest.mark.parametrize("form", [list, tuple, frame, arrow, hugging_face, by_name, iter])
+def test_every_form_has_the_score_of_the_file(form):
+    expected = shroom.score(GOLD, GOLD).results[0]
+    result = shroom.score(form(PREDICTIONS), form(ROWS)).results[0]
+    assert (result.scores, result.intervals) == (expected.scores, expected.intervals)
+    assert result.slices["task"] == expected.slices["task"]
+
+
+def test_problems_name_the_argument_and_the_row():
+    rows = [*PREDICTIONS[:3], {"label": "hallucination", "p(Hallucination)": 2}, *PREDICTIONS[4:]]
+    with pytest.raises(shroom.InvalidInput) as error:
+        shroom.score(frame(rows), GOLD)
+    assert "predictions: item 3: label: expected" in str(error.value)
+    assert "predictions: item 3: p(Hallucination): expected a number in [0, 1]" in str(error.value)
+
+
+@pytest.mark.parametrize("data", [3, object(), [3], ["a"]])
+def test_anything_else_is_refused_in_a_sentence(data):
+    with pytest.raises(shroom.ShroomError, match="predictions: expected a path, rows or a data"):
+        shroom.score(data, GOLD)
+
+
+def test_systems_are_compared_under_the_names_that_they_are_given():
+    shuffled = frame(PREDICTIONS).sample(frac=1, random_state=0).to_dict("records")
+    systems = {"mine": PREDICTIONS, "other": frame(shuffled)}
+    found = shroom.compare(systems, frame(ROWS), intervals=Intervals(100), trials=99)
+    assert {(pair.a, pair.b) for pair in found.comparisons} == {("mine", "other")}
+
+
+def test_data_are_read_as_datapoints():
+    assert shroom.read(frame(ROWS)) == shroom.read(GOLD)
