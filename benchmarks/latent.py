@@ -50,9 +50,14 @@ def draw(
 
 def statistics(metric: Metric, u: Array, z: Array, digits: int | None = None) -> Array:
     """Return a metric's statistics of one system, whose p may be rounded to some digits."""
-    gold_p = np.searchsorted(_CUTS, u) / (len(SHARES) - 1)
+    truth = gold_p(u)
     p = ndtr(z) if digits is None else np.round(ndtr(z), digits)
-    return metric.statistics(z > 0, p, gold_p > 0.5, gold_p)
+    return metric.statistics(z > 0, p, truth > 0.5, truth)
+
+
+def gold_p(u: Array) -> Array:
+    """Return the annotators' proportion of items by their leanings."""
+    return np.asarray(np.searchsorted(_CUTS, u) / (len(SHARES) - 1))
 
 
 def accuracy(r: float) -> float:

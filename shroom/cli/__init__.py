@@ -32,6 +32,7 @@ VERBS = {
     "Systems": {
         "compare": "Compare submissions: which differences are significant.",
         "leaderboard": "Rank all submissions of a folder, with intervals.",
+        "rescore": "Score submissions by two versions of the gold: what changes.",
         "items": "Show the hardest items, and where systems differ.",
         "report": "Write a page about submissions: scores, plots, hardest items.",
         "plot": "Draw one figure for a paper.",

@@ -21,6 +21,7 @@ from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
 from shroom.metrics.intervals import Interval, Intervals
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
+from shroom.metrics.rank_intervals import groups
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data
 from shroom.scoring.kinds.registry import with_ranking_metrics
@@ -280,3 +281,37 @@ def _mcnemar(
         McNemar(p, float(after), only_a, only_b)
         for (p, only_a, only_b), after in zip(tests, adjusted)
     ]
+
+
+def indistinguishable(
+    metric: Metric, statistics: Sequence[NDArray[Any]], seed: int, trials: int | None = None
+) -> NDArray[np.int64]:
+    """Return the groups of systems that cannot be distinguished, in the order of their ranks.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric that ranks.
+    statistics : sequence of array, shape [n, k]
+        The systems' statistics, those of the best one first.
+    seed : int
+        Seed of the tests.
+    trials : int, optional
+        Number of exchanges in each test; by default as many as the correction needs.
+
+    Returns
+    -------
+    array of int, shape [systems]
+        From 1; see :func:`~shroom.metrics.rank_intervals.groups`.
+    """
+    count = len(statistics)
+    pairs = list(combinations(range(count), 2))
+    if not pairs:
+        return np.ones(count, np.int64)
+    # The least p of the test, times the number of pairs, must still be well below the level.
+    enough = max(TRIALS, 40 * len(pairs))
+    p = np.nan_to_num(randomisation(metric, statistics, pairs, trials or enough, seed), nan=1.0)
+    table = np.ones((count, count))
+    for (a, b), adjusted in zip(pairs, holm(p)):
+        table[a, b] = table[b, a] = adjusted
+    return groups(table, ALPHA)

@@ -161,6 +161,16 @@ def contests(checked: Mapping[str, Checked]) -> list[Contest]:
     return sorted(by_track.values(), key=lambda contest: contest.name.order)
 
 
+def absent(contests: Sequence[Contest]) -> dict[str, list[str]]:
+    """Return the systems that are not on a track but on another one, by the track's name."""
+    systems = sorted({system for contest in contests for system in contest.systems})
+    lacking = {
+        contest.name.track: [system for system in systems if system not in contest.tracks]
+        for contest in contests
+    }
+    return {track: names for track, names in lacking.items() if names}
+
+
 def read(
     submissions: Submissions,
     gold: Data,

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, printable
-from shroom.evaluation.comparison import ALPHA, INTERVALS, TRIALS
-from shroom.evaluation.contest import Contest, contests
-from shroom.evaluation.submission_folder import Invalid, checked_entries
+from shroom.evaluation.best_of import BestOf, best_of_teams, team_of, teams_in
+from shroom.evaluation.comparison import INTERVALS, indistinguishable
+from shroom.evaluation.contest import Contest, absent, contests
+from shroom.evaluation.duplicates import Duplicates
+from shroom.evaluation.duplicates import duplicates as similar_pairs
+from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
 from shroom.metrics.base import Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Interval, Intervals, interval
-from shroom.metrics.paired_tests import holm, randomisation
-from shroom.metrics.rank_intervals import groups
 from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
@@ -99,6 +96,12 @@ class Leaderboard:
         Title of the edition.
     others : list of path
         Other files in the folder.
+    absent : dict of list of str
+        The systems without a file for a track, by track; only tracks that some system lacks.
+    best : list of BestOf
+        The best submission of each team, where it was asked for, track by track.
+    duplicates : Duplicates or None
+        Submissions of different teams that are equal or nearly so; ``None`` where not asked for.
     """
 
     rows: list[Row]
@@ -109,6 +112,9 @@ class Leaderboard:
     intervals: Intervals
     title: str = ""
     others: list[Path] = field(default_factory=list)
+    absent: dict[str, list[str]] = field(default_factory=dict)
+    best: list[BestOf] = field(default_factory=list)
+    duplicates: Duplicates | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -122,8 +128,11 @@ class Leaderboard:
             "split": self.split,
             "rows": [row.to_dict() for row in self.rows],
             "invalid": [asdict(entry) for entry in self.invalid],
+            "absent": self.absent,
             "signature": self.signature,
             **self.intervals.to_dict(),
+            **({"best_of": [asdict(entry) for entry in self.best]} if self.best else {}),
+            **({"duplicates": self.duplicates.to_dict()} if self.duplicates else {}),
         }
 
 
@@ -136,8 +145,10 @@ def leaderboard(
     intervals: Intervals = INTERVALS,
     trials: int | None = None,
     edition: Edition | Source | None = None,
+    best_of: bool = False,
+    duplicates: bool = False,
 ) -> Leaderboard:
-    """Return the ranks of all submissions in a folder.
+    """Return the ranks of all submissions in a folder, or of teams by their best submissions.
 
     Parameters
     ----------
@@ -156,6 +167,11 @@ def leaderboard(
         correction needs.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
+    best_of : bool
+        Whether the folder has teams (see :func:`~shroom.evaluation.best_of.teams_in`), of which
+        the best submission is ranked.
+    duplicates : bool
+        Whether to look for submissions of different teams that are equal or nearly so.
 
     Raises
     ------
@@ -174,9 +190,10 @@ def leaderboard(
     [('team7', 1, 1.0)]
     """
     edition = named(edition, gold)
-    metrics = _ranking(edition, metric)
+    metrics = ranking(edition, metric)
     names = tuple(metric.name for metric in metrics)
-    verdicts, invalid, others = checked_entries(folder, gold, split, edition)
+    systems, others = (teams_in if best_of else submissions_in)(folder, gold, edition)
+    verdicts, invalid = checked_systems(systems, gold, split, edition)
     boards = [contest for contest in contests(verdicts) if split in (None, contest.name.split)]
     splits = sorted({contest.name.split for contest in boards})
     if len(splits) > 1:
@@ -186,6 +203,8 @@ def leaderboard(
         )
     if not boards:
         return Leaderboard([], invalid, names, split or "", "", intervals, edition.title, others)
+    alike = similar_pairs(boards, metrics, team_of if best_of else str) if duplicates else None
+    boards, best = best_of_teams(boards, metrics, intervals.seed) if best_of else (boards, [])
     rows = [
         row
         for contest in boards
@@ -196,10 +215,22 @@ def leaderboard(
         )
     ]
     of_tracks = joined(contest.signature for contest in boards)
-    return Leaderboard(rows, invalid, names, splits[0], of_tracks, intervals, edition.title, others)
+    return Leaderboard(
+        rows,
+        invalid,
+        names,
+        splits[0],
+        of_tracks,
+        intervals,
+        edition.title,
+        others,
+        absent(boards),
+        best,
+        alike,
+    )
 
 
-def _ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
+def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
     """Return the ranking metrics of an edition, another one first if it is named."""
     metrics = ranking_metrics(edition)
     names = [metric.name for metric in metrics]
@@ -229,7 +260,7 @@ def _ranked(
 
     order = sorted(range(len(placed)), key=lambda i: (placed[i][0], contest.systems[i]))
     ordered = [statistics[metrics[0].name][i] for i in order]
-    group = _groups(metrics[0], ordered, settings.seed, trials)
+    group = indistinguishable(metrics[0], ordered, settings.seed, trials)
     return [
         Row(
             contest.systems[system],
@@ -243,23 +274,6 @@ def _ranked(
         )
         for place, system in enumerate(order)
     ]
-
-
-def _groups(
-    metric: Metric, statistics: list[NDArray[Any]], seed: int, trials: int | None
-) -> NDArray[np.int64]:
-    """Return the groups of systems that are given in the order of their ranks."""
-    count = len(statistics)
-    pairs = list(combinations(range(count), 2))
-    if not pairs:
-        return np.ones(count, np.int64)
-    # The least p of the test, times the number of pairs, must still be well below the level.
-    enough = max(TRIALS, 40 * len(pairs))
-    p = np.nan_to_num(randomisation(metric, statistics, pairs, trials or enough, seed), nan=1.0)
-    table = np.ones((count, count))
-    for (a, b), adjusted in zip(pairs, holm(p)):
-        table[a, b] = table[b, a] = adjusted
-    return groups(table, ALPHA)
 
 
 def _annotator(contest: Contest, gold: Source, settings: Intervals) -> list[Row]:

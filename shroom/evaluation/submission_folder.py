@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shroom.core.paths import Source, is_junk
-from shroom.core.problem_codes import ERROR
+from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, UnknownName
 from shroom.evaluation.contest import refuse_piped_gold, system_name
 from shroom.scoring.check import Checked, check
@@ -85,18 +85,18 @@ def _is_submission(name: str, edition: Edition) -> bool:
     return name.lower().endswith(_SUFFIXES)
 
 
-def checked_entries(
-    folder: Source,
+def checked_systems(
+    systems: Mapping[str, Sequence[Path]],
     gold: Source,
     split: str | None = None,
     edition: Edition | Source | None = None,
-) -> tuple[dict[str, Checked], list[Invalid], list[Path]]:
-    """Return the submissions of a folder that can be ranked, those that cannot, and other files.
+) -> tuple[dict[str, Checked], list[Invalid]]:
+    """Return the verdicts on the systems that can be ranked, and the systems that cannot.
 
     Parameters
     ----------
-    folder : path
-        See :func:`submissions_in`.
+    systems : mapping
+        The files, folders or zips of each system by its name; see :func:`submissions_in`.
     gold : path
         The gold of all of them.
     split : str, optional
@@ -115,7 +115,6 @@ def checked_entries(
     valid: dict[str, Checked] = {}
     invalid = []
     of_gold: list[Problem] = []
-    systems, others = submissions_in(folder, gold, edition)
     for system, paths in systems.items():
         verdict = _merged([check(path, gold, splits=splits, edition=edition) for path in paths])
         if verdict.ok and split and all(track.name.split != split for track in verdict.tracks):
@@ -123,8 +122,7 @@ def checked_entries(
         elif verdict.ok:
             valid[system] = verdict
         else:
-            lines = [line for line in verdict.problems.lines() if not line.startswith("warning: ")]
-            invalid.append(Invalid(system, lines))
+            invalid.append(Invalid(system, _error_lines(verdict.problems)))
             of_gold += _elsewhere(verdict.problems, paths)
     if of_gold and not valid:
         problems = Problems()
@@ -132,7 +130,7 @@ def checked_entries(
             place = {"index": problem.index, "id": problem.id, "key": problem.key}
             problems.add(problem.code, problem.file, problem.expected, problem.found, **place)
         raise InvalidInput(problems)
-    return valid, invalid, others
+    return valid, invalid
 
 
 def _merged(parts: Sequence[Checked]) -> Checked:
@@ -150,6 +148,12 @@ def _merged(parts: Sequence[Checked]) -> Checked:
     return replace(
         parts[0], problems=problems, tracks=[track for part in parts for track in part.tracks]
     )
+
+
+def _error_lines(problems: Problems) -> list[str]:
+    """Return the lines of the errors, without those of warnings and how to fix these."""
+    warned = [f"  to fix [{code}]" for code in problems.codes if CODES[code].severity == WARNING]
+    return [line for line in problems.lines() if not line.startswith(("warning: ", *warned))]
 
 
 def _elsewhere(problems: Iterable[Problem], paths: Sequence[Path]) -> list[Problem]:

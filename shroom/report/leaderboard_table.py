@@ -9,6 +9,7 @@ from typing import Any
 from shroom.core.problems import printable
 from shroom.evaluation.leaderboard import Leaderboard, Row
 from shroom.report.csv_cells import as_csv as csv_of
+from shroom.report.leaderboard_sections import sections
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
 
@@ -42,8 +43,9 @@ def _score_cells(row: Row, metric: str) -> tuple[str, str]:
 
 def explanation(board: Leaderboard) -> str:
     """Return an explanation of the ranks, in a few sentences."""
+    text = "Each team has the rank of its best submission. " if board.best else ""
     ties = f", ties by {board.metrics[1]}" if len(board.metrics) > 1 else ""
-    text = f"Ranked by {board.metrics[0]}{ties}. "
+    text += f"Ranked by {board.metrics[0]}{ties}. "
     intervals = board.intervals
     if intervals.resamples:
         text += (
@@ -65,7 +67,10 @@ def text(board: Leaderboard) -> str:
         of_rows = (cells(row, board.columns) for row in rows)
         table = [heads(board), *(tuple(map(printable, row)) for row in of_rows)]
         head, *shown = [(row[3], *row[:3], *row[4:]) for row in table]  # the name first
-        lines += [title, *align([head, None, *shown]), *filter(None, [_star(rows)]), ""]
+        notes = filter(None, [_star(rows), _absent(board, rows)])
+        lines += [title, *align([head, None, *shown]), *notes, ""]
+    for section in sections(board):
+        lines += [*section.lines, ""]
     for entry in board.invalid:
         lines.append(f"not ranked: {printable(entry.system)}")
         lines += [f"  {line}" for line in entry.problems]
@@ -86,7 +91,8 @@ def markdown(board: Leaderboard) -> str:
         ]
         rule = "|---:|---:|---:|:---|" + "---:|---:|" * len(board.columns)
         lines += [f"## {title}", "", table[0], rule, *table[1:], ""]
-        lines += [_escaped(_star(rows)), ""] if _star(rows) else []
+        for note in filter(None, [_star(rows), _absent(board, rows)]):
+            lines += [_escaped(note), ""]
     if board.invalid:
         lines += ["## Not ranked", ""]
         for entry in board.invalid:
@@ -128,16 +134,19 @@ def page(board: Leaderboard) -> str:
         "leaderboard.html.jinja",
         f"{board.title} leaderboard {board.split}".strip(),
         board=board,
+        sections=sections(board),
         confidence=column_head(board.intervals),
         how=explanation(board),
         tracks=[
-            _track(title, rows, board.columns, f"track-{place}")
+            _track(title, rows, board.columns, f"track-{place}", _absent(board, rows))
             for place, (title, rows) in enumerate(_tracks(board), 1)
         ],
     )
 
 
-def _track(title: str, rows: list[Row], metrics: Sequence[str], key: str) -> dict[str, Any]:
+def _track(
+    title: str, rows: list[Row], metrics: Sequence[str], key: str, absent: str
+) -> dict[str, Any]:
     """Return the values that the template shows of a track."""
     systems = [row for row in rows if row.kind == "system"]
     spans = {
@@ -153,7 +162,7 @@ def _track(title: str, rows: list[Row], metrics: Sequence[str], key: str) -> dic
         "beside": [row for row in rows if row.kind != "system"],
         "spans": spans,
         "places": (0.5, len(systems) + 0.5),
-        "star": _star(systems),
+        "notes": list(filter(None, [_star(systems), absent])),
     }
 
 
@@ -167,6 +176,12 @@ def _star(rows: Iterable[Row]) -> str:
     """Return the meaning of the star on one track; empty where there is none."""
     note = footnote((row.system, row.in_sample, row.n) for row in rows)
     return note and f"{note}, so its rank says little"
+
+
+def _absent(board: Leaderboard, rows: list[Row]) -> str:
+    """Return which systems have no file for a track; empty where all have one."""
+    names = board.absent.get(rows[0].track, [])
+    return f"no file for this track: {printable(', '.join(names))}" if names else ""
 
 
 def _escaped(cell: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -67,6 +68,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        figure=_figure,
         interval=interval,
         lines=_lines,
         number=number,
@@ -78,6 +80,12 @@ def _environment() -> Environment:
         whisker=lambda *values: Markup(whisker(*values)),  # noqa: S704 - it has only numbers
     )
     return environment
+
+
+def _figure(cell: str) -> str:
+    """Return the number by which a cell is sorted: its first one; nothing where it has none."""
+    number = re.search(r"[-+]?\d[\d.]*", cell)
+    return number[0] if number else ""
 
 
 def _lines(text: str) -> str:

@@ -535,3 +535,72 @@ def test_the_errors_of_a_submission_are_its_own_with_the_separators_of_windows(m
     paths = [PureWindowsPath("subs/a"), PureWindowsPath("subs/b.zip")]
     left = submission_folder._elsewhere(problems, paths)
     assert [problem.file for problem in left] == [r"gold\val.json", r"subs\ab.json"]
+
+
+def test_a_submission_that_is_not_ranked_shows_its_errors_without_advice_on_warnings(
+    places, shroom
+):
+    path = places[0] / "good" / AWARE
+    rows = json.loads(path.read_text())
+    rows[0] = {**rows[0], "label": "Hallucination", "p(Hallucination)": 0.1}  # a warning
+    write_json(path, rows[:-1])
+    (entry,) = ranked(shroom, *places)["invalid"]
+    assert [line.rpartition("[")[2] for line in entry["problems"] if "expected" in line] == [
+        "count]"
+    ]
+    assert sum("to fix" in line for line in entry["problems"]) == 1
+
+
+def left_out(rows, form):
+    """Return rows as a submission that leaves hard items out would have them."""
+    return {
+        "short file": rows[:-5],
+        "other id": [*rows[:-1], {**rows[-1], "id": 999}],
+        "doubled id": [*rows[:-1], rows[0]],
+        "extra id": [*rows, {**rows[0], "id": 999}],
+        "no ids": [{key: value for key, value in row.items() if key != "id"} for row in rows[1:]],
+        "null": [{**rows[0], "label": None, "p(Hallucination)": None}, *rows[1:]],
+    }[form]
+
+
+@pytest.mark.parametrize(
+    ("form", "codes"),
+    [
+        ("short file", {"count", "ids-missing"}),
+        ("other id", {"ids-missing", "id-unknown"}),
+        ("doubled id", {"id-doubled", "ids-missing"}),
+        ("extra id", {"count", "id-unknown"}),
+        ("no ids", {"count", "id-missing"}),
+        ("null", {"label-value", "p-number"}),
+    ],
+)
+def test_who_leaves_items_out_is_refused_by_name(tmp_path, shroom, form, codes):
+    file = "test.model-aware.json"
+    truth = gold(30, first_id=100)
+    write_json(tmp_path / "gold" / file, truth)
+    write_json(tmp_path / "systems" / "honest" / file, answers(truth, 0.5))
+    own = write_json(tmp_path / "systems" / "sly" / file, left_out(answers(truth, 0.5), form))
+    board = ranked(shroom, tmp_path / "systems", tmp_path / "gold")
+    assert [row["system"] for row in systems_of(board)] == ["honest"]
+    (entry,) = board["invalid"]
+    assert entry["system"] == "sly"
+    assert {
+        line.rpartition("[")[2][:-1] for line in entry["problems"] if "expected" in line
+    } == codes
+    for verb in ("check", "score"):
+        gold_option = ["--gold"] if verb == "check" else []
+        code, _, err = shroom(verb, own, *gold_option, tmp_path / "gold")
+        assert code == 1
+        assert all(f"[{name}]" in err for name in codes)
+
+
+def test_systems_without_a_track_are_listed_with_it(tmp_path, shroom):
+    folders = contest(tmp_path, NOISES, files=(AGNOSTIC, AWARE))
+    (folders[0] / "poor" / AGNOSTIC).unlink()
+    assert ranked(shroom, *folders)["absent"] == {"model-agnostic": ["poor"]}
+    for form in ("text", "markdown"):
+        out = shroom("leaderboard", *folders, *FEW, "--format", form)[1]
+        assert out.count("no file for this track: poor") == 1
+    page = tmp_path / "page.html"
+    shroom("leaderboard", *folders, *FEW, "--html", page)
+    assert page.read_text(encoding="utf-8").count("no file for this track: poor") == 1

@@ -11,9 +11,11 @@ from playwright.sync_api import sync_playwright
 
 from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.report import report
+from shroom.evaluation.rescore import rescore
 from shroom.metrics.intervals import Intervals
 from shroom.report.leaderboard_table import page as leaderboard_page
 from shroom.report.report_page import page as report_page
+from shroom.report.rescore import page as rescored_page
 from shroom.scoring.display.html import scores_page
 from shroom.scoring.scores import score
 
@@ -110,8 +112,21 @@ def visit(browser, tmp_path):
 
 @pytest.fixture(scope="module")
 def board(folder):
-    found = leaderboard(folder / "all", folder / "gold", intervals=FEW, trials=200)
+    where = folder / "all", folder / "gold"
+    found = leaderboard(*where, intervals=FEW, trials=200, best_of=True, duplicates=True)
     return leaderboard_page(found)
+
+
+@pytest.fixture(scope="module")
+def rescored(folder):
+    """The systems by two golds, of which the new one has other labels on three items."""
+    rows = [{**row, "hyp": f"{HOSTILE} {row['hyp']}"} for row in gold(48)]
+    for row in rows[:3]:
+        row.update({"label": "Hallucination", "p(Hallucination)": 1.0})
+    for track in ("agnostic", "aware"):
+        write_json(folder / "new" / f"val.model-{track}.json", rows)
+    found = rescore(folder / "gold", folder / "new", [folder / "all"], intervals=FEW)
+    return rescored_page(found, most=20)
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +232,7 @@ def undefined(folder):
         return report_page(found, "shroom report …")
 
 
-@pytest.mark.parametrize("which", ["board", "small_report", "small_form", "undefined"])
+@pytest.mark.parametrize("which", ["board", "rescored", "small_report", "small_form", "undefined"])
 def test_a_page_fits_in_both_looks(visit, request, which):
     opened = visit(request.getfixturevalue(which))
     page = opened.page
@@ -235,7 +250,7 @@ def test_a_page_fits_in_both_looks(visit, request, which):
             assert box["x"] + box["width"] <= width
 
 
-@pytest.mark.parametrize("which", ["board", "small_report", "small_form"])
+@pytest.mark.parametrize("which", ["board", "rescored", "small_report", "small_form"])
 def test_a_page_is_whole_without_a_script(visit, request, which):
     opened = visit(request.getfixturevalue(which), java_script_enabled=False)
     page = opened.page

@@ -1,0 +1,296 @@
+"""Rescoring: what another version of the gold does to scores and ranks, and which items do it.
+
+The items are resampled once for both golds, so that the interval of a change is that of a paired
+difference: the noise that both scores share is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.paths import Source
+from shroom.evaluation.changed_items import ChangedItem, changed_items, ranks_by
+from shroom.evaluation.comparison import INTERVALS
+from shroom.evaluation.contest import Contest
+from shroom.evaluation.leaderboard import ranking
+from shroom.evaluation.submission_folder import Invalid
+from shroom.evaluation.two_golds import TwoGolds, submissions_of, two_golds
+from shroom.metrics.base import Metric
+from shroom.metrics.bootstrap import percentile_interval, resamples
+from shroom.metrics.intervals import Interval, Intervals
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named
+from shroom.scoring.kinds.registry import with_ranking_metrics
+from shroom.scoring.signature import joined
+
+Floats = NDArray[np.float64]
+#: How many comparisons of systems one chunk has, at most.
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Change:
+    """A score or a rank by both golds.
+
+    Attributes
+    ----------
+    old, new : float or None
+        ``None`` where undefined.
+    difference : float or None
+        The new one less the old one.
+    ci : tuple of float or None
+        The paired bootstrap interval of the difference; ``None`` where there is none.
+    """
+
+    old: float | None
+    new: float | None
+    difference: float | None
+    ci: Interval | None
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """A system on one track by both golds.
+
+    Attributes
+    ----------
+    system : str
+        The system.
+    rank : Change
+        From 1; a difference below 0 is a rise.
+    scores : dict of Change
+        By metric.
+    in_sample : int
+        How many of the old gold's items the system's detector was fitted on.
+    """
+
+    system: str
+    rank: Change
+    scores: dict[str, Change]
+    in_sample: int = 0
+
+
+@dataclass(frozen=True)
+class TrackChange:
+    """What the new gold does to one track.
+
+    Attributes
+    ----------
+    split, track : str
+        The split and track.
+    old_n, new_n : int
+        The numbers of items.
+    counts : dict of int
+        How many items are ``changed``, ``removed`` and ``added``.
+    systems : list of Rescored
+        In the order of the new ranks.
+    items : list of ChangedItem
+        Those that change most ranks first, then those that change scores most.
+    old_signature, new_signature : str
+        Signatures of the scores.
+    """
+
+    split: str
+    track: str
+    old_n: int
+    new_n: int
+    counts: dict[str, int]
+    systems: list[Rescored]
+    items: list[ChangedItem]
+    old_signature: str
+    new_signature: str
+
+
+@dataclass(frozen=True)
+class Rescoring:
+    """What the new gold does to all tracks.
+
+    Attributes
+    ----------
+    tracks : list of TrackChange
+        Track by track.
+    invalid : list of Invalid
+        The submissions with errors.
+    metric : str
+        Metric that ranks.
+    intervals : Intervals
+        Settings of the intervals.
+    """
+
+    tracks: list[TrackChange]
+    invalid: list[Invalid]
+    metric: str
+    intervals: Intervals
+
+    @property
+    def signatures(self) -> tuple[str, str]:
+        """Signatures of the scores by the old and by the new gold."""
+        pairs = zip(*((track.old_signature, track.new_signature) for track in self.tracks))
+        old, new = (joined(signatures) for signatures in pairs)
+        return old, new
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        plain = asdict(self)
+        del plain["intervals"]
+        return {**plain, **self.intervals.to_dict()}
+
+
+def rescore(
+    old: Source,
+    new: Source,
+    submissions: Sequence[Source],
+    *,
+    metric: str | None = None,
+    metrics: Sequence[Metric | str] = (),
+    intervals: Intervals = INTERVALS,
+    edition: Edition | Source | None = None,
+) -> Rescoring:
+    """Return every system's scores and ranks by two golds, and the items that change them.
+
+    Parameters
+    ----------
+    old, new : path
+        The golds. Items are matched by id; without ids in both, by order.
+    submissions : sequence of path
+        Files, folders or zips of one submission each, or one folder of submissions, as that of a
+        leaderboard.
+    metric : str, optional
+        Metric of the edition that ranks, by default its first one; the next one breaks ties.
+    metrics : sequence of Metric or str
+        Further metrics to report.
+    intervals : Intervals
+        Settings of the intervals, which are percentile intervals.
+    edition : Edition, str or path, optional
+        The shared task; by default that of the old gold.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, if all submissions have errors.
+    ShroomError
+        If the golds have no track in common, or their items cannot be matched.
+
+    Examples
+    --------
+    >>> gold = "shroom/sample/val.model-aware.json"
+    >>> same = rescore(gold, gold, [gold], intervals=Intervals(100)).tracks[0]
+    >>> same.counts, same.systems[0].scores["accuracy"].difference
+    ({'changed': 0, 'removed': 0, 'added': 0}, 0.0)
+    """
+    edition = named(edition, old)
+    usual = ranking(edition, metric)
+    computed = tuple(dict.fromkeys((*usual, *with_ranking_metrics(edition, metrics))))
+    golds, invalid = two_golds(submissions_of(submissions, edition), old, new, edition)
+    tracks = [_track_change(pair, computed, usual, intervals) for pair in golds]
+    return Rescoring(tracks, invalid, usual[0].name, intervals)
+
+
+def _track_change(
+    golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
+) -> TrackChange:
+    old, new = golds.old, golds.new
+    items = changed_items(golds, metrics, usual)
+    kinds = [item.kind for item in items]
+    return TrackChange(
+        old.name.split,
+        old.name.track,
+        old.gold.n,
+        new.gold.n,
+        {kind: kinds.count(kind) for kind in ("changed", "removed", "added")},
+        _rescored(golds, metrics, usual, settings),
+        items,
+        old.signature,
+        new.signature,
+    )
+
+
+def _rescored(
+    golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
+) -> list[Rescored]:
+    """Return the systems by both golds in the order of the new ranks."""
+    contests = golds.old, golds.new
+    values = [_scores(contest, metrics) for contest in contests]
+    places = [[place for place, _ in contest.ranks(usual, {}, 0.95)] for contest in contests]
+    drawn = _resampled(golds, metrics, settings)
+    rank_changes = None
+    if drawn:
+        by_old, by_new = (_ranks(usual, [drawn[m.name][side] for m in usual]) for side in (0, 1))
+        rank_changes = by_new - by_old
+
+    def score(metric: Metric, system: int) -> Change:
+        old, new = (side[metric.name][system] for side in values)
+        row = np.subtract(*(side[system] for side in drawn[metric.name][::-1])) if drawn else None
+        return _change(old, new, row, settings.confidence)
+
+    systems = [
+        Rescored(
+            name,
+            _change(
+                places[0][system],
+                places[1][system],
+                None if rank_changes is None else rank_changes[:, system],
+                settings.confidence,
+            ),
+            {metric.name: score(metric, system) for metric in metrics},
+            golds.old.tracks[name].in_sample,
+        )
+        for system, name in enumerate(golds.old.systems)
+    ]
+    return sorted(systems, key=lambda row: (row.rank.new, row.rank.old, row.system))
+
+
+def _scores(contest: Contest, metrics: Sequence[Metric]) -> dict[str, list[float | None]]:
+    return {
+        metric.name: [metric(rows) for rows in contest.statistics(metric)] for metric in metrics
+    }
+
+
+def _change(old: Any, new: Any, row: NDArray[Any] | None, confidence: float) -> Change:
+    if old is None or new is None:
+        return Change(old, new, None, None)
+    ci = None if row is None else percentile_interval(row, confidence)
+    return Change(old, new, new - old, ci)
+
+
+def _resampled(
+    golds: TwoGolds, metrics: Sequence[Metric], settings: Intervals
+) -> dict[str, tuple[Floats, Floats]]:
+    """Return all systems' scores by both golds on the same resamples of the items of both.
+
+    By metric, two arrays of shape [systems, b]; nothing without intervals, or for one item.
+    """
+    if not settings.resamples or golds.n < 2:
+        return {}
+    sides = (golds.old, golds.old_items), (golds.new, golds.new_items)
+    statistics = {
+        metric.name: [contest.statistics(metric) for contest, _ in sides] for metric in metrics
+    }
+    parts: dict[str, tuple[list[Floats], list[Floats]]] = {
+        metric.name: ([], []) for metric in metrics
+    }
+    for weights in resamples(golds.n, settings.resamples, settings.seed):
+        for side, (_, items) in enumerate(sides):
+            own = weights[:, items]
+            for metric in metrics:
+                parts[metric.name][side].append(metric.scores(statistics[metric.name][side], own))
+    return {
+        name: (np.concatenate(old, axis=1), np.concatenate(new, axis=1))
+        for name, (old, new) in parts.items()
+    }
+
+
+def _ranks(metrics: Sequence[Metric], scores: Sequence[Floats]) -> NDArray[np.int64]:
+    """Return the systems' ranks on each resample: shape [b, systems]."""
+    systems, count = scores[0].shape
+    size = max(1, _CHUNK // systems**2)
+    parts = (
+        [of_metric[:, start : start + size].T for of_metric in scores]
+        for start in range(0, count, size)
+    )
+    return np.concatenate([ranks_by(metrics, part) for part in parts])

@@ -1,0 +1,199 @@
+"""Systems on two versions of a gold: which item of the one is which of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.paths import Source
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
+from shroom.evaluation.contest import Contest, names, refuse_piped_gold
+from shroom.evaluation.submission_folder import Invalid, submissions_in
+from shroom.scoring.align import AlignedTrack
+from shroom.scoring.check import Checked, check
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.table import Table
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoGolds:
+    """The same systems on one track by two golds.
+
+    Attributes
+    ----------
+    old, new : Contest
+        The same systems in the same order.
+    old_items, new_items : array of int, shape [n]
+        The item of each row of the old and of the new gold. Items are numbered from 0: those of
+        the old gold in its order, then those that only the new one has.
+    n : int
+        The number of items of both.
+    """
+
+    old: Contest
+    new: Contest
+    old_items: Rows
+    new_items: Rows
+    n: int
+
+    def rows(self, items: Rows) -> Rows:
+        """Return the row of each item in a gold, -1 where it is not in it: shape [n]."""
+        rows = np.full(self.n, -1, np.intp)
+        rows[items] = np.arange(len(items))
+        return rows
+
+
+def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:
+    """Return submissions by their systems' names: one folder of them, or each by itself.
+
+    Raises
+    ------
+    ShroomError
+        If the folder has no submission.
+    """
+    if len(sources) == 1 and Path(sources[0]).is_dir():
+        try:
+            return submissions_in(sources[0], edition=edition)[0]
+        except ShroomError:  # a single submission, or nothing, which its check reports
+            pass
+    return {name: [Path(source)] for name, source in zip(names(sources, edition), sources)}
+
+
+def two_golds(
+    systems: Mapping[str, Sequence[Path]], old: Source, new: Source, edition: Edition
+) -> tuple[list[TwoGolds], list[Invalid]]:
+    """Return the systems on each track that both golds have, and those with errors.
+
+    Where one gold has items that the other one has not, a submission has predictions for all of
+    them: it is not an error by either gold that it has those of the other.
+
+    Parameters
+    ----------
+    systems : mapping
+        The files, folders or zips of each system by its name.
+    old, new : path
+        The golds.
+    edition : Edition
+        The shared task.
+
+    Raises
+    ------
+    InvalidInput
+        With the problems of all systems, if none is without errors.
+    ShroomError
+        If no track is in both golds, or their items cannot be matched.
+    """
+    refuse_piped_gold(old)
+    refuse_piped_gold(new)
+    tracks: dict[tuple[str, str], tuple[Contest, Contest]] = {}
+    invalid, problems = [], Problems()
+    for system, paths in systems.items():
+        verdicts = [
+            [check(path, gold, texts=True, limit=None, edition=edition) for path in paths]
+            for gold in (old, new)
+        ]
+        errors = _errors(*verdicts)
+        if errors.errors:
+            invalid.append(Invalid(system, list(errors.lines())))
+            problems.extend(errors)
+            continue
+        for before, after in _pairs(*verdicts):
+            name = before.name if before.name.split else after.name
+            by_old, by_new = tracks.setdefault(
+                (name.split, name.track),
+                (Contest(name, before.gold, edition), Contest(name, after.gold, edition)),
+            )
+            by_old.add(system, before)
+            by_new.add(system, after)
+    if not tracks:
+        if invalid:
+            raise InvalidInput(problems)
+        raise ShroomError(f"{old}, {new}: no track is in both, so there is nothing to compare")
+    matched = [_matched(*contests) for contests in tracks.values()]
+    return sorted(matched, key=lambda golds: golds.old.name.order), invalid
+
+
+def _pairs(
+    old: Iterable[Checked], new: Iterable[Checked]
+) -> list[tuple[AlignedTrack, AlignedTrack]]:
+    """Return each file of predictions, aligned with both golds."""
+    by_file = {track.predictions.file: track for part in new for track in part.aligned}
+    return [
+        (track, by_file[track.predictions.file])
+        for part in old
+        for track in part.aligned
+        if track.predictions.file in by_file
+    ]
+
+
+def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
+    """Return the errors of a system, without those about items that the other gold has."""
+    errors: dict[Problem, None] = {}
+    for own, other in ((old, new), (new, old)):
+        others = {track.predictions.file: track.gold for part in other for track in part.tracks}
+        for part in own:
+            golds = {track.predictions.file: track.gold for track in part.tracks}
+            for problem in part.problems:
+                gold, of_other = golds.get(problem.file), others.get(problem.file)
+                if problem.severity == ERROR and not _is_of(problem, gold, of_other):
+                    errors[problem] = None
+    problems = Problems()
+    for problem in errors:
+        place = {"index": problem.index, "id": problem.id, "key": problem.key}
+        problems.add(problem.code, problem.file, problem.expected, problem.found, **place)
+    return problems
+
+
+def _is_of(problem: Problem, gold: Table | None, other: Table | None) -> bool:
+    """Return whether a problem is about predictions of items that only the other gold has.
+
+    With ids, a wrong number of items has another error for each item that is too many or missing.
+    """
+    if gold is None or other is None or gold.ids is None or other.ids is None:
+        return False
+    if problem.code == "id-unknown":
+        return problem.id in other.ids.tolist()
+    return problem.code == "count"
+
+
+def _matched(old: Contest, new: Contest) -> TwoGolds:
+    """Return two contests with the numbers of their items.
+
+    Raises
+    ------
+    ShroomError
+        If only ids could say which item is which, and there are none.
+    """
+    before, after = old.gold, new.gold
+    if before.ids is None or after.ids is None:
+        if before.n != after.n:
+            raise ShroomError(
+                f"{after.file}: expected {before.n} items, as {before.file} has, got {after.n}; "
+                "without ids in both golds, items are matched by their order"
+            )
+        _refuse_another_order(before, after)
+        order = np.arange(before.n)
+        return TwoGolds(old, new, order, order, before.n)
+    number: dict[Any, int] = {id_: row for row, id_ in enumerate(before.ids.tolist())}
+    items = [number.setdefault(id_, len(number)) for id_ in after.ids.tolist()]
+    return TwoGolds(old, new, np.arange(before.n), np.array(items, np.intp), len(number))
+
+
+def _refuse_another_order(before: Table, after: Table) -> None:
+    """Refuse golds without ids whose texts are not in one order."""
+    old, new = ([hyp for hyp, _ in gold.texts or []] for gold in (before, after))
+    moved = [row for row, (a, b) in enumerate(zip(old, new)) if a and b and a != b]
+    if 2 * len(moved) > before.n or (moved and sorted(map(str, old)) == sorted(map(str, new))):
+        raise ShroomError(
+            f"{after.file}: item {moved[0]}: expected the hyp that {before.file} has there, got "
+            f"another, as for {len(moved)} of {before.n} items; without ids in both golds, items "
+            "are matched by their order"
+        )

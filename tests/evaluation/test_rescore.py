@@ -1,0 +1,317 @@
+"""`shroom rescore`: what another version of the gold changes."""
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from conftest import DATA, gold, write_json
+from made_up import AWARE, answers
+
+from shroom.core.problems import InvalidInput, ShroomError
+from shroom.evaluation.changed_items import changed_items
+from shroom.evaluation.contest import Contest
+from shroom.evaluation.rescore import rescore
+from shroom.evaluation.two_golds import TwoGolds
+from shroom.metrics.base import mean_of
+from shroom.metrics.bootstrap import resamples
+from shroom.metrics.intervals import Intervals
+from shroom.metrics.rank_intervals import ranks
+from shroom.scoring.editions.files import default
+from shroom.scoring.file_names import Name
+from shroom.scoring.metric_registry import metric
+from shroom.scoring.scores import score
+from shroom.scoring.table import Table
+
+#: Those that rank.
+METRICS = (metric("accuracy"), metric("rho"))
+
+FILE = "test.model-aware.json"
+NOISES = {"good": 0.2, "fair": 0.6, "poor": 0.9, "worst": 0.95}
+FEW = Intervals(80, seed=3)
+NO_CI = Intervals(0)
+
+
+def relabelled(row, p):
+    return {**row, "p(Hallucination)": p, "label": ("Not Hallucination", "Hallucination")[p > 0.5]}
+
+
+@pytest.fixture
+def truth():
+    return gold(40, first_id=100)
+
+
+@pytest.fixture
+def corrected(truth):
+    """The gold with two rows corrected, one of them in p alone, three removed and two added."""
+    rows = [dict(row) for row in truth]
+    rows[4] = relabelled(rows[4], 1 - rows[4]["p(Hallucination)"])
+    rows[9] = relabelled(rows[9], rows[9]["p(Hallucination)"] * 0.9)
+    del rows[20:23]
+    return [*rows[::-1], *gold(2, first_id=300)]
+
+
+@pytest.fixture
+def places(tmp_path, truth, corrected):
+    """Both golds, and systems that have predicted all items of both."""
+    every = [*truth, *corrected[-2:]]
+    for seed, (system, noise) in enumerate(NOISES.items()):
+        write_json(tmp_path / "systems" / system / FILE, answers(every, noise, seed))
+    write_json(tmp_path / "old" / FILE, truth)
+    write_json(tmp_path / "new" / FILE, corrected)
+    return tmp_path / "old", tmp_path / "new", [tmp_path / "systems"]
+
+
+def only(rescoring):
+    (track,) = rescoring.tracks
+    return track
+
+
+def answered(places, system, rows):
+    """Return a folder with a system's predictions of some rows, which can be scored on them."""
+    predicted = {row["id"]: row for row in json.loads((places[2][0] / system / FILE).read_text())}
+    root = places[0].parent
+    write_json(root / "part" / system / FILE, [predicted[row["id"]] for row in rows])
+    return root / "part" / system
+
+
+def test_scores_and_ranks_are_those_of_each_gold(places, truth, corrected):
+    track = only(rescore(*places, intervals=NO_CI))
+    assert track.counts == {"changed": 2, "removed": 3, "added": 2}
+    assert (track.old_n, track.new_n) == (40, 39)
+    for side, (place, rows) in enumerate(zip(places, (truth, corrected))):
+        own = {name: score(answered(places, name, rows), place).results[0] for name in NOISES}
+        order = sorted(own, key=lambda name: (-own[name].accuracy, -own[name].rho))
+        for row in track.systems:
+            result = own[row.system]
+            for name in ("accuracy", "rho"):
+                change = row.scores[name]
+                assert (change.old, change.new)[side] == getattr(result, name)
+                assert change.difference == change.new - change.old
+                assert change.ci is None
+            assert (row.rank.old, row.rank.new)[side] == 1 + order.index(row.system)
+
+
+def columns_by_id(places, rows):
+    """Return each system's label, p, gold label and gold p of a gold's rows."""
+    columns = {}
+    for name in NOISES:
+        predicted = {row["id"]: row for row in json.loads((places[2][0] / name / FILE).read_text())}
+        own = [predicted[row["id"]] for row in rows]
+        columns[name] = [
+            np.array(
+                [row["label"] == "Hallucination" if key == "label" else row[key] for row in side]
+            )
+            for side in (own, rows)
+            for key in ("label", "p(Hallucination)")
+        ]
+    return columns
+
+
+def test_intervals_are_of_joint_resamples_of_the_items_of_both(places, truth, corrected):
+    measures = (*METRICS, metric("brier"))
+    track = only(rescore(*places, metrics=measures, intervals=FEW))
+    ids = [*(row["id"] for row in truth), *(row["id"] for row in corrected[-2:])]
+    drawn = np.concatenate(list(resamples(len(ids), FEW.resamples, FEW.seed)))
+    scores = {}
+    for side, rows in (("old", truth), ("new", corrected)):
+        by_system = columns_by_id(places, rows)
+        places_of = [ids.index(row["id"]) for row in rows]
+        for measure in measures:
+            scores[side, measure.name] = np.array(
+                [
+                    [
+                        measure(measure.statistics(*(np.repeat(c, w) for c in columns)))
+                        for w in drawn[:, places_of].astype(int)
+                    ]
+                    for columns in by_system.values()
+                ]
+            )
+    ranked = {s: ranks(scores[s, "accuracy"].T, scores[s, "rho"].T) for s in ("old", "new")}
+    for row in track.systems:
+        number = list(NOISES).index(row.system)
+        for measure in measures:
+            change = scores["new", measure.name][number] - scores["old", measure.name][number]
+            assert row.scores[measure.name].ci == pytest.approx(np.quantile(change, (0.025, 0.975)))
+        change = (ranked["new"] - ranked["old"])[:, number]
+        assert row.rank.ci == pytest.approx(np.quantile(change, (0.025, 0.975)))
+
+
+def test_the_effect_of_an_item_is_that_of_its_change_alone(places, truth, corrected):
+    track = only(rescore(*places, intervals=NO_CI))
+    new_by_id = {row["id"]: row for row in corrected}
+    before = columns_by_id(places, truth)
+    for item in track.items:
+        old, new = truth, corrected
+        if item.kind == "changed":
+            new = [new_by_id[row["id"]] if row["id"] == item.id else row for row in truth]
+        elif item.kind == "removed":
+            new = [row for row in truth if row["id"] != item.id]
+        else:
+            old = [row for row in corrected if row["id"] != item.id]
+        values = []
+        for rows in (old, new):
+            columns = columns_by_id(places, rows).values()
+            values.append([[m(m.statistics(*c)) for c in columns] for m in METRICS])
+        change = np.abs(np.subtract(*map(np.array, values))).max(axis=1)
+        assert list(item.score_changes.values()) == pytest.approx(change)
+        moved = ranks(*map(np.array, values[0])) != ranks(*map(np.array, values[1]))
+        assert item.ranks_changed == moved.sum()
+    assert len(before) == len(NOISES)
+    keys = [
+        (-i.ranks_changed, *(-round(v, 9) for v in i.score_changes.values())) for i in track.items
+    ]
+    assert keys == sorted(keys)
+    changed = next(item for item in track.items if item.id == 104)
+    assert (changed.kind, changed.old_row, changed.new_row) == ("changed", 4, 32)
+    assert changed.old == {"label": truth[4]["label"], "p": truth[4]["p(Hallucination)"]}
+    assert changed.texts == {"hyp": "hypothesis 4", "src": "source 4"}
+
+
+@dataclass(eq=False)
+class Marked(Table):
+    """Gold that is a list of spans for each item."""
+
+    spans: list = field(default_factory=list)
+
+
+@dataclass
+class Predicted:
+    """A system's spans."""
+
+    own: list
+    gold: Marked
+
+    @property
+    def columns(self):
+        return self.own, None, self.gold.spans, None
+
+
+def test_items_of_other_annotations_are_compared_as_they_are():
+    """Spans and the like are lists; a metric with less as better ranks from below."""
+    spans = [[[0, 2]], [], [[1, 3], [5, 6]]]
+    other = [[[0, 2]], [[4, 5]], [[1, 3], [5, 6]]]
+
+    def differing(label, _p, gold_label, _gold_p):
+        return np.array([a != b for a, b in zip(label, gold_label)], float)
+
+    error = mean_of("error", differing, (0.0, 1.0), higher_is_better=False)
+    sides = []
+    for annotation in (spans, other):
+        ids = np.array(["en-1", "en-2", "en-3"])
+        unused = np.full(3, -1, np.int8), np.full(3, np.nan)
+        table = Marked("gold", 3, *unused, ids, spans=annotation)
+        tracks = {"a": Predicted(spans, table), "b": Predicted(other, table)}
+        sides.append(Contest(Name("test", "en"), table, default(), tracks))
+    (item,) = changed_items(TwoGolds(*sides, np.arange(3), np.arange(3), 3), [error], [error])
+    assert (item.id, item.kind, item.ranks_changed) == ("en-2", "changed", 2)
+    assert (item.old, item.new) == ({"spans": []}, {"spans": [[4, 5]]})
+    assert item.score_changes == {"error": pytest.approx(1 / 3)}
+
+
+def test_the_same_gold_changes_nothing(places):
+    old, _, _ = places
+    for name in NOISES:
+        path = places[2][0] / name / FILE
+        write_json(path, [row for row in json.loads(path.read_text()) if row["id"] < 300])
+    track = only(rescore(old, old, places[2], intervals=FEW))
+    assert track.items == []
+    assert all(row.rank.ci == (0, 0) for row in track.systems)
+    assert all(change.ci == (0, 0) for row in track.systems for change in row.scores.values())
+
+
+def test_submissions_by_name_are_those_of_the_folder(places):
+    folder = rescore(*places, intervals=FEW)
+    named = [places[2][0] / system for system in NOISES]
+    assert rescore(*places[:2], named, intervals=FEW).to_dict() == folder.to_dict()
+    (row,) = only(rescore(*places[:2], named[:1], intervals=FEW)).systems
+    assert (row.system, row.rank.old, row.rank.new) == ("good", 1, 1)
+
+
+@pytest.mark.parametrize("lacking", ["an old item", "a new item", "nothing, but one too many"])
+def test_a_submission_without_all_items_of_both_is_named(places, lacking):
+    path = places[2][0] / "fair" / FILE
+    rows = json.loads(path.read_text())
+    wrong = {
+        "an old item": [row for row in rows if row["id"] != 121],
+        "a new item": [row for row in rows if row["id"] != 300],
+        "nothing, but one too many": [*rows, {**rows[0], "id": 999}],
+    }[lacking]
+    write_json(path, wrong)
+    rescoring = rescore(*places, intervals=NO_CI)
+    assert [row.system for row in only(rescoring).systems] == ["good", "poor", "worst"]
+    (entry,) = rescoring.invalid
+    assert entry.system == "fair"
+    codes = {line.rpartition("[")[2] for line in entry.problems if "expected" in line}
+    assert codes == {"id-unknown]" if "many" in lacking else "ids-missing]"}
+    with pytest.raises(InvalidInput, match="fair"):
+        rescore(*places[:2], [path], intervals=NO_CI)
+
+
+def test_without_ids_items_are_matched_by_order(tmp_path):
+    truth = gold(30)
+    changed = [relabelled(row, 0.0) if place == 8 else row for place, row in enumerate(truth)]
+    for name, rows in (("old", truth), ("new", changed), ("short", truth[:-1])):
+        write_json(tmp_path / name / AWARE, rows)
+    write_json(tmp_path / "moved" / AWARE, truth[1:] + truth[:1])
+    own = write_json(tmp_path / "mine" / AWARE, answers(truth, 0.5))
+    (item,) = only(rescore(tmp_path / "old", tmp_path / "new", [own], intervals=NO_CI)).items
+    assert (item.id, item.old_row, item.new_row) == (None, 8, 8)
+    with pytest.raises(InvalidInput, match=r"expected 29 items.*\[count\]"):
+        rescore(tmp_path / "old", tmp_path / "short", [own], intervals=NO_CI)
+    with pytest.raises(ShroomError, match=r"hyp that .* has there, got another"):
+        rescore(tmp_path / "old", tmp_path / "moved", [own], intervals=NO_CI)
+
+
+def test_one_item(tmp_path, shroom):
+    for name, p in (("old", 0.2), ("new", 0.8)):
+        write_json(tmp_path / name / FILE, [relabelled(gold(1, first_id=1)[0], p)])
+    own = write_json(tmp_path / "mine" / FILE, answers(gold(1, first_id=1), 0.1))
+    code, out, err = shroom("rescore", tmp_path / "old", tmp_path / "new", own, "--format", "json")
+    assert code == 0, err
+    (row,) = json.loads(out)["tracks"][0]["systems"]
+    assert row["scores"]["accuracy"] == {"old": 1.0, "new": 0.0, "difference": -1.0, "ci": None}
+    assert row["scores"]["rho"] == dict.fromkeys(("old", "new", "difference", "ci"))
+
+
+def test_the_command_line(places, tmp_path, shroom):
+    args = ("rescore", *places[:2], *places[2], "--resamples", 50)
+    write_json(places[2][0] / "<i>broken" / FILE, [])
+    page = tmp_path / "page.html"
+    code, out, err = shroom(*args, "--items", 3, "--html", page)
+    assert code == 0, err
+    assert "test model-aware: items 2 changed, 3 removed, 2 added" in out
+    assert "shown: 3" in out
+    assert "not rescored: <i>broken" in out
+    shown = page.read_text(encoding="utf-8")
+    assert "&lt;i&gt;broken" in shown
+    assert "<i>broken" not in shown
+    assert shown.count("<tr>") == 2 + 4 + 3
+    code, out, _ = shroom(*args, "--format", "json")
+    assert len(json.loads(out)["tracks"][0]["items"]) == 7
+    assert "NaN" not in out
+    code, out, err = shroom("rescore", places[0], places[1], places[0], "--metric", "rho")
+    assert code == 1
+    assert "expected" in err
+    assert shroom("rescore", *places[:2])[0] == 2
+
+
+@pytest.mark.real
+def test_three_of_five_annotators_on_the_real_submissions(tmp_path):
+    """The gold of the first three annotators alone: the recorded scores on the old side."""
+    old = DATA / "semeval2024" / "val.model-agnostic.json"
+    rows = json.loads(old.read_text(encoding="utf-8"))
+    before = [row["label"] for row in rows]
+    for row in rows:
+        votes = [label == "Hallucination" for label in row["labels"][:3]]
+        row.update(relabelled(row, sum(votes) / 3), labels=row["labels"][:3])
+    new = write_json(tmp_path / "val.model-agnostic.json", rows)
+    submissions = sorted((DATA / "submissions").glob("gpt*/val.model-agnostic.json"))
+    track = only(rescore(old, new, submissions, intervals=NO_CI))
+    best = track.systems[0]
+    assert best.scores["accuracy"].old == 0.8136272545090181
+    assert sum(row.rank.old != row.rank.new for row in track.systems) == 8
+    relabelled_rows = [i for i, row in enumerate(rows) if row["label"] != before[i]]
+    assert relabelled_rows == sorted(
+        item.old_row for item in track.items if item.old["label"] != item.new["label"]
+    )
