@@ -6,7 +6,6 @@ interval of a rank comes from resampling the items for all systems at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from shroom.evaluation.comparison import INTERVALS, indistinguishable
 from shroom.evaluation.contest import Contest, absent, contests
 from shroom.evaluation.duplicates import Duplicates
 from shroom.evaluation.duplicates import duplicates as similar_pairs
+from shroom.evaluation.leaderboard_rows import Row, means
 from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
 from shroom.metrics.base import Metric
 from shroom.metrics.human_ceiling import CEILING
@@ -28,52 +28,6 @@ from shroom.scoring.editions.files import named
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.signature import gold_hash, joined
 from shroom.scoring.votes import read_votes
-
-
-@dataclass(frozen=True)
-class Row:
-    """A system's place on one track, or what a system without a model, or a person, would score.
-
-    Attributes
-    ----------
-    system, track, kind : str
-        The kind is ``system``, ``floor`` or ``ceiling``.
-    rank : int or None
-        From 1; ``None`` for a floor or ceiling.
-    rank_ci : tuple of int or None
-        Its interval.
-    scores : dict of float or None
-        By metric; ``None`` where undefined.
-    intervals : dict of tuple or None
-        By metric.
-    group : int or None
-        Systems of one group cannot be distinguished from the first of them.
-    n, in_sample : int
-        The number of items, and how many of them the system's detector was fitted on.
-    """
-
-    system: str
-    track: str
-    kind: str
-    rank: int | None = None
-    rank_ci: tuple[int, int] | None = None
-    scores: Mapping[str, float | None] = field(default_factory=dict)
-    intervals: Mapping[str, Interval | None] = field(default_factory=dict)
-    group: int | None = None
-    n: int = 0
-    in_sample: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json: each metric, and its interval with ``_ci``."""
-        values: dict[str, Any] = {}
-        for key, value in asdict(self).items():
-            if key == "scores":
-                for metric in self.scores:
-                    ci = self.intervals.get(metric)
-                    values |= {metric: self.scores[metric], f"{metric}_ci": ci}
-            elif key != "intervals":
-                values[key] = value
-        return values
 
 
 @dataclass(frozen=True)
@@ -214,6 +168,8 @@ def leaderboard(
             *_floors(contest, metrics),
         )
     ]
+    if edition.average and len(boards) > 1:
+        rows += means(boards, metrics, intervals)
     of_tracks = joined(contest.signature for contest in boards)
     return Leaderboard(
         rows,

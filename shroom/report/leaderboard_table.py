@@ -7,7 +7,8 @@ from itertools import groupby
 from typing import Any
 
 from shroom.core.problems import printable
-from shroom.evaluation.leaderboard import Leaderboard, Row
+from shroom.evaluation.leaderboard import Leaderboard
+from shroom.evaluation.leaderboard_rows import Row
 from shroom.report.csv_cells import as_csv as csv_of
 from shroom.report.leaderboard_sections import sections
 from shroom.report.page_templates import column_head, rendered, span_of

@@ -10,6 +10,7 @@ import zipfile
 
 import pytest
 from conftest import ROOT, write_json
+from made_up import AGNOSTIC, AWARE, contest
 
 from shroom.core.problems import ShroomError
 from shroom.scoring.editions import files
@@ -173,6 +174,24 @@ def test_the_annotators_agreement_is_measured_by_task(task, shroom):
     dev, evaluation = json.loads(out)["results"]
     assert (dev["split"], evaluation["split"]) == ("dev", "eval")
     assert set(dev["by_task"]) == {"QA", "SUM"}
+
+
+def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
+    text = files.text_of("semeval2024").replace("year = 2024", "year = 2024\naverage = true")
+    edition = tmp_path / "edition.toml"
+    edition.write_text(text)
+    noises = {"good": 0.3, "poor": 0.7}
+    systems, gold = contest(tmp_path, noises, files=(AGNOSTIC, AWARE))
+    options = ("--edition", edition, "--format", "json", "--resamples", "50")
+    _, out, _ = shroom("score", systems / "good", gold, *options)
+    score = json.loads(out)
+    expected = sum(result["rho"] for result in score["results"]) / 2
+    assert score["mean"]["rho"] == pytest.approx(expected, rel=1e-12)
+    _, out, _ = shroom("leaderboard", systems, gold, *options, "--trials", "99")
+    rows = [row for row in json.loads(out)["rows"] if row["track"] == "mean of 2 tracks"]
+    assert [(row["system"], row["rank"]) for row in rows] == [("good", 1), ("poor", 2)]
+    assert rows[0]["rho"] == pytest.approx(expected, rel=1e-12)
+    assert rows[0]["rho_ci"][0] < expected < rows[0]["rho_ci"][1]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""Ranks by the mean over tracks, such as languages, for editions that rank so."""
+"""The rows of a leaderboard, and those of the mean over tracks, for editions that rank by it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,37 +17,52 @@ from shroom.metrics.rank_intervals import rank_intervals, ranks
 
 
 @dataclass(frozen=True)
-class MeanRank:
-    """A system's mean scores over all tracks.
+class Row:
+    """A system's place on one track, or what a system without a model, or a person, would score.
 
     Attributes
     ----------
-    system : str
-        Its name.
-    rank : int
-        From 1.
+    system, track, kind : str
+        The kind is ``system``, ``floor`` or ``ceiling``.
+    rank : int or None
+        From 1; ``None`` for a floor or ceiling.
     rank_ci : tuple of int or None
         Its interval.
     scores : dict of float or None
-        The mean over tracks by metric; ``None`` where a score of one track is undefined.
+        By metric; ``None`` where undefined.
     intervals : dict of tuple or None
         By metric.
+    group : int or None
+        Systems of one group cannot be distinguished from the first of them.
     n, in_sample : int
-        Items of all tracks, and how many of them the system's detector was fitted on.
+        The number of items, and how many of them the system's detector was fitted on.
     """
 
     system: str
-    rank: int
-    rank_ci: tuple[int, int] | None
-    scores: dict[str, float | None]
-    intervals: dict[str, Interval | None]
-    n: int
-    in_sample: int
+    track: str
+    kind: str
+    rank: int | None = None
+    rank_ci: tuple[int, int] | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    intervals: Mapping[str, Interval | None] = field(default_factory=dict)
+    group: int | None = None
+    n: int = 0
+    in_sample: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json: each metric, and its interval with ``_ci``."""
+        values: dict[str, Any] = {}
+        for key, value in asdict(self).items():
+            if key == "scores":
+                for metric in self.scores:
+                    ci = self.intervals.get(metric)
+                    values |= {metric: self.scores[metric], f"{metric}_ci": ci}
+            elif key != "intervals":
+                values[key] = value
+        return values
 
 
-def mean_ranks(
-    contests: Sequence[Contest], metrics: Sequence[Metric], settings: Intervals
-) -> list[MeanRank]:
+def means(contests: Sequence[Contest], metrics: Sequence[Metric], settings: Intervals) -> list[Row]:
     """Return the systems that are on every track, ranked by their mean score over the tracks.
 
     Every track counts alike, whatever its size. Resamples are drawn for each track by itself.
@@ -67,33 +82,42 @@ def mean_ranks(
     >>> from shroom.scoring.editions.files import default
     >>> from shroom.scoring.kinds.registry import ranking_metrics
     >>> tracks = contests(read(["shroom/sample"], "shroom/sample")[0])
-    >>> mean_ranks(tracks, ranking_metrics(default()), Intervals(0))[0].scores
+    >>> means(tracks, ranking_metrics(default()), Intervals(0))[0].scores
     {'accuracy': 1.0, 'rho': 1.0}
     """
     systems = [s for s in contests[0].systems if all(s in other.tracks for other in contests)]
     if not systems:
         return []
-    means = {metric.name: _mean_scores(contests, systems, metric) for metric in metrics}
+    mean = {metric.name: _mean_scores(contests, systems, metric) for metric in metrics}
     drawn = _mean_resampled(contests, systems, metrics, settings)
     signs = [1 if metric.higher_is_better else -1 for metric in metrics]
     names = [metrics[0].name, metrics[min(1, len(metrics) - 1)].name]
     signs = [signs[0], signs[min(1, len(metrics) - 1)]]
-    places = ranks(*(sign * means[name] for sign, name in zip(signs, names))).tolist()
+    places = ranks(*(sign * mean[name] for sign, name in zip(signs, names))).tolist()
     bounds: list[Any] = [None] * len(systems)
     if drawn:
         first, second = (sign * drawn[name].T for sign, name in zip(signs, names))
         bounds = [tuple(row) for row in rank_intervals(first, second, settings.confidence).tolist()]
     rows = []
     for place, system in enumerate(systems):
-        values = {name: _defined(mean[place]) for name, mean in means.items()}
+        values = {name: _defined(scores[place]) for name, scores in mean.items()}
         intervals: dict[str, Interval | None] = {}
         for name in drawn:
             if values[name] is not None:
                 intervals[name] = percentile_interval(drawn[name][place], settings.confidence)
-        n = sum(contest.gold.n for contest in contests)
-        in_sample = sum(contest.tracks[system].in_sample for contest in contests)
-        rank_ci = bounds[place]
-        rows.append(MeanRank(system, places[place], rank_ci, values, intervals, n, in_sample))
+        rows.append(
+            Row(
+                system,
+                f"mean of {len(contests)} tracks",
+                "system",
+                places[place],
+                bounds[place],
+                values,
+                intervals,
+                n=sum(contest.gold.n for contest in contests),
+                in_sample=sum(contest.tracks[system].in_sample for contest in contests),
+            )
+        )
     return sorted(rows, key=lambda row: (row.rank, row.system))
 
 
