@@ -192,7 +192,8 @@ class _PredictionReader(rows.RowReader["Prediction"]):
         assert isinstance(row, Fields)  # noqa: S101 - for mypy; see row
         item, place = row.item, {"index": row.index, "id": row.id}
         json_reading.report_doubled(item, self.file, self.problems, **place)
-        soft, hard = row.soft_labels(), row.hard_labels()
+        soft = row.spans.soft(item.get("soft_labels"), "soft_labels")
+        hard = row.spans.hard(item.get("hard_labels"), "hard_labels")
         if item.get("soft_labels") is None and item.get("hard_labels") is None:
             expected = "soft_labels, hard_labels or both"
             row.report("key-missing", None, expected, f"keys {show(list(item))}")
