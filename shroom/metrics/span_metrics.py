@@ -32,7 +32,7 @@ def everything(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
     return Spans(ends, np.arange(n), np.zeros(n, np.int64), ends, np.ones(n))
 
 
-def nothing(lengths: Sequence[int]) -> Spans:
+def nothing(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
     """Return the spans of the floor that marks no character: none.
 
     Examples

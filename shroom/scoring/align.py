@@ -119,7 +119,7 @@ def _rows_by_id(
     if len(missing):
         return None
     moved = np.flatnonzero(rows != np.arange(n))
-    if len(moved) and predictions.n == n:
+    if len(moved) and predictions.n == n and ids.dtype.kind == "i":
         row = int(moved[0])
         expected = f"the order of {gold_file} (aligned by id all the same)"
         id_ = predictions.id_at(row)

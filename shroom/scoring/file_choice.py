@@ -14,6 +14,8 @@ def well_named(
     problems: Problems,
     edition: Edition,
     splits: tuple[str, ...] = (),
+    *,
+    any_name: bool = False,
 ) -> list[Document]:
     """Return the documents of a submission whose names are right, reporting the others.
 
@@ -30,6 +32,9 @@ def well_named(
         The edition whose names they have.
     splits : tuple of str
         The splits that are wanted; by default those for which predictions are handed in.
+    any_name : bool
+        Whether members without a split and track in their names are taken as well, because their
+        ids show which gold they are for.
     """
     splits = splits or edition.submitted
     expected_name = f"a name like {edition.expected_name(splits)}"
@@ -37,7 +42,9 @@ def well_named(
     chosen = []
     for document in documents:
         name = edition.parse(document.base, Role.PREDICTIONS)
-        if not document.member:
+        if name is None and any_name:
+            name = edition.guess(document.base)
+        if not document.member or (name is None and any_name):
             chosen.append(document)
         elif name is None or name.split not in splits:
             problems.add("file-name", document.file, expected_name, show(document.base))
