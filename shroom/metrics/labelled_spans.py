@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Floats, Metric, mean_of
-from shroom.metrics.classification import CORRECT, F1, PRECISION, RECALL, counts, of_counts
+from shroom.metrics.base import Array, Floats, Metric, mean_of
+from shroom.metrics.classification import (
+    CORRECT,
+    F1,
+    PRECISION,
+    RECALL,
+    Ratio,
+    counts,
+    of_counts,
+)
 from shroom.metrics.span_arrays import Cells, Ints, Spans
 from shroom.metrics.span_metrics import correlations, everything
 from shroom.metrics.span_metrics import iou as iou_of_spans
@@ -200,7 +208,6 @@ def _detection(label: Any, _p: Any, _gold_label: Any, gold_p: Any) -> NDArray[np
 
 
 _REFERENCE = "SHROOM-Visions 2026, the organisers' program"
-_POSITIVE = "(gold: more than half of the annotators marked something)"
 
 #: The mean of the texts' Cor. Its statistics are made of labelled spans in the place of labels.
 COR = mean_of(
@@ -232,36 +239,61 @@ IOU = mean_of(
     reference=_REFERENCE,
 )
 
-#: Whether a text has anything marked, against the majority of the annotators; in the gold this
-#: stands in the place of p.
-DETECTION = tuple(
-    replace(
-        of_counts(
-            f"detection_{name}",
-            ratio,
-            about=f"{about} {_POSITIVE}",
-            formula=formula,
-            reference=_REFERENCE,
-        ),
-        statistics=_detection,
+
+def _of_detection(name: str, ratio: Ratio, about: str, formula: str) -> Metric:
+    """Return a metric of whether texts are marked; in the gold, votes stand in the place of p."""
+    whole = of_counts(
+        f"detection_{name}",
+        ratio,
+        about=f"{about}; positive are those in which most annotators marked something",
+        formula=formula,
+        reference=_REFERENCE,
     )
-    for name, ratio, about, formula in (
-        (
-            "accuracy",
-            CORRECT,
-            "the share of texts that are rightly marked or left unmarked",
-            "(TP + TN) / n",
-        ),
-        (
-            "precision",
-            PRECISION,
-            "the share of marked texts that are positive",
-            "TP / (TP + FP)",
-        ),
-        ("recall", RECALL, "the share of positive texts that are marked", "TP / (TP + FN)"),
-        ("f1", F1, "the F1 of marking positive texts", "2 TP / (2 TP + FP + FN)"),
-    )
+    return replace(whole, statistics=_detection)
+
+
+#: The share of texts that are rightly marked or left unmarked.
+DETECTION_ACCURACY = _of_detection(
+    "accuracy", CORRECT, "the share of texts rightly marked or left unmarked", "(TP + TN) / n"
 )
+#: The share of marked texts that are positive.
+DETECTION_PRECISION = _of_detection(
+    "precision", PRECISION, "the share of marked texts that are positive", "TP / (TP + FP)"
+)
+#: The share of positive texts that are marked.
+DETECTION_RECALL = _of_detection(
+    "recall", RECALL, "the share of positive texts that are marked", "TP / (TP + FN)"
+)
+#: The harmonic mean of precision and recall.
+DETECTION_F1 = _of_detection(
+    "f1", F1, "the harmonic mean of detection precision and recall", "2 TP / (2 TP + FP + FN)"
+)
+_DETECTION = (DETECTION_F1, DETECTION_ACCURACY, DETECTION_PRECISION, DETECTION_RECALL)
 
 #: All metrics of labelled spans, by name.
-METRICS: dict[str, Metric] = {metric.name: metric for metric in (COR, COR_LBL, IOU, *DETECTION)}
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (COR, COR_LBL, IOU, *_DETECTION)}
+
+
+def detection(marked: Array, positive: Array) -> dict[str, float | None]:
+    """Return how well texts are marked that have something to mark, whatever is marked in them.
+
+    Parameters
+    ----------
+    marked : array of bool, shape [n]
+        Whether the system marks a character of each text.
+    positive : array of bool, shape [n]
+        Whether more than half of the annotators marked something.
+
+    Returns
+    -------
+    dict of float or None
+        ``detection_f1``, ``detection_accuracy``, ``detection_precision`` and ``detection_recall``
+        in [0, 1]; ``None`` where one is undefined.
+
+    Examples
+    --------
+    >>> scores = detection(np.array([True, True, False]), np.array([True, False, False]))
+    >>> scores["detection_precision"], scores["detection_recall"]
+    (0.5, 1.0)
+    """
+    return {metric.name: metric(counts(marked, positive)) for metric in _DETECTION}
