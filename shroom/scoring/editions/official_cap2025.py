@@ -15,8 +15,11 @@ from shroom.core.problems import InvalidInput, Problems, show
 from shroom.scoring.editions.files import built_in
 from shroom.scoring.editions.official_rows import Pairs, paired, score_of, submitted
 from shroom.scoring.kinds.aspects import ASPECTS
+from shroom.scoring.platforms import scores_txt
 from shroom.scoring.scores import Score, TrackScore
 from shroom.scoring.table import Role
+
+__all__ = ["check", "score", "scores_txt"]
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
