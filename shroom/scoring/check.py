@@ -210,10 +210,9 @@ class _Golds:
         """Return the gold of a file, by its name or by ids, with the rows that are for it."""
         is_certain = name is not None or (self.single and len(self.documents) == 1)
         if not (is_certain or self.refused or self.edition.item.id != "string"):
-            by_id = gold_by_id.parts(
-                predictions,
-                [read_table(gold, self.role, Problems(), self.edition) for gold in self.documents],
-            )
+            scratch = Problems()
+            tables = [read_table(it, self.role, scratch, self.edition) for it in self.documents]
+            by_id = gold_by_id.parts(predictions, tables, self.problems)
             if by_id:
                 return [(self.documents[place], part) for place, part in by_id.items()]
         gold_document = self.find(document, name)

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.core.problems import Problems
 from shroom.scoring.table import Group, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.core.problems import Problems
     from shroom.scoring.align import Track
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.file_names import Name
 
 
-def parts(predictions: Table, golds: Sequence[Table | None]) -> dict[int, Table]:
+def parts(
+    predictions: Table, golds: Sequence[Table | None], problems: Problems
+) -> dict[int, Table]:
     """Return the rows of predictions that belong to each gold, by the gold's place.
 
     Parameters
@@ -27,32 +29,48 @@ def parts(predictions: Table, golds: Sequence[Table | None]) -> dict[int, Table]
         The rows of one file.
     golds : sequence of Table or None
         All gold that there is; ``None`` for files that cannot be read.
+    problems : Problems
+        Gets ``id-unknown`` for rows whose ids no gold has.
 
     Returns
     -------
     dict of Table
-        Without the golds of which there are no ids. Rows whose ids no gold has are in the first
-        part. Empty where ids are not strings, or two golds have the same one.
+        Without the golds of which there are no ids. Empty where ids are not strings, or two golds
+        have the same one, so that ids show nothing.
 
     Examples
     --------
     >>> def table(file, *ids):
     ...     return Table(file, len(ids), np.ones(len(ids)), np.ones(len(ids)), np.array(ids))
-    >>> golds = [table("en", "en-1", "en-2"), table("de", "de-1"), table("fr", "fr-1")]
-    >>> found = parts(table("all", "de-1", "en-2", "xx-1"), golds)
-    >>> {place: part.ids.tolist() for place, part in found.items()}
-    {0: ['en-2', 'xx-1'], 1: ['de-1']}
+    >>> golds, problems = [table("en", "en-1", "en-2"), table("de", "de-1")], Problems()
+    >>> by_gold = parts(table("all", "de-1", "en-2", "xx-1"), golds, problems)
+    >>> {place: part.ids.tolist() for place, part in by_gold.items()}
+    {0: ['en-2'], 1: ['de-1']}
+    >>> print(next(iter(problems)))
+    all: item 2 (id xx-1): id: expected an id of en, de, got xx-1 [id-unknown]
     """
     owner: dict[str, int] = {}
     for place, gold in enumerate(golds):
         for row_id in set(_names(gold)):
             if owner.setdefault(row_id, place) != place:
                 return {}
-    places = [owner.get(row_id) for row_id in _names(predictions)]
-    there = sorted({place for place in places if place is not None})
-    if not there:
-        return {}
-    of_row = np.array([there[0] if place is None else place for place in places])
+    of_row = np.array([owner.get(row_id, -1) for row_id in _names(predictions)], np.intp)
+    there = sorted(set(of_row.tolist()) - {-1})
+    if there:
+        files = ", ".join(gold.file for place in there if (gold := golds[place]) is not None)
+
+        def unknown(row: int) -> dict[str, object]:
+            row_id = predictions.id_at(row)
+            return {
+                "expected": f"an id of {files}",
+                "found": f"{row_id}",
+                "id": row_id,
+                "key": "id",
+            }
+
+        has_id = np.ones(len(of_row), bool) if predictions.has_id is None else predictions.has_id
+        rows = np.flatnonzero((of_row < 0) & has_id)
+        problems.add_rows("id-unknown", predictions.file, rows, unknown)
     return {place: _rows_of(predictions, np.flatnonzero(of_row == place)) for place in there}
 
 

@@ -150,6 +150,29 @@ def test_of_a_folder_the_languages_that_are_predicted_are_scored_each(shroom, tm
     assert alone["results"][0] == found["results"][0]
 
 
+def test_one_file_may_have_the_predictions_of_several_languages(shroom, tmp_path):
+    for lang in ("EN", "DE", "HI"):
+        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(6, lang))
+    both = [row for lang in ("HI", "DE") for row in marked(answers(6, lang))]
+    found, _ = native_json(shroom, lines(tmp_path / "all.jsonl", both), tmp_path / "gold")
+    assert [(result["track"], result["n"]) for result in found["results"]] == [("de", 6), ("hi", 6)]
+    unknown = lines(tmp_path / "more.jsonl", [*both, {"id": "val-xx-1", "hard_labels": []}])
+    code, _, err = shroom("score", unknown, tmp_path / "gold")
+    assert code == 1
+    assert "more.jsonl: item 12 (id val-xx-1): id: expected an id of " in err
+
+
+def test_two_files_for_one_gold_are_refused(shroom, tmp_path):
+    for lang in ("EN", "DE"):
+        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(6, lang))
+    for name in ("a", "b"):
+        lines(tmp_path / "pred" / f"{name}.jsonl", marked(answers(6, "DE")))
+    code, _, err = shroom("score", tmp_path / "pred", tmp_path / "gold")
+    assert code == 1
+    assert "b.jsonl: expected one file for " in err
+    assert "[file-twice]" in err
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
