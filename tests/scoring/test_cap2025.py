@@ -99,6 +99,22 @@ def test_gold_with_doubled_ids_is_refused_by_name(files):
         score(*files(gold=[*rows(GOLD), {**rows(GOLD)[0], FACTUAL: "n"}]), edition="cap2025")
 
 
+def test_a_fixed_submission_can_be_scored(shroom, files, tmp_path):
+    file, gold = files(rows(SAID)[::-1])
+    code, _, err = shroom(
+        "check", file.parent, "--gold", gold, "--edition", "cap2025", "--fix", tmp_path / "out"
+    )
+    assert code == 0, err
+    (result,) = score(tmp_path / "out", gold, edition="cap2025").results
+    assert result.scores == score(file, gold, edition="cap2025").results[0].scores
+
+
+def test_an_unknown_metric_is_refused_with_the_nearest(shroom, files):
+    code, _, err = shroom("score", *files(), "--edition", "cap2025", "--metrics", "factual_f2")
+    assert code == 2
+    assert "no metric 'factual_f2' of cap2025; did you mean 'factual_f1'?" in err
+
+
 # The organisers' rules
 
 
