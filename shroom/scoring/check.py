@@ -164,7 +164,7 @@ def _check_file(
     name = edition.guess(document.base)
     if golds is None:
         if name is not None and edition.needs_ids(name.split):
-            check_has_ids(predictions, problems)
+            check_has_ids(predictions, problems, edition.item.id)
         name = name or name_by_rows(predictions, edition)
         return [Track(name, predictions, None, in_sample=0, edition=edition)]
     tracks = []

@@ -78,6 +78,8 @@ class Aspects(Kind):
         return tuple(f"{aspect.name}_{metric}" for metric in METRICS for aspect in aspects)
 
     def metric(self, name: str, edition: Edition) -> Metric:
+        if name not in self.metric_names(edition):
+            raise self.unknown_metric(name, edition)
         names = [aspect.name for aspect in edition.annotation.aspects]
         aspect, _, metric = name.rpartition("_")
         return of_aspect(metric, aspect, names.index(aspect))

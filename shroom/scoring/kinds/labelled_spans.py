@@ -110,7 +110,8 @@ class LabelledSpanKind(Kind):
         return tuple(METRICS)
 
     def metric(self, name: str, edition: Edition) -> Metric:
-        del edition
+        if name not in METRICS:
+            raise self.unknown_metric(name, edition)
         return METRICS[name]
 
     def defaults(self, edition: Edition) -> tuple[str, ...]:

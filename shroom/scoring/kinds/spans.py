@@ -113,7 +113,8 @@ class SpanKind(Kind):
         return tuple(_METRICS)
 
     def metric(self, name: str, edition: Edition) -> Metric:
-        del edition
+        if name not in _METRICS:
+            raise self.unknown_metric(name, edition)
         return _METRICS[name]
 
     def defaults(self, edition: Edition) -> tuple[str, ...]:
