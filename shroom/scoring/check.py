@@ -23,7 +23,7 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.table import P, Role, Table
+from shroom.scoring.table import Role, Table
 
 fast: ModuleType | None
 try:
@@ -129,8 +129,7 @@ def check_documents(
     """
     edition = edition_files.default() if edition is None else edition
     reference, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
-    by_id = reference is not None and edition.item.id == "string"
-    chosen = well_named(documents, problems, edition, splits, any_name=by_id)
+    chosen = well_named(documents, problems, edition, splits, by_id=reference is not None)
     golds = None
     if reference is not None:
         golds = _Golds(reference, role, problems, edition, single=len(chosen) == 1, texts=texts)
@@ -143,10 +142,8 @@ def check_documents(
     for track in unlabelled:
         if track.gold:
             code = "gold-skipped" if scored else "gold-unlabelled"
-            is_binary = edition.annotation.kind == "binary"
-            expected = f'"label" and "{P}"' if is_binary else f"rows with labels of {edition.name}"
-            got = "rows without them" if is_binary or track.gold.n else "none that can be used"
-            problems.add(code, track.gold.file, expected, got)
+            got = "rows without them" if track.gold.n else "none that can be used"
+            problems.add(code, track.gold.file, kind_of(edition).labels, got)
     for document, name in golds.unmatched if golds else []:
         code = "gold-skipped" if scored else "no-gold"
         problems.add(code, document.file, f"gold for {name}", f"none in {reference}")
@@ -198,10 +195,10 @@ class _Golds:
 
     def _is_another(self) -> bool:
         """Report gold of another data set, whose file names do not identify a split and track."""
-        names = (self.edition.guess(gold.base) for gold in self.documents)
-        if not (self.documents and self.edition.reads_own_form) or any(names):
+        own = self.edition
+        if not own.reads_own_form or any(own.guess(gold.base) for gold in self.documents):
             return False
-        data = self.documents[0].read(Problems())
+        data = self.documents[0].read(Problems()) if self.documents else None
         return data is not None and refuse_another(self.documents[0], data, self.problems)
 
     def parts(
@@ -210,8 +207,7 @@ class _Golds:
         """Return the gold of a file, by its name or by ids, with the rows that are for it."""
         is_certain = name is not None or (self.single and len(self.documents) == 1)
         if not (is_certain or self.refused or self.edition.item.id != "string"):
-            scratch = Problems()
-            tables = [read_table(it, self.role, scratch, self.edition) for it in self.documents]
+            tables = [read_table(it, self.role, Problems(), self.edition) for it in self.documents]
             by_id = gold_by_id.parts(predictions, tables, self.problems)
             if by_id:
                 return [(self.documents[place], part) for place, part in by_id.items()]

@@ -15,7 +15,7 @@ def well_named(
     edition: Edition,
     splits: tuple[str, ...] = (),
     *,
-    any_name: bool = False,
+    by_id: bool = False,
 ) -> list[Document]:
     """Return the documents of a submission whose names are right, reporting the others.
 
@@ -32,11 +32,11 @@ def well_named(
         The edition whose names they have.
     splits : tuple of str
         The splits that are wanted; by default those for which predictions are handed in.
-    any_name : bool
-        Whether members without a split and track in their names are taken as well, because their
-        ids show which gold they are for.
+    by_id : bool
+        Whether there is gold: where ids are strings, they show which one a member is for, so that
+        any name is taken.
     """
-    splits = splits or edition.submitted
+    splits, any_name = splits or edition.submitted, by_id and edition.item.id == "string"
     expected_name = f"a name like {edition.expected_name(splits)}"
     first: dict[tuple[str, str], str] = {}
     chosen = []

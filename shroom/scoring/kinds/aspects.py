@@ -52,6 +52,7 @@ class Aspects(Kind):
     """One or more aspects of an item, each answered with yes or no."""
 
     signature = "f1:macro"
+    labels = "an answer for each aspect"
 
     def tabulate(
         self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition

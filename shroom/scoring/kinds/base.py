@@ -30,6 +30,8 @@ class Kind(ABC):
 
     #: The conventions of the metrics, as signatures have them.
     signature: str
+    #: What rows of gold have, for messages.
+    labels: str
 
     @abstractmethod
     def tabulate(

@@ -76,6 +76,7 @@ class LabelledSpanKind(Kind):
     """
 
     signature = "cor:characters.spearman.avg"
+    labels = f'"{LABELS}"'
 
     def tabulate(
         self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition

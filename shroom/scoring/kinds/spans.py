@@ -87,6 +87,7 @@ class SpanKind(Kind):
     """
 
     signature = "rho:characters.spearman.avg"
+    labels = f'"{SOFT}" or "{HARD}"'
 
     def tabulate(
         self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
