@@ -55,6 +55,14 @@ def test_scores_are_scikit_learns_and_floors_those_of_the_constants(files):
     assert "edition:cap2025|track:en|n:6|" in result.signature
 
 
+@pytest.mark.parametrize("odd", ["x" * 2_000_000, "en-val-\ud800", "en-val-2\0"])
+def test_an_id_that_no_array_can_hold_is_an_error_at_its_row(files, odd):
+    said = rows(SAID)
+    said[2]["index"] = odd
+    problems = check(*files(said), edition="cap2025").problems
+    assert [(p.index, p.key) for p in problems if p.code == "id-value"] == [(2, "index")]
+
+
 def test_rows_are_paired_by_index_whatever_their_order(files):
     expected = score(*files(), edition="cap2025").results[0].scores
     assert score(*files(rows(SAID)[::-1]), edition="cap2025").results[0].scores == expected
