@@ -23,12 +23,14 @@ import scipy.stats
 from common import Beside, progress, save, show
 
 from shroom.datasets.mushroom2025.reader import read
-from shroom.datasets.mushroom2025.scores import Aligned, align
-from shroom.metrics.span_metrics import scored
+from shroom.metrics.span_metrics import IOU, RHO
+from shroom.scoring.check import check
 from shroom.scoring.display.text import align as columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from shroom.scoring.align import AlignedTrack
 
     Record = dict[str, Any]
 
@@ -97,13 +99,14 @@ def _measure(gold: Path, folder: Path, each: bool, repeats: int) -> dict[str, An
     predictions = _write(folder / f"predictions-{each}.jsonl", rows)
     spans = sum(len(row["soft_labels"]) for row in rows)
     progress(f"{len(rows)} texts, {spans} predicted soft spans")
-    reading, aligned = _timed(lambda: align(read(gold), predictions), repeats)
-    ours, found = _timed(lambda: _vectorised(aligned), repeats)
+    reading, checked = _timed(lambda: check(predictions, gold, edition="mushroom2025"), repeats)
+    (track,) = checked.aligned
+    ours, found = _timed(lambda: _vectorised(track), repeats)
     naive_reading, pairs = _timed(lambda: _read_naively(gold, predictions), repeats)
     naive, expected = _timed(lambda: _straightforward(pairs), repeats)
     return {
         "texts": len(rows),
-        "characters": int(aligned.gold.hard.lengths.sum()),
+        "characters": int(track.gold.lengths.sum()),
         "spans": spans,
         "seconds": {"shroom": [reading, ours], "straightforward": [naive_reading, naive]},
         "iou": found[0],
@@ -122,8 +125,9 @@ def _timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     return min(times), result
 
 
-def _vectorised(aligned: Aligned) -> list[float | None]:
-    return [metric(values) for metric, values in scored(aligned.predicted, aligned.gold)]
+def _vectorised(track: AlignedTrack) -> list[float | None]:
+    columns = track.columns
+    return [metric(metric.statistics(*columns)) for metric in (IOU, RHO)]
 
 
 def _read_naively(gold: Path, predictions: Path) -> list[tuple[Record, Record]]:

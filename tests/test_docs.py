@@ -18,7 +18,7 @@ PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
 ALL_PAGES = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
 #: Pages with examples that need a data set, a model or a server; only their imports are run.
 IMPORTS_ALONE = {
-    *("cache", "datasets", "factual_consistency", "felm", "fetch", "inference", "judge"),
+    *("cache", "cap2025", "datasets", "factual_consistency", "felm", "fetch", "inference", "judge"),
     *("mushroom2025", "queries", "uncertainty", "verifiability"),
 }
 

@@ -61,6 +61,9 @@ def form_of_gold(
         refuse_another(dataset, gold)
     name = guess(gold) if dataset is None and gold is not None else dataset
     if gold is not None and name is None and not is_pipe(gold):
+        own = _edition_by_form(gold)
+        if own.name != SHROOM:
+            return SHROOM, own
         _refuse_swapped(submission, gold)
     if dataset is None and name not in (SHROOM, None):
         say([f"note: {gold} is in the form of {name}, and so taken as that (--dataset {name})"])
@@ -73,9 +76,10 @@ def _refuse_swapped(submission: str, gold: str) -> None:
     """Refuse what looks like gold against what does not."""
     from shroom.datasets.native_scores import SCORED
     from shroom.datasets.registry import guess
+    from shroom.scoring.editions.files import built_in_names
 
     looks = guess(submission)
-    if looks in SCORED:
+    if looks in SCORED or (looks != SHROOM and looks in built_in_names()):
         raise ShroomError(
             f"{submission}: this has the form of {looks}'s gold, and {gold} does not; name the "
             "submission first and the gold last"
@@ -152,8 +156,12 @@ def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> 
 def _edition_by_form(source: str) -> Edition:
     from shroom.datasets.registry import guess
     from shroom.scoring.editions import files
+    from shroom.scoring.editions.by_form import edition_of
 
     name = guess(source) if Path(source).exists() else None
+    if name is None and Path(source).exists():
+        own = edition_of(source)
+        name = None if own is None else own.name
     if name in (None, SHROOM) or name not in files.built_in_names():
         return files.default()
     say([f"note: {source} is in the form of {name}, and so taken as that (--edition {name})"])

@@ -28,7 +28,7 @@ Examples:
 @format_option("text", "json", about="Print lines, or JSON: one object, or a list of all.")
 def command(*, name: str | None, form: str) -> None:
     """List the metrics with their range and direction, or describe the metric NAME."""
-    from shroom.scoring.metric_registry import FIGURES, METRICS, describe
+    from shroom.scoring.metric_registry import FIGURES, METRICS, OF_OTHER_KINDS, describe
 
     if name is not None:
         metric = describe(name)
@@ -39,10 +39,13 @@ def command(*, name: str | None, form: str) -> None:
     say(f"note: {problem}" for problem in problems.values() if problem)
     usable = [metric_name for metric_name in METRICS if problems[metric_name] is None]
     if form == "json":
-        text = as_json([describe(metric_name).to_dict() for metric_name in (*usable, *FIGURES)])
+        names = (*usable, *OF_OTHER_KINDS, *FIGURES)
+        text = as_json([describe(metric_name).to_dict() for metric_name in names])
     else:
         text = (
             f"of a system against the gold\n{table(map(describe, usable))}\n"
+            f"of answers with yes or no, and of marked spans\n"
+            f"{table(map(describe, OF_OTHER_KINDS))}\n"
             f"of the annotators' votes\n{table(map(describe, FIGURES))}\n"
             "'shroom metrics NAME' describes one\n"
         )
@@ -57,7 +60,7 @@ def as_json(content: object) -> str:
 def table(described: Iterable[Description]) -> str:
     """Return metrics as lines: name, range, direction, and what each measures."""
     return "".join(
-        f"  {metric.name:<18}  {metric.range:<10}  {metric.direction}  {metric.about}\n"
+        f"  {metric.name:<19}  {metric.range:<10}  {metric.direction}  {metric.about}\n"
         for metric in described
     )
 

@@ -163,10 +163,7 @@ def signature(dataset: str, n: int, gold: Iterable[Any], *more: str) -> str:
 
 
 #: Their functions ``score``.
-SCORED = Registry(
-    "data set",
-    {name: Entry(f"shroom.datasets.{name}.scores:score") for name in ("mushroom2025", "felm")},
-)
+SCORED = Registry("data set", {"felm": Entry("shroom.datasets.felm.scores:score")})
 
 
 def score(
@@ -198,7 +195,7 @@ def score(
     """
     if name not in SCORED:
         raise ShroomError(
-            f"{name} has no predictions of a form of its own, as {' and '.join(SCORED)} have; "
+            f"{name} has no predictions of a form of its own, as {' and '.join(SCORED)} has; "
             f"'shroom datasets convert {name} {gold} -o gold.json' makes SHROOM's gold of it, "
             f"for submissions in SHROOM's form"
         )

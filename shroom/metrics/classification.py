@@ -64,10 +64,43 @@ def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = N
     return BALANCED_ACCURACY.weighted(counts(label, gold_label), weights)
 
 
+def macro_f1(label: Array, gold_label: Array, weights: Array | None = None) -> float:
+    """Return the mean of the F1 scores of both labels, of those that either side has.
+
+    Parameters
+    ----------
+    label, gold_label : array, shape [n]
+        1 or True for Hallucination, or for yes.
+    weights : array, shape [n], optional
+        Weight of each item; 1 by default.
+
+    Returns
+    -------
+    float
+        In [0, 1]. A label that one side alone has counts with an F1 of 0; one that neither has
+        does not count. ``nan`` for no items.
+
+    References
+    ----------
+    Y. Yang and X. Liu (1999), "A re-examination of text categorization methods"; scikit-learn's
+    ``f1_score(average="macro")``, which it equals.
+
+    Examples
+    --------
+    >>> macro_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0]))
+    0.7333333333333334
+    >>> macro_f1(np.array([1, 1]), np.array([1, 1]))
+    1.0
+    """
+    return MACRO_F1.weighted(counts(label, gold_label), weights)
+
+
 PRECISION: Ratio = (1, 0, 0, 0), (1, 1, 0, 0)
 RECALL: Ratio = (1, 0, 0, 0), (1, 0, 1, 0)
 SPECIFICITY: Ratio = (0, 0, 0, 1), (0, 1, 0, 1)
 F1: Ratio = (2, 0, 0, 0), (2, 1, 1, 0)
+F1_OF_OTHERS: Ratio = (0, 0, 0, 2), (0, 1, 1, 2)
+CORRECT: Ratio = (1, 0, 0, 1), (1, 1, 1, 1)
 
 
 def counts(flagged: Array, wrong: Array) -> NDArray[np.int64]:
@@ -105,21 +138,39 @@ def _correct(label: Array, _p: Array, gold_label: Array, _gold_p: Array) -> Arra
     return np.asarray(np.asarray(label) == np.asarray(gold_label))
 
 
-def of_counts(name: str, *ratios: Ratio, **about: Any) -> Metric:
+def of_counts(name: str, *ratios: Ratio, skip_undefined: bool = False, **about: Any) -> Metric:
     """Return the metric that is the mean of ratios of sums of TP, FP, FN and TN.
+
+    Parameters
+    ----------
+    name : str
+        Name of the metric.
+    *ratios : Ratio
+        Numerators and denominators.
+    skip_undefined : bool
+        Whether the mean is over the ratios whose denominators are not 0; by default it is
+        undefined where any of them is 0.
+    **about
+        Further attributes of :class:`Metric`.
 
     Examples
     --------
-    >>> found = of_counts("recall", RECALL)
-    >>> found(counts(np.array([1, 0, 1]), np.array([1, 1, 0])))
+    >>> recall = of_counts("recall", RECALL)
+    >>> recall(counts(np.array([1, 0, 1]), np.array([1, 1, 0])))
     0.5
     """
     above, below = (np.array(side, np.float64).T for side in zip(*ratios))
 
+    def mean(values: Floats, sums: Floats) -> Floats:
+        if not skip_undefined:
+            return np.asarray(values.mean(axis=-1))
+        defined = sums @ below > 0
+        return np.asarray(np.where(defined, values, 0.0).sum(axis=-1) / defined.sum(axis=-1))
+
     def of_sums(sums: Floats, n: int) -> Floats:
         del n
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.mean((sums @ above) / (sums @ below), axis=-1))
+            return mean((sums @ above) / (sums @ below), sums)
 
     def score(rows: Array, weights: Floats) -> Floats:
         return of_sums(weights @ rows, len(rows))
@@ -128,8 +179,7 @@ def of_counts(name: str, *ratios: Ratio, **about: Any) -> Metric:
         sums = rows.sum(axis=0)
         with np.errstate(invalid="ignore"):
             value = (sums @ above) / (sums @ below)
-            deviation = (rows @ above - value * (rows @ below)) / (sums @ below)
-        return np.asarray(deviation.mean(axis=1))
+            return mean((rows @ above - value * (rows @ below)) / (sums @ below), sums)
 
     exchange = Exchange(lambda rows: np.asarray(rows, np.float64), of_sums)
     return Metric(name, _counts, score, (0.0, 1.0), influence, exchange, **about)
@@ -172,6 +222,17 @@ BALANCED_ACCURACY = of_counts(
     about="the mean of the shares of hallucinations and of other items that are labelled correctly",
     formula="½ TP / (TP + FN) + ½ TN / (TN + FP)",
     reference="K. Brodersen et al. (2010), The balanced accuracy and its posterior distribution",
+)
+
+#: Macro-F1: the mean of both labels' F1.
+MACRO_F1 = of_counts(
+    "macro_f1",
+    F1,
+    F1_OF_OTHERS,
+    skip_undefined=True,
+    about="the mean of the F1 scores of both labels, of those that either side has",
+    formula="½ · 2 TP / (2 TP + FP + FN) + ½ · 2 TN / (2 TN + FP + FN)",
+    reference="Y. Yang and X. Liu (1999), A re-examination of text categorization methods",
 )
 
 

@@ -129,8 +129,11 @@ class Cells:
         opened, closed = (np.bincount(places, minlength=size) for places in self.spans(side))
         return np.asarray(np.cumsum(opened - closed)[: len(self.text)] > 0)
 
-    def painted(self, side: Spans) -> Floats:
-        """Return each cell's probability: 0, or that of the last span over it."""
+    def painted(self, side: Spans, *, add: bool = False) -> Floats:
+        """Return each cell's probability: 0, or that of the last span over it.
+
+        With ``add`` it is the sum of those of all spans over it, in their order.
+        """
         values = np.zeros(len(self.text))
         first, last = self.spans(side)
         if np.all(first[1:] >= last[:-1]):  # in order and apart, as nearly always
@@ -141,7 +144,7 @@ class Cells:
             return values
         # One by one, since numpy does not promise which of repeated indices wins.
         for start, end, prob in zip(first.tolist(), last.tolist(), side.prob.tolist()):
-            values[start:end] = prob
+            values[start:end] = values[start:end] + prob if add else prob
         return values
 
     def sums(self, values: NDArray[Any]) -> Floats:
@@ -150,13 +153,16 @@ class Cells:
 
     def varied(self, values: Floats) -> NDArray[np.bool_]:
         """Return whether the values of each text differ, rounded as Python rounds."""
-        distinct, inverse = np.unique(values, return_inverse=True)
-        rounded = np.array([round(value, DIGITS) for value in distinct.tolist()])[inverse]
+        rounded = _rounded(values)
         least, greatest = np.full(self.n, np.inf), np.full(self.n, -np.inf)
         text, real = self.text[self.length > 0], rounded[self.length > 0]
         np.minimum.at(least, text, real)
         np.maximum.at(greatest, text, real)
         return least < greatest
+
+    def is_zero(self, values: Floats) -> NDArray[np.bool_]:
+        """Return whether all values of each text are 0, rounded as Python rounds."""
+        return np.asarray(self.sums(_rounded(values) != 0) == 0)
 
     def rank_deviations(self, values: Floats) -> Floats:
         """Return twice each cell's deviation from the mean rank of its text: a whole number."""
@@ -171,6 +177,11 @@ class Cells:
         deviations = np.empty(len(order))
         deviations[order] = (2 * before + tied - total[text[rises]])[level]
         return deviations
+
+
+def _rounded(values: Floats) -> Floats:
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return np.array([round(value, DIGITS) for value in distinct.tolist()])[inverse]
 
 
 def _places(side: Spans, end: int) -> Ints:

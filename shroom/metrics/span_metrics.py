@@ -32,7 +32,7 @@ def everything(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
     return Spans(ends, np.arange(n), np.zeros(n, np.int64), ends, np.ones(n))
 
 
-def nothing(lengths: Sequence[int]) -> Spans:
+def nothing(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
     """Return the spans of the floor that marks no character: none.
 
     Examples
@@ -121,14 +121,38 @@ def rho(predicted: Spans, gold: Spans) -> Floats:
     predicted, gold = predicted.within(), gold.within()
     # The whole texts cut cells too, so that what no span marks is in one.
     cells = Cells(predicted, gold, everything(gold.lengths))
-    sides = [cells.painted(side) for side in (predicted, gold)]
-    varied = [cells.varied(values) for values in sides]
-    x, y = (cells.rank_deviations(values) for values in sides)
+    values = correlations(cells, cells.painted(predicted), cells.painted(gold))
+    return np.where(np.isnan(values), 1.0, values)
+
+
+def correlations(cells: Cells, first: Floats, second: Floats) -> Floats:
+    """Return Spearman's correlation of two columns of the characters' values in each text.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells of n texts.
+    first, second : array, shape [c]
+        A value of each cell.
+
+    Returns
+    -------
+    array, shape [n]
+        In [-1, 1]; 0 where one side alone is constant, ``nan`` where both are.
+
+    Examples
+    --------
+    >>> spans = Spans.of([[(0, 2, 0.5)], [(0, 1, 1.0)]], lengths=[6, 1])
+    >>> cells = Cells(spans, everything([6, 1]))
+    >>> correlations(cells, cells.painted(spans), 1 - cells.painted(spans)).round(4).tolist()
+    [-1.0, nan]
+    """
+    varied = [cells.varied(values) for values in (first, second)]
+    x, y = (cells.rank_deviations(values) for values in (first, second))
     sxy, sxx, syy = (cells.sums(a * b) for a, b in ((x, y), (x, x), (y, y)))
-    both = varied[0] & varied[1]
-    agreed = (varied[0] == varied[1]).astype(np.float64)
+    undefined = np.where(varied[0] == varied[1], np.nan, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(both, np.clip(sxy / np.sqrt(sxx * syy), -1, 1), agreed)
+        return np.where(varied[0] & varied[1], np.clip(sxy / np.sqrt(sxx * syy), -1, 1), undefined)
 
 
 @dataclass(frozen=True)

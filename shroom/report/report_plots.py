@@ -80,9 +80,14 @@ def scores(track: TrackReport) -> list[Panel]:
 
 def _floors(track: TrackReport, metric: str) -> dict[str, float]:
     """Return what to draw beside the systems: what needs no model, or what binary p can reach."""
-    name = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric)
-    value = track.systems[0].score.floors[name].get(metric) if name else None
-    return {} if name is None or value is None else {name: value}
+    system = track.systems[0]
+    values = {name: floor.get(metric) for name, floor in system.score.floors.items()}
+    defined = {name: value for name, value in values.items() if value is not None}
+    if system.binary is None:  # the best one alone, since names would overlap
+        best = max(defined, key=lambda name: defined[name], default="")
+    else:
+        best = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric, "")
+    return {name: value for name, value in defined.items() if name == best}
 
 
 def ranks(track: TrackReport) -> list[Panel]:

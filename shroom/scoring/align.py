@@ -95,7 +95,7 @@ def _rows_by_id(
 ) -> NDArray[np.intp] | None:
     """Return the row of the predictions that has each id of the gold."""
     file, ids, n = predictions.file, predictions.ids, len(gold_ids)
-    check_has_ids(predictions, problems)
+    check_has_ids(predictions, problems, "integer" if gold_ids.dtype.kind == "i" else "string")
     if ids is None:
         return None
     if np.array_equal(ids, gold_ids) and predictions.has_id is None:
@@ -119,7 +119,7 @@ def _rows_by_id(
     if len(missing):
         return None
     moved = np.flatnonzero(rows != np.arange(n))
-    if len(moved) and predictions.n == n:
+    if len(moved) and predictions.n == n and ids.dtype.kind == "i":
         row = int(moved[0])
         expected = f"the order of {gold_file} (aligned by id all the same)"
         id_ = predictions.id_at(row)

@@ -11,6 +11,7 @@ from types import ModuleType
 from shroom.core import archives
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
+from shroom.scoring import gold_by_id
 from shroom.scoring.align import AlignedTrack, Track, align
 from shroom.scoring.column_checks import check_has_ids
 from shroom.scoring.data_set_forms import refuse_another
@@ -22,7 +23,7 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.table import P, Role, Table
+from shroom.scoring.table import Role, Table
 
 fast: ModuleType | None
 try:
@@ -127,19 +128,22 @@ def check_documents(
     No record of a run is looked for beside them, and the gold's votes are not compared with it.
     """
     edition = edition_files.default() if edition is None else edition
-    chosen = well_named(documents, problems, edition, splits)
     reference, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
+    chosen = well_named(documents, problems, edition, splits, by_id=reference is not None)
     golds = None
     if reference is not None:
         golds = _Golds(reference, role, problems, edition, single=len(chosen) == 1, texts=texts)
-    read = [_check_file(document, golds, problems, edition) for document in chosen]
-    tracks = [track for track in read if track is not None]
+    tracks = [
+        track for document in chosen for track in _check_file(document, golds, problems, edition)
+    ]
+    gold_by_id.check_golds_differ(tracks, problems)
     unlabelled = [t for t in tracks if role is Role.GOLD and t.gold and not t.gold.labelled]
     scored = [track for track in tracks if track not in unlabelled]
     for track in unlabelled:
         if track.gold:
             code = "gold-skipped" if scored else "gold-unlabelled"
-            problems.add(code, track.gold.file, f'"label" and "{P}"', "rows without them")
+            got = "rows without them" if track.gold.n else "none that can be used"
+            problems.add(code, track.gold.file, kind_of(edition).labels, got)
     for document, name in golds.unmatched if golds else []:
         code = "gold-skipped" if scored else "no-gold"
         problems.add(code, document.file, f"gold for {name}", f"none in {reference}")
@@ -148,28 +152,26 @@ def check_documents(
 
 def _check_file(
     document: Document, golds: _Golds | None, problems: Problems, edition: Edition
-) -> Track | None:
+) -> list[Track]:
     predictions = read_table(document, Role.PREDICTIONS, problems, edition)
     if predictions is None:
-        return None
+        return []
     kind = kind_of(edition)
     kind.check_columns(predictions, problems)
     name = edition.guess(document.base)
     if golds is None:
         if name is not None and edition.needs_ids(name.split):
-            check_has_ids(predictions, problems)
+            check_has_ids(predictions, problems, edition.item.id)
         name = name or name_by_rows(predictions, edition)
-        return Track(name, predictions, None, in_sample=0, edition=edition)
-    gold_document = golds.find(document, name)
-    if gold_document is None:
-        return None
-    gold = golds.read(gold_document, texts=predictions.texts is not None)
-    if gold is None:
-        return None
-    guessed = name or edition.guess(gold_document.base) or name_by_rows(gold, edition)
-    track = align(guessed, predictions, gold, problems, edition)
-    kind.check_aligned(track, problems)
-    return track
+        return [Track(name, predictions, None, in_sample=0, edition=edition)]
+    tracks = []
+    for gold_document, part in golds.parts(document, name, predictions):
+        gold = golds.read(gold_document, texts=part.texts is not None)
+        if gold is not None:
+            guessed = name or edition.guess(gold_document.base) or name_by_rows(gold, edition)
+            tracks.append(align(guessed, part, gold, problems, edition))
+            kind.check_aligned(tracks[-1], problems)
+    return tracks
 
 
 class _Golds:
@@ -193,10 +195,24 @@ class _Golds:
 
     def _is_another(self) -> bool:
         """Report gold of another data set, whose file names do not identify a split and track."""
-        if not self.documents or any(self.edition.guess(gold.base) for gold in self.documents):
+        own = self.edition
+        if not own.reads_own_form or any(own.guess(gold.base) for gold in self.documents):
             return False
-        data = self.documents[0].read(Problems())
+        data = self.documents[0].read(Problems()) if self.documents else None
         return data is not None and refuse_another(self.documents[0], data, self.problems)
+
+    def parts(
+        self, document: Document, name: Name | None, predictions: Table
+    ) -> list[tuple[Document, Table]]:
+        """Return the gold of a file, by its name or by ids, with the rows that are for it."""
+        is_certain = name is not None or (self.single and len(self.documents) == 1)
+        if not (is_certain or self.refused or self.edition.item.id != "string"):
+            tables = [read_table(it, self.role, Problems(), self.edition) for it in self.documents]
+            by_id = gold_by_id.parts(predictions, tables, self.problems)
+            if by_id:
+                return [(self.documents[place], part) for place, part in by_id.items()]
+        gold_document = self.find(document, name)
+        return [] if gold_document is None else [(gold_document, predictions)]
 
     def find(self, document: Document, name: Name | None) -> Document | None:
         """Return the gold for a file of predictions: of its split and track, the latest version.
@@ -300,4 +316,5 @@ def _read_fast(
 def name_by_rows(table: Table, edition: Edition) -> Name:
     """Return the name of a file whose own name does not have split and track: by its rows."""
     group = table.groups.get("model")
-    return edition.name_of("", edition.track_of({"model": bool(group and all(group.words))}))
+    by_key = edition.track_of({"model": bool(group and all(group.words))})
+    return gold_by_id.name_by_ids(table, edition) or edition.name_of("", by_key)

@@ -108,10 +108,11 @@ def check_votes(gold: Table, problems: Problems) -> None:
             problems.add(code, gold.file, expected, description, **place)
 
 
-def check_has_ids(predictions: Table, problems: Problems) -> bool:
+def check_has_ids(predictions: Table, problems: Problems, id_kind: str = "integer") -> bool:
     """Return whether any row has an id, with a problem where none has."""
     file = predictions.file
     if predictions.ids is None and not problems.count("id-integer", file):
+        expected = f"{'an integer' if id_kind == 'integer' else 'an id'} on every item"
         description = f"none on {predictions.n} items"
-        problems.add("id-missing", file, "an integer on every item", description, key="id")
+        problems.add("id-missing", file, expected, description, key="id")
     return predictions.ids is not None

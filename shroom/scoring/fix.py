@@ -90,7 +90,7 @@ def fix_submission(
         if items is not None:
             fixed.append((document, fix_items(items, document.file, log)))
     _reorder(fixed, reference, log, edition, labelled=gold is not None)
-    files = [_with_rows(document, rows) for document, rows in fixed]
+    files = [_with_rows(document, rows, edition) for document, rows in fixed]
     to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
     checked = check_documents(to_check, gold, data=data, problems=problems, edition=edition)
     return FixedSubmission(_contents(files, checked), log.all(), checked)
@@ -205,7 +205,11 @@ def _reorder(
     for place, (document, rows) in enumerate(fixed):
         gold, data = (reference, None) if labelled else (None, reference)
         checked = check_documents(
-            [_with_rows(document, rows)], gold, data=data, problems=Problems(), edition=edition
+            [_with_rows(document, rows, edition)],
+            gold,
+            data=data,
+            problems=Problems(),
+            edition=edition,
         )
         track = checked.tracks[0] if checked.tracks else None
         if not track or not track.gold or not all(isinstance(row, dict) for row in rows):
@@ -261,8 +265,11 @@ def _contents(documents: list[Document], checked: Checked) -> dict[str, str]:
     return contents
 
 
-def _with_rows(document: Document, rows: list[Any]) -> Document:
-    """Return a file of the submission with new rows, as a JSON list."""
+def _with_rows(document: Document, rows: list[Any], edition: Edition) -> Document:
+    """Return a file of the submission with new rows: lines or a list, as the edition has."""
     stem = document.base[: len(document.base) - len(document.ending)].strip("<>")
-    text = "[\n" + ",\n".join(map(json.JSONEncoder().encode, rows)) + "\n]\n"
-    return Document(document.file, f"{stem}.json", text.encode(), member=document.member)
+    encoded = list(map(json.JSONEncoder().encode, rows))
+    is_lines = edition.files.predictions.endswith(".jsonl")
+    text = "\n".join(encoded) + "\n" if is_lines else "[\n" + ",\n".join(encoded) + "\n]\n"
+    base = f"{stem}.jsonl" if is_lines else f"{stem}.json"
+    return Document(document.file, base, text.encode(), member=document.member)

@@ -12,6 +12,8 @@ TOLERANCE = 1e-9
 #: The valid labels, as messages name them.
 EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
 _INT64 = 1 << 63
+#: The most characters of an id that is a string.
+MAX_NAME = 1000
 
 
 def id_in(value: object, kind: str = "integer") -> Any:
@@ -22,7 +24,8 @@ def id_in(value: object, kind: str = "integer") -> Any:
     value : object
         Any value.
     kind : str
-        ``integer``, also for the text of a string; ``string``; or ``none``, which nothing is.
+        ``integer``, also for the text of a string; ``string``, of at most ``MAX_NAME``
+        characters; or ``none``, which nothing is.
 
     Examples
     --------
@@ -30,13 +33,20 @@ def id_in(value: object, kind: str = "integer") -> Any:
     (7, '7', None, None)
     """
     if kind != "integer":
-        return value if kind == "string" and isinstance(value, str) and value else None
+        return value if kind == "string" and isinstance(value, str) and _is_name(value) else None
     if isinstance(value, str) and value.isascii() and len(value) < 40:
         digits = value.strip()
         value = int(digits) if digits.removeprefix("-").isdigit() else None
     if isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64:
         return value
     return None
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text can be an id: an array of names is as wide as the longest one."""
+    if not 0 < len(text) <= MAX_NAME or text.endswith("\0"):  # numpy drops NULs at the end
+        return False
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def problem_of_id(kind: str) -> tuple[str, str]:

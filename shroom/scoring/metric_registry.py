@@ -28,11 +28,14 @@ class MetricEntry(Entry):
         The arrays that it reads, as ``function`` takes them.
     undefined : str
         When it is undefined.
+    edition : str
+        The edition whose scores have it, where it is not one of binary labels.
     """
 
     function: str = ""
     inputs: tuple[str, ...] = ("label", "p", "gold_label", "gold_p")
     undefined: str = "where its score is nan"
+    edition: str = ""
 
 
 def _entry(
@@ -40,12 +43,14 @@ def _entry(
     function: str,
     inputs: tuple[str, ...] = ("p", "gold_label"),
     undefined: str = _NO_ITEMS,
+    edition: str = "",
 ) -> MetricEntry:
     return MetricEntry(
         f"shroom.metrics.{metric}",
         function=f"shroom.metrics.{function}",
         inputs=inputs,
         undefined=undefined,
+        edition=edition,
     )
 
 
@@ -84,6 +89,42 @@ METRICS = Registry(
         ),
     },
     group="shroom.metrics",
+    base="shroom.metrics.base:Metric",
+)
+
+_SPANS = ("marked spans", "gold spans")
+_VISIONS = "visions2026"
+
+
+def _of_detection(name: str, undefined: str = _NO_ITEMS) -> MetricEntry:
+    metric, function = f"labelled_spans:DETECTION_{name.upper()}", "labelled_spans:detection"
+    return _entry(metric, function, ("marked", "positive"), undefined, _VISIONS)
+
+
+#: The metrics of the other kinds of annotation, under the names of their pages: an edition puts
+#: the name of an aspect before macro-F1, and calls the correlation of characters ``rho``.
+OF_OTHER_KINDS = Registry(
+    "metric",
+    {
+        "macro_f1": _entry(
+            "classification:MACRO_F1",
+            "classification:macro_f1",
+            ("label", "gold_label"),
+            edition="cap2025",
+        ),
+        "iou": _entry("span_metrics:IOU", "span_metrics:iou", _SPANS, edition="mushroom2025"),
+        "character_rho": _entry(
+            "span_metrics:RHO", "span_metrics:rho", _SPANS, edition="mushroom2025"
+        ),
+        "cor": _entry("labelled_spans:COR", "labelled_spans:cor", _SPANS, edition=_VISIONS),
+        "cor_lbl": _entry(
+            "labelled_spans:COR_LBL", "labelled_spans:cor_lbl", _SPANS, edition=_VISIONS
+        ),
+        "detection_f1": _of_detection("f1", "where no text is marked or positive"),
+        "detection_accuracy": _of_detection("accuracy"),
+        "detection_precision": _of_detection("precision", "where no text is marked"),
+        "detection_recall": _of_detection("recall", "where no text is positive"),
+    },
     base="shroom.metrics.base:Metric",
 )
 
@@ -191,7 +232,7 @@ def metric(name: str) -> Metric:
 
 
 def describe(name: str) -> Description:
-    """Return the description of a metric of systems or of annotators.
+    """Return the description of a metric of systems, of whatever kind, or of annotators.
 
     Raises
     ------
@@ -207,10 +248,14 @@ def describe(name: str) -> Description:
     """
     if name in FIGURES:
         return FIGURES[name]
-    if name not in METRICS:
-        raise METRICS.unknown(name, also=FIGURES)
-    measure, entry = metric(name), METRICS[name]
-    always = name in ("accuracy", "rho")
+    if name in OF_OTHER_KINDS:
+        entry, measure = OF_OTHER_KINDS[name], OF_OTHER_KINDS.load(name)
+    elif name in METRICS:
+        entry, measure = METRICS[name], metric(name)
+    else:
+        raise METRICS.unknown(name, also=(*OF_OTHER_KINDS, *FIGURES))
+    option = "" if name in ("accuracy", "rho") else f" --metrics {name}"
+    option = f" --edition {entry.edition}" if entry.edition else option
     exact = ("McNemar's exact test",) if name == "accuracy" else ()
     return Description(
         name=name,
@@ -222,7 +267,7 @@ def describe(name: str) -> Description:
         undefined=entry.undefined,
         reference=measure.reference,
         function=entry.function or entry.where,
-        command="shroom score SUBMISSION GOLD" + ("" if always else f" --metrics {name}"),
+        command=f"shroom score SUBMISSION GOLD{option}",
         intervals=("percentile", "BCa", *(("normal",) if measure.influence else ())),
         paired_tests=("approximate randomisation", *exact),
     )

@@ -96,7 +96,7 @@ def agreement(gold: Table) -> Group | None:
     >>> agreement(Table("a model", 3, labels, np.array([0.97, 0.312, 0.04]))) is None
     True
     """
-    if gold.p.dtype.kind != "f":
+    if gold.p.dtype.kind != "f" or np.isnan(gold.p).any():
         return None
     shares = np.maximum(gold.p, 1 - gold.p).round(3)
     place = levels(shares)

@@ -11,8 +11,6 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from shroom.core.problems import ShroomError
-from shroom.datasets import native_scores
-from shroom.datasets.native_scores import SCORED
 from shroom.datasets.registry import DATA_SETS, data_set, form_of, guess
 from shroom.scoring import data_set_forms
 from shroom.scoring.check import check
@@ -135,7 +133,7 @@ def test_spans_equal_a_loop_over_characters(shroom, tmp_path):
     iou, rho = by_character(rows, said)
     assert result["iou"] == pytest.approx(iou, abs=1e-12)
     assert result["rho"] == pytest.approx(rho, abs=1e-12)
-    assert (result["dataset"], result["lang"], result["n"]) == ("mushroom2025", "EN", 40)
+    assert (result["track"], result["split"], result["n"]) == ("en", "val", 40)
     assert set(result["floors"]) == {"flag everything", "flag nothing"}
     assert result["iou_ci"][0] < result["iou"] < result["iou_ci"][1]
     assert "in the form of mushroom2025" in err
@@ -147,9 +145,32 @@ def test_of_a_folder_the_languages_that_are_predicted_are_scored_each(shroom, tm
     for lang in ("DE", "HI"):
         lines(tmp_path / "pred" / f"{lang}.jsonl", marked(answers(6, lang)))
     found, _ = native_json(shroom, tmp_path / "pred", tmp_path / "gold")
-    assert [result["lang"] for result in found["results"]] == ["DE", "HI"]
+    assert [result["track"] for result in found["results"]] == ["de", "hi"]
     alone, _ = native_json(shroom, tmp_path / "pred" / "DE.jsonl", tmp_path / "gold" / "DE.jsonl")
     assert alone["results"][0] == found["results"][0]
+
+
+def test_one_file_may_have_the_predictions_of_several_languages(shroom, tmp_path):
+    for lang in ("EN", "DE", "HI"):
+        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(6, lang))
+    both = [row for lang in ("HI", "DE") for row in marked(answers(6, lang))]
+    found, _ = native_json(shroom, lines(tmp_path / "all.jsonl", both), tmp_path / "gold")
+    assert [(result["track"], result["n"]) for result in found["results"]] == [("de", 6), ("hi", 6)]
+    unknown = lines(tmp_path / "more.jsonl", [*both, {"id": "val-xx-1", "hard_labels": []}])
+    code, _, err = shroom("score", unknown, tmp_path / "gold")
+    assert code == 1
+    assert "more.jsonl: item 12 (id val-xx-1): id: expected an id of " in err
+
+
+def test_two_files_for_one_gold_are_refused(shroom, tmp_path):
+    for lang in ("EN", "DE"):
+        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(6, lang))
+    for name in ("a", "b"):
+        lines(tmp_path / "pred" / f"{name}.jsonl", marked(answers(6, "DE")))
+    code, _, err = shroom("score", tmp_path / "pred", tmp_path / "gold")
+    assert code == 1
+    assert "b.jsonl: expected one file for " in err
+    assert "[file-twice]" in err
 
 
 @pytest.mark.parametrize(
@@ -340,7 +361,7 @@ def test_predictions_and_gold_the_wrong_way_round(shroom, tmp_path):
         (responses(), judged(responses()), {"labels": "x"}),
         (answers(), marked(answers()), {"model_output_text": 5}),
     ],
-    ids=list(SCORED)[::-1],
+    ids=["felm", "mushroom2025"],
 )
 def test_rows_of_the_gold_that_cannot_be_used_are_told(shroom, tmp_path, rows, said, harm):
     gold_file = lines(tmp_path / "g.jsonl", [rows[0], {**rows[1], **harm}, *rows[2:]])
@@ -499,18 +520,16 @@ def doubling(path, rows, key):
         (responses(), judged(responses()), "p", "1"),
         (answers(), marked(answers()), "hard_labels", "val-en-1"),
     ],
-    ids=list(SCORED)[::-1],
+    ids=["felm", "mushroom2025"],
 )
-def test_a_key_that_comes_again_is_told(tmp_path, rows, said, key, row_id):
+def test_a_key_that_comes_again_is_told(shroom, tmp_path, rows, said, key, row_id):
     gold_file = lines(tmp_path / "g.jsonl", rows)
     usual = lines(tmp_path / "p.jsonl", said)
-    name = guess(gold_file)
     twice = doubling(tmp_path / "q.jsonl", said, key)
-    (told,) = [p for p in native_scores.check(name, twice, gold_file) if p.code == "key-doubled"]
-    assert (told.index, told.id, told.severity) == (1, row_id, "warning")
-    assert told.found == f'"{key}" again (the last counts)'
-    found = [native_scores.score(name, file, gold_file).results for file in (usual, twice)]
-    assert found[0] == found[1]
+    found = [native_json(shroom, file, gold_file) for file in (usual, twice)]
+    assert found[0][0]["results"] == found[1][0]["results"]
+    place = f"item 1 (id {row_id}): expected each key once"
+    assert f'warning: {twice}: {place}, got "{key}" again (the last counts)' in found[1][1]
 
 
 def test_gold_that_is_named_as_another_is_told_by_evaluate(shroom, tmp_path):

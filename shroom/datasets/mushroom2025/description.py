@@ -9,7 +9,6 @@ import numpy as np
 
 from shroom.datasets.description import Contents, Table, counted, lengths, named, shares
 from shroom.datasets.mushroom2025.reader import share_marked
-from shroom.datasets.mushroom2025.scores import marks
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import estimates
 from shroom.metrics.span_arrays import Cells, Spans
@@ -31,6 +30,12 @@ _NOT_THE_SAME = (
     "agreement is of the spans in annotations, every character an item; the labels are not always "
     "these annotators' shares: labels_as_annotated is the share of the characters where they are"
 )
+
+
+def marks(records: Sequence[Record], lengths: Sequence[int]) -> Marks:
+    """Return the spans of records as arrays."""
+    hard = Spans.of([record.hard for record in records], lengths)
+    return Marks(hard, Spans.of([record.soft for record in records], lengths))
 
 
 def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, soft_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+
+__all__ = ["KEYS", "HardSpan", "Record", "SoftSpan", "hard_of", "soft_of"]
 
 KEYS = (
     "id",
@@ -21,51 +25,6 @@ KEYS = (
     "wikipedia_url",
     "annotations",
 )
-
-
-class HardSpan(NamedTuple):
-    """Characters that are marked, from ``start`` up to but not including ``end``."""
-
-    start: int
-    end: int
-
-
-class SoftSpan(NamedTuple):
-    """Characters that are marked with a probability, up to but not including ``end``."""
-
-    start: int
-    end: int
-    prob: float
-
-
-def hard_of(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
-    """Return what is marked by more than half, touching and overlapping spans as one.
-
-    Examples
-    --------
-    >>> hard_of([SoftSpan(4, 6, 0.6), SoftSpan(0, 4, 1.0), SoftSpan(8, 9, 0.5)])
-    (HardSpan(start=0, end=6),)
-    """
-    merged: list[HardSpan] = []
-    for start, end, prob in sorted(soft):
-        if prob <= 0.5 or start >= end:
-            continue
-        if merged and start <= merged[-1].end:
-            merged[-1] = HardSpan(merged[-1].start, max(end, merged[-1].end))
-        else:
-            merged.append(HardSpan(start, end))
-    return tuple(merged)
-
-
-def soft_of(hard: Sequence[HardSpan]) -> tuple[SoftSpan, ...]:
-    """Return marked spans with the probability 1.
-
-    Examples
-    --------
-    >>> soft_of([HardSpan(0, 6)])
-    (SoftSpan(start=0, end=6, prob=1.0),)
-    """
-    return tuple(SoftSpan(start, end, 1.0) for start, end in hard)
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import show
 from shroom.datasets import rows
-from shroom.datasets.mushroom2025.records import KEYS, HardSpan, Record, SoftSpan
-from shroom.metrics.span_arrays import MAX_END
-from shroom.scoring.item_values import TOLERANCE
+from shroom.datasets.mushroom2025.records import KEYS, HardSpan, Record
+from shroom.scoring.kinds.span_values import SpanValues
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable
 
     from shroom.core.problems import Problems
-
-_SOFT_KEYS = {"start", "end", "prob"}
 
 
 @dataclass(frozen=True)
@@ -32,99 +28,17 @@ class Fields(rows.Row):
 
     strict: bool = False
 
-    def hard_labels(self) -> tuple[HardSpan, ...] | None:
-        """Return the hard labels; ``None`` where they are absent, null or malformed."""
-        return self.hard(self.item.get("hard_labels"), "hard_labels")
-
-    def hard(self, value: object, key: str) -> tuple[HardSpan, ...] | None:
-        """Return a field of [start, end] pairs; ``None`` as for :meth:`hard_labels`."""
-        values = self._list(value, key, "a list of [start, end]")
-        if values is None:
-            return None
-        spans = []
-        for place, pair in enumerate(values):
-            if not isinstance(pair, list) or len(pair) != 2:
-                self._malformed(key, f"[{place}]", "[start, end]", pair)
-            elif self._places(pair[0], pair[1], key, place, pair):
-                spans.append(HardSpan(pair[0], pair[1]))
-        # A part of the labels would be other labels.
-        return tuple(spans) if len(spans) == len(values) else None
-
-    def soft_labels(self) -> tuple[SoftSpan, ...] | None:
-        """Return the soft labels; ``None`` as for :meth:`hard_labels`."""
-        key = "soft_labels"
-        values = self._list(self.item.get(key), key, "a list of {start, end, prob}")
-        if values is None:
-            return None
-        spans = []
-        for place, span in enumerate(values):
-            if not isinstance(span, dict) or not span.keys() >= _SOFT_KEYS:
-                self._malformed(key, f"[{place}]", "{start, end, prob}", span)
-            elif self._places(span["start"], span["end"], key, place, span):
-                prob = self._prob(span["prob"], key, place)
-                if prob is not None:
-                    spans.append(SoftSpan(span["start"], span["end"], prob))
-        self._overlaps(spans, key)
-        return tuple(spans) if len(spans) == len(values) else None
+    @property
+    def spans(self) -> SpanValues:
+        """What reads the row's spans."""
+        return SpanValues(self.report, self.strict)
 
     def check_ends(self, record: Record, length: int) -> None:
         """Report the labels of a record that do not end in the text."""
         # The organisers' program stops at soft ones; it takes hard ones, which count in the union.
         code = "span-value" if self.strict else "row-odd"
-        self.past_end(record.soft_labels or (), "soft_labels", length, code)
-        self.past_end(record.hard_labels or (), "hard_labels", length, "row-odd")
-
-    def past_end(self, spans: Sequence[tuple[Any, ...]], key: str, length: int, code: str) -> None:
-        """Report the spans that do not end in the text."""
-        for place, span in enumerate(spans):
-            if span[1] > length and span[0] < span[1]:
-                expected = f"a span within the {length} characters of the text"
-                self.report(code, f"{key}[{place}]", expected, show(span))
-
-    def _list(self, value: object, key: str, expected: str) -> list[Any] | None:
-        if value is None or isinstance(value, list):
-            return value
-        self._malformed(key, "", expected, value)
-        return None
-
-    def _malformed(
-        self, key: str, part: str, expected: str, value: object, code: str = "span-value"
-    ) -> None:
-        """Report a part of a field, or all of it, that leaves the field without labels."""
-        rest = "" if self.strict else f" ({key} is left out)"
-        code = code if self.strict else "row-odd"
-        self.report(code, key + part, expected + rest, show(value))
-
-    def _places(self, start: Any, end: Any, key: str, place: int, span: object) -> bool:
-        are_integers = type(start) is int and type(end) is int  # not True or 1.0
-        if are_integers and 0 <= start < end <= MAX_END:
-            return True
-        if not are_integers or not (0 <= start <= MAX_END and 0 <= end <= MAX_END):
-            expected = f"whole numbers in [0, {MAX_END}] as start and end"
-            self._malformed(key, f"[{place}]", expected, span)
-            return False
-        self.report("row-odd", f"{key}[{place}]", "start < end (it marks nothing)", show(span))
-        return True
-
-    def _prob(self, value: object, key: str, place: int) -> float | None:
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            code, expected = "p-number", "a number"
-        elif -TOLERANCE <= value <= 1 + TOLERANCE:
-            return float(value)
-        elif isinstance(value, float) and not math.isfinite(value):
-            code, expected = "p-finite", "a finite number"
-        else:
-            code, expected = "p-range", "a number in [0, 1]"
-        self._malformed(key, f"[{place}].prob", expected, value, code)
-        return None
-
-    def _overlaps(self, spans: Sequence[SoftSpan], key: str) -> None:
-        full = sorted(span for span in spans if span[0] < span[1])
-        for span, following in zip(full, full[1:]):
-            if following[0] < span[1]:
-                expected = "spans that do not overlap (the last in the list gives the probability)"
-                self.report("row-odd", key, expected, show([span, following]))
-                return
+        self.spans.past_end(record.soft_labels or (), "soft_labels", length, code)
+        self.spans.past_end(record.hard_labels or (), "hard_labels", length, "row-odd")
 
 
 class RowReader(rows.RowReader[Record]):
@@ -161,8 +75,8 @@ class RowReader(rows.RowReader[Record]):
             model_input=_text(row, "model_input"),
             model_output_text=_text(row, "model_output_text"),
             model_id=_text(row, "model_id"),
-            soft_labels=row.soft_labels(),
-            hard_labels=row.hard_labels(),
+            soft_labels=row.spans.soft(row.item.get("soft_labels"), "soft_labels"),
+            hard_labels=row.spans.hard(row.item.get("hard_labels"), "hard_labels"),
             model_output_tokens=_list(row, "model_output_tokens"),
             model_output_logits=_list(row, "model_output_logits"),
             wikipedia_url=_text(row, "wikipedia_url"),
@@ -196,7 +110,7 @@ class RowReader(rows.RowReader[Record]):
             row.odd("model_output_logits", f"as many logits as the {tokens} tokens", f"{logits}")
         row.check_ends(record, length)
         for annotator, spans in record.annotations.items():
-            row.past_end(spans, f"annotations.{annotator}", length, "row-odd")
+            row.spans.past_end(spans, f"annotations.{annotator}", length, "row-odd")
         for key in row.item.keys() - KEYS:
             self.share(row, key, "the keys of the data set", show(key))
         content = (record.lang, record.model_id, record.model_input, record.model_output_text)
@@ -231,7 +145,7 @@ def _annotations(row: Fields) -> dict[str, tuple[HardSpan, ...]]:
         }
     if value is None or isinstance(value, dict):
         by_name = {
-            name: () if spans is None else row.hard(spans, f"annotations.{name}")
+            name: () if spans is None else row.spans.hard(spans, f"annotations.{name}")
             for name, spans in (value or {}).items()
         }
         return {name: spans for name, spans in by_name.items() if spans is not None}

@@ -9,7 +9,7 @@ from shroom.core.problems import ShroomError
 from shroom.scoring.editions.edition import Edition
 
 #: The editions with a module ``official_NAME`` that has ``check``, ``score`` and ``scores_txt``.
-OFFICIAL = ("semeval2024",)
+OFFICIAL = ("semeval2024", "cap2025", "visions2026")
 
 
 def rules_of(edition: Edition) -> ModuleType:
@@ -22,7 +22,7 @@ def rules_of(edition: Edition) -> ModuleType:
     """
     if edition.name not in OFFICIAL:
         raise ShroomError(
-            f"--official is for {' and '.join(OFFICIAL)}; the kit has no other rules of the "
-            f"organisers of {edition.name}"
+            f"--official is for {', '.join(OFFICIAL[:-1])} and {OFFICIAL[-1]}; the kit has no "
+            f"other rules of the organisers of {edition.name}"
         )
     return importlib.import_module(f"shroom.scoring.editions.official_{edition.name}")

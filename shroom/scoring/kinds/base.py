@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from shroom.core.problems import ShroomError, UnknownName, nearest, printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -28,6 +30,8 @@ class Kind(ABC):
 
     #: The conventions of the metrics, as signatures have them.
     signature: str
+    #: What rows of gold have, for messages.
+    labels: str
 
     @abstractmethod
     def tabulate(
@@ -61,6 +65,14 @@ class Kind(ABC):
         self, gold: Table, metrics: Iterable[Metric], edition: Edition
     ) -> Mapping[str, Mapping[str, float | None]]:
         """Return the scores of trivial systems on the same gold."""
+
+    def unknown_metric(self, name: str, edition: Edition) -> ShroomError:
+        """Return the error for a name that is not one of the metrics."""
+        names = self.metric_names(edition)
+        return UnknownName(
+            f"no metric '{printable(name)}' of {edition.name};{nearest(name.lower(), names)} "
+            f"the metrics are {', '.join(names)}"
+        )
 
     def check_columns(self, table: Table, problems: Problems) -> None:
         """Report problems of whole columns of predictions."""

@@ -12,6 +12,7 @@ from shroom.scoring.align import check_direction
 from shroom.scoring.column_checks import check_columns, check_inverted, check_votes
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.kinds.base import Columns, Kind
+from shroom.scoring.table import P, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from shroom.core.problems import Problems
     from shroom.metrics.base import Metric
     from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.table import Role, Table
+    from shroom.scoring.table import Role
 
 
 _RANKING = {"accuracy": ACCURACY, "rho": RHO}
@@ -35,6 +36,7 @@ class Binary(Kind):
     """
 
     signature = "rho:spearman.avg"
+    labels = f'"label" and "{P}"'
 
     def tabulate(
         self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition

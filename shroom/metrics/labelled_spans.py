@@ -1,0 +1,299 @@
+"""Metrics of marked spans of characters that have labels, as in SHROOM-Visions 2026."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.metrics.base import Array, Floats, Metric, mean_of
+from shroom.metrics.classification import (
+    CORRECT,
+    F1,
+    PRECISION,
+    RECALL,
+    Ratio,
+    counts,
+    of_counts,
+)
+from shroom.metrics.span_arrays import Cells, Ints, Spans
+from shroom.metrics.span_metrics import correlations, everything
+from shroom.metrics.span_metrics import iou as iou_of_spans
+
+
+@dataclass(frozen=True)
+class LabelledSpans:
+    """The spans of n texts, each with a label.
+
+    Attributes
+    ----------
+    spans : Spans
+        The spans; m of them.
+    label : array of int, shape [m]
+        The place of each span's label among the labels, in [0, labels).
+    labels : int
+        How many labels there are.
+    """
+
+    spans: Spans
+    label: Ints
+    labels: int
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[Sequence[tuple[int, int, float, int]]],
+        lengths: Sequence[int],
+        labels: int,
+    ) -> LabelledSpans:
+        """Return the spans of texts as arrays.
+
+        Parameters
+        ----------
+        texts : sequence of n sequences of (start, end, prob, label)
+            The spans of each text.
+        lengths : n integers
+            How many characters each text has.
+        labels : int
+            How many labels there are.
+
+        Examples
+        --------
+        >>> spans = LabelledSpans.of([[(0, 4, 0.5, 1), (2, 9, 1.0, 0)], []], [9, 3], labels=2)
+        >>> spans.label.tolist(), spans.by_label().text.tolist()
+        ([1, 0], [1, 0])
+        """
+        label = np.array([span[3] for spans in texts for span in spans], np.int64)
+        return cls(Spans.of(texts, lengths), label, labels)
+
+    def by_label(self) -> Spans:
+        """Return the spans of n * labels texts: those of each text with one label alone."""
+        old = self.spans
+        lengths = np.repeat(old.lengths, self.labels)
+        return Spans(lengths, old.text * self.labels + self.label, old.start, old.end, old.prob)
+
+    def marks(self) -> NDArray[np.bool_]:
+        """Return whether any character of each text is marked."""
+        marked = np.zeros(len(self.spans.lengths), bool)
+        marked[self.spans.within().text] = True
+        return marked
+
+
+def cor(predicted: Spans, gold: Spans) -> Floats:
+    """Return Spearman's correlation of the characters' probabilities in each text.
+
+    A character outside all spans has probability 0. The probabilities of gold spans that overlap
+    are added; of predicted ones the last counts. Where rho is undefined because a side is constant
+    (to eight digits), it is 0 if one side alone is, 1 if both are 0 throughout or both are not,
+    and 0 otherwise.
+
+    Parameters
+    ----------
+    predicted, gold : Spans
+        Spans of the same n texts in the same order.
+
+    Returns
+    -------
+    array, shape [n]
+        In [-1, 1]. The gold as predictions has 1 where no gold spans overlap.
+
+    Raises
+    ------
+    ValueError
+        If the sides are not about texts of the same lengths.
+
+    References
+    ----------
+    The organisers' program of SHROOM-Visions 2026.
+
+    Examples
+    --------
+    >>> gold = Spans.of([[(0, 4, 0.5), (2, 4, 0.3)], [], [(0, 3, 1.0)]], lengths=[6, 3, 3])
+    >>> cor(gold, gold).round(4).tolist()
+    [0.5, 1.0, 1.0]
+    >>> cor(everything([6, 3, 3]), gold).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    predicted, gold = predicted.within(), gold.within()
+    cells = Cells(predicted, gold, everything(gold.lengths))
+    sides = cells.painted(predicted), cells.painted(gold, add=True)
+    zero = [cells.is_zero(values) for values in sides]
+    values = correlations(cells, *sides)
+    return np.where(np.isnan(values), zero[0] == zero[1], values)
+
+
+def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
+    """Return the mean of :func:`cor` over the labels of each text's spans.
+
+    Parameters
+    ----------
+    predicted, gold : LabelledSpans
+        Spans of the same n texts in the same order, with the same labels.
+
+    Returns
+    -------
+    array, shape [n]
+        In [-1, 1]. The labels are those that a span of either side has; 1 where there is no span.
+
+    Raises
+    ------
+    ValueError
+        If the sides are not about texts of the same lengths, or have other numbers of labels.
+
+    References
+    ----------
+    As of :func:`cor`.
+
+    Examples
+    --------
+    >>> gold = LabelledSpans.of([[(0, 4, 1.0, 0)], []], lengths=[6, 3], labels=2)
+    >>> other = LabelledSpans.of([[(0, 4, 1.0, 1)], []], lengths=[6, 3], labels=2)
+    >>> cor_lbl(gold, gold).tolist(), cor_lbl(other, gold).tolist()
+    ([1.0, 1.0], [0.0, 1.0])
+    """
+    if predicted.labels != gold.labels:
+        counts_of_labels = f"{predicted.labels} and {gold.labels}"
+        raise ValueError(f"expected as many labels on both sides, got {counts_of_labels}")
+    sides = predicted.by_label(), gold.by_label()
+    present = np.zeros(len(sides[0].lengths), bool)
+    for side in sides:
+        present[side.text] = True
+    values = np.where(present, cor(*sides), 0.0)
+    total, count = (x.reshape(-1, gold.labels).sum(axis=1) for x in (values, present))
+    return np.asarray(np.divide(total, count, out=np.ones(len(total)), where=count > 0))
+
+
+def iou(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
+    """Return the intersection over union of the marked characters of each text.
+
+    Neither labels nor probabilities matter.
+
+    Parameters
+    ----------
+    predicted, gold : LabelledSpans
+        Spans of the same n texts in the same order.
+
+    Returns
+    -------
+    array, shape [n]
+        In [0, 1]; 1 where neither side marks a character.
+
+    Examples
+    --------
+    >>> gold = LabelledSpans.of([[(0, 4, 1.0, 0)], []], lengths=[6, 3], labels=2)
+    >>> other = LabelledSpans.of([[(2, 6, 0.1, 1)], []], lengths=[6, 3], labels=2)
+    >>> iou(other, gold).round(4).tolist()
+    [0.3333, 1.0]
+    """
+    return iou_of_spans(predicted.spans, gold.spans)
+
+
+def _cor_of_columns(label: Any, _p: Any, gold_label: Any, _gold_p: Any) -> Floats:
+    return cor(label.spans, gold_label.spans)
+
+
+def _cor_lbl_of_columns(label: Any, _p: Any, gold_label: Any, _gold_p: Any) -> Floats:
+    return cor_lbl(label, gold_label)
+
+
+def _iou_of_columns(label: Any, _p: Any, gold_label: Any, _gold_p: Any) -> Floats:
+    return iou(label, gold_label)
+
+
+def _detection(label: Any, _p: Any, _gold_label: Any, gold_p: Any) -> NDArray[np.int64]:
+    return counts(label.marks(), gold_p)
+
+
+_REFERENCE = "SHROOM-Visions 2026, the organisers' program"
+
+#: The mean of the texts' Cor. Its statistics are made of labelled spans in the place of labels.
+COR = mean_of(
+    "cor",
+    _cor_of_columns,
+    (-1.0, 1.0),
+    about="the mean over texts of Spearman's correlation of their characters' probabilities",
+    formula="(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; both sides constant: 1 if alike, else 0",
+    reference=_REFERENCE,
+)
+
+#: The mean of the texts' Cor+Lbl.
+COR_LBL = mean_of(
+    "cor_lbl",
+    _cor_lbl_of_columns,
+    (-1.0, 1.0),
+    about="the mean over texts of the mean of cor over the labels of their spans",
+    formula="(1/n) Σ (1/|Lᵢ|) Σ cor(pᵢₗ, gold pᵢₗ) over labels l in Lᵢ, 1 where Lᵢ is empty",
+    reference=_REFERENCE,
+)
+
+#: The mean of the texts' IoU.
+IOU = mean_of(
+    "iou",
+    _iou_of_columns,
+    (0.0, 1.0),
+    about="the mean over texts of the intersection over union of their marked characters",
+    formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|, 1 where both are empty",
+    reference=_REFERENCE,
+)
+
+
+def _of_detection(name: str, ratio: Ratio, about: str, formula: str) -> Metric:
+    """Return a metric of whether texts are marked; in the gold, votes stand in the place of p."""
+    whole = of_counts(
+        f"detection_{name}",
+        ratio,
+        about=f"{about}; positive are those in which most annotators marked something",
+        formula=formula,
+        reference=_REFERENCE,
+    )
+    return replace(whole, statistics=_detection)
+
+
+#: The share of texts that are rightly marked or left unmarked.
+DETECTION_ACCURACY = _of_detection(
+    "accuracy", CORRECT, "the share of texts rightly marked or left unmarked", "(TP + TN) / n"
+)
+#: The share of marked texts that are positive.
+DETECTION_PRECISION = _of_detection(
+    "precision", PRECISION, "the share of marked texts that are positive", "TP / (TP + FP)"
+)
+#: The share of positive texts that are marked.
+DETECTION_RECALL = _of_detection(
+    "recall", RECALL, "the share of positive texts that are marked", "TP / (TP + FN)"
+)
+#: The harmonic mean of precision and recall.
+DETECTION_F1 = _of_detection(
+    "f1", F1, "the harmonic mean of detection precision and recall", "2 TP / (2 TP + FP + FN)"
+)
+_DETECTION = (DETECTION_F1, DETECTION_ACCURACY, DETECTION_PRECISION, DETECTION_RECALL)
+
+#: All metrics of labelled spans, by name.
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (COR, COR_LBL, IOU, *_DETECTION)}
+
+
+def detection(marked: Array, positive: Array) -> dict[str, float | None]:
+    """Return how well texts are marked that have something to mark, whatever is marked in them.
+
+    Parameters
+    ----------
+    marked : array of bool, shape [n]
+        Whether the system marks a character of each text.
+    positive : array of bool, shape [n]
+        Whether more than half of the annotators marked something.
+
+    Returns
+    -------
+    dict of float or None
+        ``detection_f1``, ``detection_accuracy``, ``detection_precision`` and ``detection_recall``
+        in [0, 1]; ``None`` where one is undefined.
+
+    Examples
+    --------
+    >>> scores = detection(np.array([True, True, False]), np.array([True, False, False]))
+    >>> scores["detection_precision"], scores["detection_recall"]
+    (0.5, 1.0)
+    """
+    return {metric.name: metric(counts(marked, positive)) for metric in _DETECTION}

@@ -1,0 +1,106 @@
+"""Spans, answers and labelled spans through the verbs that compare systems."""
+
+import json
+import shutil
+
+import pytest
+from conftest import ROOT
+
+EXAMPLES = ROOT / "docs" / "examples"
+METRICS = {
+    "mushroom2025": ("iou", "rho"),
+    "cap2025": ("factual_f1", "fluency_f1"),
+    "visions2026": ("cor", "cor_lbl"),
+}
+FLOORS = {
+    "mushroom2025": "flag everything",
+    "cap2025": "all y",
+    "visions2026": "mark everything",
+}
+each_edition = pytest.mark.parametrize("edition", METRICS)
+
+
+@pytest.fixture
+def systems(tmp_path):
+    """Return a folder with the example's system and one that has the gold's own answers."""
+
+    def make(edition):
+        folder = tmp_path / "systems"
+        shutil.copytree(EXAMPLES / edition / "system", folder / "mine")
+        (file,) = (folder / "mine").iterdir()
+        (gold,) = (EXAMPLES / edition / "gold").iterdir()
+        (folder / "oracle").mkdir()
+        keys = ("id", "index", "labels", "soft_labels", "hard_labels", "has_factual_mistakes")
+        rows = [json.loads(line) for line in gold.read_text("utf-8").splitlines()]
+        (folder / "oracle" / file.name).write_text(
+            "".join(
+                json.dumps({k: v for k, v in row.items() if k in (*keys, "has_fluency_mistakes")})
+                + "\n"
+                for row in rows
+            )
+        )
+        return folder, EXAMPLES / edition / "gold"
+
+    return make
+
+
+@each_edition
+def test_the_leaderboard_ranks_by_the_editions_metrics(shroom, systems, tmp_path, edition):
+    folder, gold = systems(edition)
+    page = tmp_path / "page.html"
+    options = ("--edition", edition, "--html", page, "--format", "json")
+    code, out, err = shroom("leaderboard", folder, gold, *options)
+    assert code == 0, err
+    rows = json.loads(out)["rows"]
+    ranked = [row["system"] for row in rows if row.get("rank")]
+    assert ranked == ["oracle", "mine"]
+    assert FLOORS[edition] in [row["system"] for row in rows]
+    assert all(metric in rows[0] for metric in METRICS[edition])
+    text = page.read_text("utf-8")
+    assert f"ranked by {METRICS[edition][0]}" in text
+    assert f"floor: {FLOORS[edition]}" in text
+
+
+@each_edition
+def test_compare_tests_each_metric_of_the_edition(shroom, systems, edition):
+    folder, gold = systems(edition)
+    pair = folder / "oracle", folder / "mine"
+    code, out, err = shroom("compare", *pair, gold, "--edition", edition, "--trials", "200")
+    assert code == 0, err
+    for metric in METRICS[edition]:
+        assert f", {metric}, n = " in out
+    assert f"edition:{edition}|track:en|" in out
+
+
+@each_edition
+def test_a_report_has_scores_and_floors_and_nothing_of_labels(shroom, systems, tmp_path, edition):
+    folder, gold = systems(edition)
+    page = tmp_path / "report.html"
+    code, _, err = shroom(
+        "report", folder / "oracle", folder / "mine", gold, "--edition", edition, "-o", page
+    )
+    assert code == 0, err
+    text = page.read_text("utf-8")
+    assert f"floor: {FLOORS[edition]}" in text
+    for heading in ("Reliability</h3>", "Confusion</h3>", "McNemar"):
+        assert heading not in text
+
+
+@each_edition
+@pytest.mark.parametrize("verb", ["items", "ensemble", "agreement"])
+def test_verbs_of_labels_with_p_refuse_it_in_a_sentence(shroom, systems, tmp_path, edition, verb):
+    folder, gold = systems(edition)
+    sources = {"items": (folder / "mine", gold), "agreement": (gold,)}
+    sources["ensemble"] = (folder / "mine", folder / "oracle", "-o", tmp_path / "out.json")
+    code, out, err = shroom(verb, *sources[verb], "--edition", edition)
+    assert (code, out) == (1, "")
+    assert f"{edition}: its annotation is" in err
+
+
+@each_edition
+def test_gold_is_recognised_by_its_form(shroom, systems, edition):
+    folder, gold = systems(edition)
+    code, out, err = shroom("score", folder / "mine", gold, "--no-ci")
+    assert code == 0
+    assert f"is in the form of {edition}, and so taken as that" in err
+    assert f"edition:{edition}|" in out

@@ -1,0 +1,225 @@
+"""SHROOM-Visions 2026: labelled spans on made-up files against a loop over the characters."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics as sklearn
+
+from shroom.core.problems import InvalidInput
+from shroom.scoring.check import check
+from shroom.scoring.editions import official_visions2026 as official
+from shroom.scoring.editions.files import built_in
+from shroom.scoring.scores import score
+
+LABELS = built_in("visions2026").annotation.labels
+
+
+def span(start, end, prob=1.0, label="OCR"):
+    return {"start": start, "end": end, "prob": prob, "label": label}
+
+
+def made_up(n=40, seed=0):
+    """Return gold, with spans that overlap, and predictions."""
+    generator = np.random.default_rng(seed)
+    gold, said = [], []
+    for i in range(n):
+        length = int(generator.integers(8, 60))
+        sides = []
+        for count in generator.integers(0, 4, 2):
+            side = []
+            for _ in range(count):
+                start, end = sorted(generator.integers(0, length + 1, 2).tolist())
+                prob, label = generator.integers(1, 7) / 6, LABELS[generator.integers(0, 5)]
+                side += [span(start, end, float(prob), label)] if start < end else []
+            sides.append(side)
+        votes = {f"a{k}": "a word" if generator.random() < 0.5 else "|" for k in range(3)}
+        row_id = f"val-en-{i}"
+        gold.append(
+            {"id": row_id, "response": "x" * length, "labels": sides[0], "raw_annots": votes}
+        )
+        said.append({"id": row_id, "labels": sides[1]})
+    return gold, said
+
+
+def loop(gold, said):
+    """Return the scores by the definitions, a row, a label and a character at a time."""
+
+    def cor(a, b, length):
+        x, y = [0.0] * length, [0.0] * length
+        for s in a:
+            x[s["start"] : s["end"]] = [s["prob"]] * (s["end"] - s["start"])
+        for s in b:
+            for place in range(s["start"], s["end"]):
+                y[place] += s["prob"]
+        constant = [len({round(v, 8) for v in side}) < 2 for side in (x, y)]
+        if any(constant):
+            return float(all(constant) and any(x) == any(y))
+        return stats.spearmanr(x, y).statistic
+
+    values = {"cor": [], "cor_lbl": [], "iou": []}
+    marked, positive = [], []
+    by_id = {row["id"]: row["labels"] for row in said}
+    for row in gold:
+        a, b, length = by_id[row["id"]], row["labels"], len(row["response"])
+        values["cor"].append(cor(a, b, length))
+        by_label = [
+            cor(*([s for s in side if s["label"] == label] for side in (a, b)), length)
+            for label in {s["label"] for s in a + b}
+        ]
+        values["cor_lbl"].append(np.mean(by_label) if by_label else 1.0)
+        p, q = ({i for s in side for i in range(s["start"], s["end"])} for side in (a, b))
+        values["iou"].append(len(p & q) / len(p | q) if p | q else 1.0)
+        marked.append(bool(a))
+        votes = row["raw_annots"].values()
+        positive.append(sum(text != "|" for text in votes) / len(votes) > 0.5)
+    return {
+        **{name: np.mean(value) for name, value in values.items()},
+        "detection_accuracy": sklearn.accuracy_score(positive, marked),
+        "detection_precision": sklearn.precision_score(positive, marked, zero_division=0),
+        "detection_recall": sklearn.recall_score(positive, marked, zero_division=0),
+        "detection_f1": sklearn.f1_score(positive, marked, zero_division=0),
+    }
+
+
+def lines(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    def make(gold, said):
+        return lines(tmp_path / "s" / "en-val.jsonl", said), lines(tmp_path / "en-val.jsonl", gold)
+
+    return make
+
+
+def test_scores_are_those_of_a_loop_over_characters(files):
+    gold, said = made_up()
+    (result,) = score(*files(gold, said[::-1]), edition="visions2026").results
+    assert (result.track, result.split, result.n) == ("en", "val", 40)
+    assert result.scores == pytest.approx(loop(gold, said), abs=1e-12)
+
+
+def test_floors_mark_everything_with_the_most_frequent_label_or_nothing(files):
+    gold, said = made_up()
+    (result,) = score(*files(gold, said), edition="visions2026").results
+    labels = [s["label"] for row in gold for s in row["labels"]]
+    often = max(LABELS, key=labels.count)
+    for name, spans in (
+        ("mark everything", lambda row: [span(0, len(row["response"]), 1.0, often)]),
+        ("mark nothing", lambda _: []),
+    ):
+        constant = [{"id": row["id"], "labels": spans(row)} for row in gold]
+        (expected,) = score(*files(gold, constant), edition="visions2026").results
+        assert result.floors[name] == expected.scores
+    assert result.floors["mark nothing"]["detection_precision"] is None
+
+
+def test_gold_as_predictions_does_not_reach_1_where_its_spans_overlap(files):
+    gold, _ = made_up()
+    said = [{"id": row["id"], "labels": row["labels"]} for row in gold]
+    (result,) = score(*files(gold, said), edition="visions2026").results
+    assert result.scores["iou"] == 1.0
+    assert result.scores["cor"] < 1.0
+
+
+GOLD = [
+    {"id": "val-en-0", "response": "Two dogs.", "labels": [span(0, 3)], "raw_annots": {"a": "Two"}},
+    {"id": "val-en-1", "response": "A cat.", "labels": [], "raw_annots": {"a": "|"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("labels", "code", "key"),
+    [
+        ([span(0, 3, label="ocr")], "label-value", "labels[0].label"),
+        ([span(0, 3), span(0, 3, label=None)], "label-value", "labels[1].label"),
+        ([{"start": 0, "end": 3, "prob": 1}], "span-value", "labels[0]"),
+        ([span(0, 7)], "span-value", "labels[0]"),  # the text has six characters
+        ([span(3, 3)], "span-value", "labels[0]"),  # its label would count all the same
+        ([span(0, 3, 0.0)], "p-range", "labels[0].prob"),  # as would this one's
+        ([span(0, 3, 1e-9)], "p-range", "labels[0].prob"),
+        ([span(0, 3, 1.5)], "p-range", "labels[0].prob"),
+        ([span(0, 3, "1")], "p-number", "labels[0].prob"),
+        ([span(0, 3, float("nan"))], "p-finite", "labels[0].prob"),
+        ("0-3", "span-value", "labels"),
+        (None, "span-value", "labels"),
+    ],
+    ids=str,
+)
+def test_errors_of_predictions_have_code_and_place(files, labels, code, key):
+    said = [{"id": "val-en-0", "labels": []}, {"id": "val-en-1", "labels": labels}]
+    checked = check(*files(GOLD, said), edition="visions2026")
+    assert [(p.code, p.index, p.key) for p in checked.problems] == [(code, 1, key)]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ([{"id": "val-en-0"}, {"id": "val-en-1", "labels": []}], "key-missing"),
+        ([{"id": "val-en-0", "labels": []}], "1 missing: val-en-1"),
+    ],
+)
+def test_a_row_without_labels_or_left_out_is_refused(files, said, message):
+    with pytest.raises(InvalidInput, match=message):
+        score(*files(GOLD, said), edition="visions2026")
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"labels": [span(0, 3, label="x")]}, "label-value"),
+        ({"raw_annots": {}}, "span-value"),
+        ({"raw_annots": "absent"}, "key-missing"),
+        ({"labels": "absent"}, "key-missing"),
+        ({"id": "val-en-0"}, "id-doubled"),
+    ],
+)
+def test_gold_that_cannot_be_gold(files, change, code):
+    row = {key: value for key, value in {**GOLD[1], **change}.items() if value != "absent"}
+    said = [{"id": row["id"], "labels": []} for row in GOLD]
+    with pytest.raises(InvalidInput, match=code):
+        score(*files([GOLD[0], row], said), edition="visions2026")
+
+
+def test_without_annotators_what_is_marked_is_positive(files):
+    gold = [{key: row[key] for key in ("id", "response", "labels")} for row in GOLD]
+    said = [{"id": row["id"], "labels": row["labels"]} for row in GOLD]
+    (result,) = score(*files(gold, said), edition="visions2026").results
+    assert result.scores["detection_f1"] == 1.0
+
+
+# The organisers' rules
+
+
+def test_leaving_out_what_is_hard_pays_by_their_rules_alone(files):
+    gold, said = made_up()
+    whole = loop(gold, said)
+    kept = [row for row, b in zip(said, gold) if loop([b], [row])["cor"] > whole["cor"]]
+    file, gold_file = files(gold, kept)
+    short = official.score(file, gold_file)
+    ids = {row["id"] for row in kept}
+    expected = loop([row for row in gold if row["id"] in ids], kept)
+    assert short.results[0].scores == pytest.approx(expected, abs=1e-12)
+    assert short.results[0].scores["cor"] > whole["cor"]
+    assert f"{40 - len(kept)} missing" in str(short.warnings[0])
+    with pytest.raises(InvalidInput, match="ids-missing"):
+        score(file, gold_file, edition="visions2026")
+
+
+def test_they_count_labels_of_spans_that_mark_nothing(files):
+    empty = [span(2, 2, 1.0, label) for label in LABELS]
+    said = [{"id": "val-en-0", "labels": empty}, {"id": "val-en-1", "labels": []}]
+    (result,) = official.score(*files(GOLD, said)).results
+    assert result.scores["cor_lbl"] == pytest.approx((4 / 5 + 1) / 2)
+
+
+def test_what_stops_their_program_is_refused(files):
+    file, gold = files(GOLD, [{"id": "val-en-0", "labels": [{"start": 0}]}])
+    assert official.check(file).codes == {"official"}
+    with pytest.raises(InvalidInput, match="official"):
+        official.score(file, gold)
