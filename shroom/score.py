@@ -12,7 +12,8 @@ from typing import Any
 
 from shroom.cli import main, with_all_warnings
 from shroom.cli.score import command
-from shroom.scoring.scores import Score, score
+from shroom.scoring.results import Score
+from shroom.scoring.scores import score
 
 
 class _Callable(ModuleType):

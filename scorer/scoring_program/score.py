@@ -37,7 +37,8 @@ from shroom.scoring.platforms import (
     scores_txt,
     without_gold,
 )
-from shroom.scoring.scores import Score, score_checked
+from shroom.scoring.results import Score
+from shroom.scoring.scores import score_checked
 
 
 def main(arguments: list[str]) -> int:

@@ -17,7 +17,7 @@ from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.item_values import number_in
-from shroom.scoring.scores import flat
+from shroom.scoring.results import flat
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from shroom.cli.output import deliver, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.scores import Score, score_checked
+from shroom.scoring.results import Score
+from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES, needs_texts
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals, estimates
-from shroom.scoring.scores import flat
+from shroom.scoring.results import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

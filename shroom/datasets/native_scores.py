@@ -13,7 +13,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry, Registry
 from shroom.core.version import __version__
 from shroom.metrics.intervals import DEFAULT_INTERVALS, NO_INTERVALS, Intervals, estimates
-from shroom.scoring.scores import flat
+from shroom.scoring.results import flat
 from shroom.scoring.signature import joined
 
 if TYPE_CHECKING:

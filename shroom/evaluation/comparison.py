@@ -7,7 +7,6 @@ interval, and the p-value of a paired test, corrected for the number of pairs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -15,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import Problems, ShroomError, printable
+from shroom.core.problems import ShroomError
 from shroom.evaluation.contest import Contest, Submissions, contests, read
+from shroom.evaluation.differences import ALPHA, Comparison, Comparisons, McNemar
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
-from shroom.metrics.intervals import Interval, Intervals
+from shroom.metrics.intervals import Intervals
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.rank_intervals import groups
 from shroom.scoring.editions.edition import Edition
@@ -31,114 +31,8 @@ from shroom.scoring.signature import joined
 TRIALS = 10_000
 #: A comparison needs more resamples than a single score.
 INTERVALS = Intervals(10_000)
-#: The level at which a difference counts as real, and the power of what is detectable.
-ALPHA, POWER = 0.05, 0.8
-
-
-@dataclass(frozen=True)
-class McNemar:
-    """McNemar's exact test of accuracy.
-
-    Attributes
-    ----------
-    p, p_adjusted : float
-        As it is, and by Holm's correction over all pairs.
-    only_a, only_b : int
-        On how many items only the one system, or only the other, is right.
-    """
-
-    p: float
-    p_adjusted: float
-    only_a: int
-    only_b: int
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two systems on one metric of one track.
-
-    Attributes
-    ----------
-    a, b : str
-        The systems.
-    a_in_sample, b_in_sample : int
-        How many of the items the detector of each was fitted on.
-    track, split : str
-        As of :class:`~shroom.scoring.scores.TrackScore`.
-    n : int
-        The number of items.
-    metric : str
-        Metric that is compared.
-    a_score, b_score, difference : float or None
-        The scores, and a's less b's; ``None`` where undefined.
-    ci : tuple of float or None
-        The paired bootstrap interval of the difference.
-    p, p_adjusted : float or None
-        p-value of the test, and adjusted by Holm's correction over all pairs of the track and
-        metric.
-    test : str
-        ``approximate randomisation``.
-    detectable_difference : float or None
-        The least difference that one such test, uncorrected, finds in 4 of 5 cases, with this many
-        items and two systems as alike as these; ``None`` where they do not differ on any resample.
-    mcnemar : McNemar or None
-        For accuracy.
-    """
-
-    a: str
-    b: str
-    track: str
-    split: str
-    n: int
-    metric: str
-    a_score: float | None
-    b_score: float | None
-    difference: float | None
-    ci: Interval | None
-    p: float | None
-    p_adjusted: float | None
-    test: str
-    detectable_difference: float | None
-    mcnemar: McNemar | None = None
-    a_in_sample: int = 0
-    b_in_sample: int = 0
-
-    @property
-    def is_real(self) -> bool:
-        """Whether the systems differ significantly, after the correction."""
-        return self.p_adjusted is not None and self.p_adjusted <= ALPHA
-
-
-@dataclass(frozen=True)
-class Comparisons:
-    """All comparisons, their settings, and warnings."""
-
-    comparisons: list[Comparison]
-    signature: str
-    intervals: Intervals
-    trials: int
-    warnings: Problems = field(default_factory=Problems)
-
-    @property
-    def unfair(self) -> list[str]:
-        """A sentence on systems compared on items that they were fitted on; none without any."""
-        names = {pair.a for pair in self.comparisons if pair.a_in_sample}
-        names |= {pair.b for pair in self.comparisons if pair.b_in_sample}
-        listed = printable(", ".join(sorted(names)))
-        why = "compared on items that the detector was fitted on, which is not fair to the others"
-        return [f"{listed}: {why}"] if names else []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            "comparisons": [
-                {k: v for k, v in asdict(pair).items() if k != "mcnemar" or v}
-                for pair in self.comparisons
-            ],
-            "signature": self.signature,
-            **self.intervals.to_dict(),
-            "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],
-        }
+#: The power of what is detectable.
+POWER = 0.8
 
 
 def compare(

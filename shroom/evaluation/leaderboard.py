@@ -27,11 +27,12 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.signature import gold_hash, joined
+from shroom.scoring.tabular import Tabular, bounds
 from shroom.scoring.votes import read_votes
 
 
-@dataclass(frozen=True)
-class Leaderboard:
+@dataclass(frozen=True, repr=False)
+class Leaderboard(Tabular):
     """The rows of all tracks, and what could not be ranked.
 
     Attributes
@@ -69,6 +70,22 @@ class Leaderboard:
     absent: dict[str, list[str]] = field(default_factory=dict)
     best: list[BestOf] = field(default_factory=list)
     duplicates: Duplicates | None = None
+
+    def __repr__(self) -> str:
+        systems = {row.system for row in self.rows if row.kind == "system"}
+        return f"Leaderboard({self.split}, {len(systems)} systems by {self.metrics[0]})"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each system, floor and ceiling of each track."""
+        records = []
+        for row in self.rows:
+            plain = row.to_dict()
+            for name in ("rank", *self.columns):
+                plain.setdefault(name, None)
+                plain |= bounds(name, plain.pop(f"{name}_ci", None))
+            records.append(plain)
+        heads = list(records[0]) if records else []
+        return [{head: record[head] for head in heads} for record in records]
 
     @property
     def columns(self) -> list[str]:

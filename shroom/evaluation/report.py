@@ -9,8 +9,9 @@ from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.comparison import TRIALS, Comparison, compare_systems
+from shroom.evaluation.comparison import TRIALS, compare_systems
 from shroom.evaluation.contest import Contest, Submissions, contests, read
+from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
@@ -18,7 +19,8 @@ from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
-from shroom.scoring.scores import Score, score_checked
+from shroom.scoring.results import Score
+from shroom.scoring.scores import score_checked
 from shroom.scoring.signature import joined
 from shroom.scoring.slices import SLICES, needs_texts
 
@@ -33,7 +35,7 @@ class TrackReport:
     Attributes
     ----------
     track, split : str
-        As of :class:`~shroom.scoring.scores.TrackScore`.
+        As of :class:`~shroom.scoring.results.TrackScore`.
     n : int
         The number of items.
     gold : str

@@ -15,7 +15,7 @@ from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
 from shroom.metrics.intervals import Interval, Intervals
 from shroom.metrics.reliability import Reliability, reliability
-from shroom.scoring.scores import TrackScore
+from shroom.scoring.results import TrackScore
 from shroom.scoring.slices import group_of
 
 Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shroom.core.problems import printable
-from shroom.evaluation.comparison import Comparison, Comparisons
+from shroom.evaluation.differences import Comparison, Comparisons
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
     align,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from shroom.evaluation.comparison import Comparison
+from shroom.evaluation.differences import Comparison
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel, shortened

@@ -15,7 +15,7 @@ from typing import Any
 from shroom.core import archives
 from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.input_files import JSON, TABLES
-from shroom.scoring.scores import Score
+from shroom.scoring.results import Score
 
 Slices = Mapping[str, Mapping[str, dict[str, Any]]]
 

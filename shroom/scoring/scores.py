@@ -2,199 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.problems import InvalidInput, Problem, Problems
-from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, NO_INTERVALS, estimates
+from shroom.core.problems import Problems
+from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
-from shroom.scoring.editions.edition import MEAN
-from shroom.scoring.editions.files import default
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics, with_ranking_metrics
-from shroom.scoring.signature import joined, signature
+from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
+from shroom.scoring.results import Score, TrackScore, flat
+from shroom.scoring.signature import signature
 from shroom.scoring.slices import SLICES, group_of, missing, needs_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from shroom.core.paths import Source
     from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Interval, Intervals, Scored
+    from shroom.metrics.intervals import Intervals, Scored
     from shroom.scoring.align import AlignedTrack
     from shroom.scoring.check import Checked
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.in_memory import Data
     from shroom.scoring.table import Group
-
-
-@dataclass(frozen=True)
-class TrackScore:
-    """The scores of one track.
-
-    Attributes
-    ----------
-    track, split : str
-        Names of the edition, such as ``model-agnostic`` and ``val``; the track is empty where
-        there is one alone, the split where no file's name has it.
-    n : int
-        The number of items.
-    scores : dict of float or None
-        By metric; ``None`` where it is undefined.
-    intervals : dict of tuple or None
-        By metric; ``None`` where it was not asked for, or is undefined.
-    slices : dict
-        ``{"task": {"DM": {"n": …, "accuracy": …, "accuracy_ci": …, …}, …}, …}``.
-    floors : dict
-        The scores of trivial systems on the same gold.
-    signature : str
-        Signature of the score; only scores with the same signature are comparable.
-    in_sample : int
-        How many of the items the detector was fitted on, by the record of its run.
-    """
-
-    track: str
-    split: str
-    n: int
-    scores: dict[str, float | None]
-    intervals: dict[str, Interval | None]
-    slices: dict[str, dict[str, dict[str, Any]]]
-    floors: Mapping[str, Mapping[str, float | None]]
-    signature: str
-    in_sample: int = 0
-
-    @property
-    def accuracy(self) -> float:
-        """In [0, 1]; of binary labels alone."""
-        return self.scores["accuracy"] or 0.0
-
-    @property
-    def rho(self) -> float | None:
-        """In [-1, 1]; ``None`` where p or the gold is constant."""
-        return self.scores["rho"]
-
-    @property
-    def whole(self) -> dict[str, Any]:
-        """The scores and their intervals, in the form of a slice."""
-        return flat(self.scores, self.intervals)
-
-    @property
-    def accuracy_ci(self) -> Interval | None:
-        """The interval of accuracy, where it was asked for."""
-        return self.intervals.get("accuracy")
-
-    @property
-    def rho_ci(self) -> Interval | None:
-        """The interval of rho, where it was asked for and rho is defined."""
-        return self.intervals.get("rho")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
-        return {
-            "track": self.track,
-            "split": self.split,
-            "n": self.n,
-            "in_sample": self.in_sample,
-            **self.whole,
-            "slices": self.slices,
-            "floors": self.floors,
-            "signature": self.signature,
-        }
-
-
-def flat(
-    scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
-) -> dict[str, Any]:
-    """Return scores, then their intervals under the same names with ``_ci``.
-
-    Examples
-    --------
-    >>> flat({"rho": 0.5}, {"rho": (0.25, 0.75)})
-    {'rho': 0.5, 'rho_ci': [0.25, 0.75]}
-    """
-    bounds = {f"{name}_ci": ci and list(ci) for name, ci in intervals.items()}
-    return {**scores, **bounds}
-
-
-@dataclass(frozen=True)
-class Score:
-    """The scores of a submission, how their intervals were made, and the warnings.
-
-    ``unsliced`` has a sentence for each slicing that was asked for and that the gold does not
-    allow.
-    """
-
-    results: list[TrackScore]
-    warnings: list[Problem] = field(default_factory=list)
-    intervals: Intervals = NO_INTERVALS
-    unsliced: list[str] = field(default_factory=list)
-    edition: Edition = field(default_factory=default)
-
-    @property
-    def signature(self) -> str:
-        """The signature of all results; parts that differ are joined by ``+``."""
-        return joined(result.signature for result in self.results)
-
-    @property
-    def mean(self) -> dict[str, float | None]:
-        """The mean of each score over all tracks, where the edition ranks by it; else empty."""
-        tracks = {result.track: result.scores for result in self.results}
-        if not self.edition.average or set(tracks) != set(self.edition.track_names):
-            return {}
-        means = {}
-        for name in self.results[0].scores:
-            values = [
-                np.nan if scores[name] is None else scores[name] for scores in tracks.values()
-            ]
-            mean = float(np.mean(np.array(values, np.float64)))
-            means[name] = None if np.isnan(mean) else mean
-        return means
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
-        intervals = self.intervals.to_dict()
-        if intervals and any(result.n > MAX_ITEMS for result in self.results):
-            intervals = {"intervals": {**intervals["intervals"], "normal_above": MAX_ITEMS}}
-        return {
-            "signature": self.signature,
-            "results": [result.to_dict() for result in self.results],
-            **({"mean": self.mean} if self.mean else {}),
-            **intervals,
-            "warnings": [
-                *(problem.sentence for problem in self.warnings),
-                *self.unsliced,
-            ],
-        }
-
-    def platform_scores(self) -> dict[str, float]:
-        """Return what the platforms read: a finite number under the key of every column.
-
-        A score that is undefined or missing is 0, or the worst one where 0 would be a good score.
-
-        Raises
-        ------
-        InvalidInput
-            If two results are of the same track.
-        """
-        if len({result.track for result in self.results}) < len(self.results):
-            problems = Problems()
-            listed = ", ".join(f"{result.split} {result.track}" for result in self.results)
-            problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
-            raise InvalidInput(problems)
-        by_track = {MEAN: self.mean}
-        by_track.update((result.track, result.scores) for result in self.results)
-        metrics = {metric.name: metric for metric in ranking_metrics(self.edition)}
-        scores = {}
-        for column in self.edition.platform_columns(tuple(metrics)):
-            value = by_track.get(column.track, {}).get(column.metric)
-            worst = 0.0
-            if value is None:
-                metric = metrics.get(column.metric)
-                metric = metric or kind_of(self.edition).metric(column.metric, self.edition)
-                worst = 0.0 if metric.higher_is_better else metric.bounds[1]
-            scores[column.key] = worst if value is None else value
-        return scores
 
 
 def score(

@@ -12,7 +12,7 @@ from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.metric_registry import metric
-from shroom.scoring.scores import flat
+from shroom.scoring.results import flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

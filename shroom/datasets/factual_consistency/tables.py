@@ -19,7 +19,7 @@ from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.cluster_bootstrap import ratio, sums
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
-from shroom.scoring.scores import flat
+from shroom.scoring.results import flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

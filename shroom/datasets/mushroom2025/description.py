@@ -13,7 +13,7 @@ from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import estimates
 from shroom.metrics.span_arrays import Cells, Spans
 from shroom.metrics.span_metrics import FLOORS, CharacterVotes, Marks, everything, scored
-from shroom.scoring.scores import flat
+from shroom.scoring.results import flat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

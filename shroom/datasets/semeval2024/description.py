@@ -20,7 +20,7 @@ from shroom.datasets.description import (
 from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.column_checks import check_votes
-from shroom.scoring.scores import flat
+from shroom.scoring.results import flat
 from shroom.scoring.table import P
 from shroom.scoring.table import Table as Columns
 

@@ -12,7 +12,7 @@ from shroom.datasets.verifiability.records import PageJudgement, Pair, Response,
 from shroom.metrics import citation_metrics as citations
 from shroom.metrics.citation_metrics import CITATION_METRICS
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
-from shroom.scoring.scores import flat
+from shroom.scoring.results import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

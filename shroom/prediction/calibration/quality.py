@@ -144,7 +144,7 @@ class TrackQuality:
     Attributes
     ----------
     track, split : str
-        As of :class:`shroom.scoring.scores.TrackScore`.
+        As of :class:`shroom.scoring.results.TrackScore`.
     n : int
         The number of items.
     fitted : Fitted

@@ -15,7 +15,7 @@ from typing import Any
 from shroom.core.problems import Problem, Problems, printable
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import confidence, interval, intervals_line, number
-from shroom.scoring.scores import Score, TrackScore
+from shroom.scoring.results import Score, TrackScore
 
 
 def scores_page(score: Score) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from shroom.core.problems import printable
 from shroom.metrics.intervals import MAX_ITEMS, Intervals
-from shroom.scoring.scores import Score, TrackScore
+from shroom.scoring.results import Score, TrackScore
 
 Row = tuple[str, ...]
 

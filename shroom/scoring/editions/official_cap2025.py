@@ -16,7 +16,7 @@ from shroom.scoring.editions.files import built_in
 from shroom.scoring.editions.official_rows import Pairs, paired, score_of, submitted
 from shroom.scoring.kinds.aspects import ASPECTS
 from shroom.scoring.platforms import scores_txt
-from shroom.scoring.scores import Score, TrackScore
+from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.table import Role
 
 __all__ = ["check", "score", "scores_txt"]

@@ -13,7 +13,7 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring.file_choice import latest, well_named
 from shroom.scoring.input_files import Document, documents, documents_among_others
-from shroom.scoring.scores import TrackScore
+from shroom.scoring.results import TrackScore
 from shroom.scoring.signature import signature
 from shroom.scoring.table import Role, Table
 

@@ -26,7 +26,7 @@ from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
-from shroom.scoring.scores import Score, TrackScore
+from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.signature import signature
 from shroom.scoring.table import P, Role, Table
 

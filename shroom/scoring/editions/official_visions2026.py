@@ -17,7 +17,7 @@ from shroom.scoring.editions.official_rows import Pairs, paired, score_of, submi
 from shroom.scoring.kinds.labelled_spans import LABELLED_SPANS, LABELS
 from shroom.scoring.kinds.span_values import LabelledSpan, SpanValues
 from shroom.scoring.platforms import scores_txt
-from shroom.scoring.scores import Score, TrackScore
+from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.table import Role
 
 __all__ = ["check", "score", "scores_txt"]

@@ -1,0 +1,133 @@
+"""Differences between systems, as values: of one pair, and of all that were compared."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from shroom.core.problems import Problems, printable
+from shroom.metrics.intervals import Interval, Intervals
+from shroom.scoring.tabular import Tabular, bounds
+
+#: The level at which a difference counts as real.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """McNemar's exact test of accuracy.
+
+    Attributes
+    ----------
+    p, p_adjusted : float
+        As it is, and by Holm's correction over all pairs.
+    only_a, only_b : int
+        On how many items only the one system, or only the other, is right.
+    """
+
+    p: float
+    p_adjusted: float
+    only_a: int
+    only_b: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on one metric of one track.
+
+    Attributes
+    ----------
+    a, b : str
+        The systems.
+    a_in_sample, b_in_sample : int
+        How many of the items the detector of each was fitted on.
+    track, split : str
+        As of :class:`~shroom.scoring.results.TrackScore`.
+    n : int
+        The number of items.
+    metric : str
+        Metric that is compared.
+    a_score, b_score, difference : float or None
+        The scores, and a's less b's; ``None`` where undefined.
+    ci : tuple of float or None
+        The paired bootstrap interval of the difference.
+    p, p_adjusted : float or None
+        p-value of the test, and adjusted by Holm's correction over all pairs of the track and
+        metric.
+    test : str
+        ``approximate randomisation``.
+    detectable_difference : float or None
+        The least difference that one such test, uncorrected, finds in 4 of 5 cases, with this many
+        items and two systems as alike as these; ``None`` where they do not differ on any resample.
+    mcnemar : McNemar or None
+        For accuracy.
+    """
+
+    a: str
+    b: str
+    track: str
+    split: str
+    n: int
+    metric: str
+    a_score: float | None
+    b_score: float | None
+    difference: float | None
+    ci: Interval | None
+    p: float | None
+    p_adjusted: float | None
+    test: str
+    detectable_difference: float | None
+    mcnemar: McNemar | None = None
+    a_in_sample: int = 0
+    b_in_sample: int = 0
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the systems differ significantly, after the correction."""
+        return self.p_adjusted is not None and self.p_adjusted <= ALPHA
+
+
+@dataclass(frozen=True, repr=False)
+class Comparisons(Tabular):
+    """All comparisons, their settings, and warnings."""
+
+    comparisons: list[Comparison]
+    signature: str
+    intervals: Intervals
+    trials: int
+    warnings: Problems = field(default_factory=Problems)
+
+    def __repr__(self) -> str:
+        significant = sum(pair.is_real for pair in self.comparisons)
+        return f"Comparisons({significant} of {len(self.comparisons)} differences significant)"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each pair of systems and each metric."""
+        rows = []
+        for pair in self.comparisons:
+            row = asdict(pair)
+            mcnemar = row.pop("mcnemar") or {}
+            row |= bounds("difference", row.pop("ci"))
+            rows.append({**row, "mcnemar_p": mcnemar.get("p"), "significant": pair.is_real})
+        return rows
+
+    @property
+    def unfair(self) -> list[str]:
+        """A sentence on systems compared on items that they were fitted on; none without any."""
+        names = {pair.a for pair in self.comparisons if pair.a_in_sample}
+        names |= {pair.b for pair in self.comparisons if pair.b_in_sample}
+        listed = printable(", ".join(sorted(names)))
+        why = "compared on items that the detector was fitted on, which is not fair to the others"
+        return [f"{listed}: {why}"] if names else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {
+            "comparisons": [
+                {k: v for k, v in asdict(pair).items() if k != "mcnemar" or v}
+                for pair in self.comparisons
+            ],
+            "signature": self.signature,
+            **self.intervals.to_dict(),
+            "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],
+        }
