@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shroom.cli import main, with_all_warnings
 from shroom.cli.score import command
-from shroom.scoring.results import Score
 from shroom.scoring.scores import score
+
+if TYPE_CHECKING:
+    from shroom.scoring.results import Score
 
 
 class _Callable(ModuleType):

@@ -27,13 +27,13 @@ from shroom.cli.output import deliver, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES, needs_texts
 
 if TYPE_CHECKING:
     from shroom.datasets.native_scores import NativeScore
     from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.results import Score
 
 EXAMPLES = """\b
 Examples:
