@@ -269,6 +269,8 @@ def page(quality: GoldQuality) -> str:
         If jinja2 or matplotlib is missing.
     """
     require("report", "jinja2", "matplotlib")
+    compared = any(file.shared for file in quality.files)
+    counts = {head: code for head, code in COUNTS.items() if compared or "shared" not in code}
     sections = [
         {
             "key": f"file-{place}",
@@ -277,7 +279,7 @@ def page(quality: GoldQuality) -> str:
             "figures": in_page(panels(file), f"figure-{place}"),
             "annotators": listed(file),
             "unlisted": unlisted(file),
-            "cells": [cell(file, code) for code in COUNTS.values()],
+            "cells": [cell(file, code) for code in counts.values()],
             "shown": shown(file),
             "errors": file.severities(ERROR),
         }
@@ -295,7 +297,7 @@ def page(quality: GoldQuality) -> str:
             )
         ),
         sections=sections,
-        heads=list(COUNTS),
+        heads=list(counts),
         confidence=column_head(quality.intervals),
         notes=notes(quality),
     )
