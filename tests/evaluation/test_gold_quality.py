@@ -148,6 +148,7 @@ FAULTS = [
     ("binary", lambda rows: rows[0].update({"label": H, P: 0.0}), {"label-p": 1, "label-votes": 1}),
     ("binary", lambda rows: rows[0].update({P: 0.4}), {"p-votes": 1}),
     ("binary", all_alike(label=N, labels=[N, H, N], **{P: 1 / 3}), {"one-class": 1}),
+    ("binary", lambda rows: rows[0]["labels"].append("Halucination"), {"vote-value": 1}),
     ("aspects", again("index"), {"id-doubled": 1}),
     ("aspects", put("is_odd", "", 1, 2, 3), {"label-value": 3}),
     ("aspects", put("is_odd", "yn", 1), {"label-value": 1}),

@@ -36,6 +36,7 @@ CHECKS: dict[str, Check] = {
     "label-p": Check(ERROR, "see which is right: the label should be the side of 1/2 of p"),
     "label-votes": Check(ERROR, "see which is right: the label should be the votes' majority"),
     "p-votes": Check(ERROR, "see which is right: p should be the share of the votes"),
+    "vote-value": Check(WARNING, "write the label, or null for a missing vote; it is left out"),
     "span-value": Check(ERROR, "write whole characters: 0 <= start < end"),
     "span-outside": Check(ERROR, "let spans end within the text; check how characters are counted"),
     "hard-soft": Check(ERROR, "mark in hard_labels what soft_labels has above 1/2"),

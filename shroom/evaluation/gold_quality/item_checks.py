@@ -122,6 +122,9 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
         ("label-p", against_p, "whose label is not on the side of p"),
     ):
         yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}")
+    odd_votes = [place for place, row in enumerate(rows) if not _are_votes(row.get("labels"))]
+    about = "{} with a vote that is neither a label nor missing"
+    yield from of_rows(file, "vote-value", odd_votes, about)
     votes = item_votes(file)
     if votes is not None:
         table = Table(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
@@ -133,6 +136,16 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], "label", so)
     yield from _one_class(p[~np.isnan(p)], P, "rho is undefined")
+
+
+def _are_votes(value: Any) -> bool:
+    """Return whether a value is a list of votes, or an object with the vote of each annotator."""
+    votes = list(value.values()) if isinstance(value, dict) else value
+    if votes is None:
+        return True
+    return isinstance(votes, list) and all(
+        vote is None or (isinstance(vote, str) and vote in _WORDS) for vote in votes
+    )
 
 
 def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:
