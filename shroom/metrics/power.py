@@ -9,14 +9,14 @@ are alike differ less. Without votes the share of items on which they differ is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, lgamma
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.metrics.agreement import MISSING, Votes
 from shroom.metrics.base import Floats
-from shroom.metrics.correlation import RHO, levels
+from shroom.metrics.correlation import RHO, levels, rho
 
 #: The share of items on which two systems give other labels, where nothing is known of it.
 DIFFER = 0.2
@@ -24,8 +24,8 @@ DIFFER = 0.2
 WRONG = 0.25
 #: How many columns of votes are paired.
 _COLUMNS = 6
-#: How many points an integral over (0, 1) takes.
-_POINTS = 20_000
+#: How many items are drawn from the distribution that the votes show.
+_DRAWS = 100_000
 
 
 def spread_by_annotators(values: Floats) -> float:
@@ -164,12 +164,12 @@ class Noise:
     label_error : float
         The chance that the majority label of an item is not that of an unlimited number of such
         annotators.
-    reliability : float
-        The share of the variance of p that is of the items, not of who happened to annotate them.
+    rho_of_p : float
+        Spearman's rho of p with the share of yes among an unlimited number of such annotators.
     """
 
     label_error: float
-    reliability: float
+    rho_of_p: float
 
     @property
     def of_accuracy(self) -> float:
@@ -178,8 +178,8 @@ class Noise:
 
     @property
     def of_rho(self) -> float:
-        """The factor by which a difference in rho shrinks: √reliability."""
-        return float(np.sqrt(self.reliability))
+        """The factor by which a difference in rho shrinks, nearly."""
+        return self.rho_of_p
 
 
 def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
@@ -206,7 +206,7 @@ def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
 
     >>> import numpy as np
     >>> noise(np.array([5, 0, 0, 5]), np.array([5, 5, 5, 5]))
-    Noise(label_error=0.0, reliability=1.0)
+    Noise(label_error=0.0, rho_of_p=1.0)
     """
     rows = total >= 2
     ones, number = flagged[rows].astype(np.float64), total[rows].astype(np.float64)
@@ -217,24 +217,16 @@ def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
     variance = square - mean**2
     if variance <= 0:
         return None
-    of_votes = (mean - square) * float(np.mean(1 / number))
-    reliability = variance / (variance + of_votes)
     strength = mean * (1 - mean) / variance - 1
     if strength <= 1e-9:
         return Noise(0.0, 1.0)
-    error = _label_error(mean * strength, (1 - mean) * strength, total[total > 0])
-    return Noise(error, reliability)
-
-
-def _label_error(a: float, b: float, total: NDArray[np.intp]) -> float:
-    """Return how often a majority of votes is not the side of 1/2 of p, which is beta(a, b)."""
-    p = (np.arange(_POINTS) + 0.5) / _POINTS
-    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
-    density = np.exp((a - 1) * np.log(p) + (b - 1) * np.log1p(-p) - log_beta)
+    generator = np.random.default_rng(0)
+    p = generator.beta(mean * strength, (1 - mean) * strength, _DRAWS)
+    sizes = generator.choice(total[rows], _DRAWS)
     less = np.minimum(p, 1 - p)
-    sizes, counts = np.unique(total, return_counts=True)
-    wrong = sum(count * _majority(int(k), less) for k, count in zip(sizes, counts)) / counts.sum()
-    return float(np.mean(density * wrong))
+    wrong = [_majority(int(k), less[sizes == k]) for k in np.unique(sizes)]
+    shares = generator.binomial(sizes, p) / sizes
+    return Noise(float(np.concatenate(wrong).mean()), rho(shares, p))
 
 
 def _majority(k: int, p: Floats) -> Floats:

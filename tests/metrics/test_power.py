@@ -100,8 +100,17 @@ def test_noise_is_that_of_the_beta_distribution():
 
     expected = np.mean([error(k) for k in range(2, 8)])
     assert noise.label_error == pytest.approx(expected, abs=0.003)
-    of_votes = np.mean(p * (1 - p)) * np.mean(1 / total)
-    assert noise.reliability == pytest.approx(p.var() / (p.var() + of_votes), abs=0.005)
+
+
+@pytest.mark.parametrize(("a", "b", "k"), [(0.8, 0.9, 5), (2.0, 2.0, 5), (0.3, 1.5, 3)])
+def test_noise_shrinks_rho_as_it_says(a, b, k):
+    rng = np.random.default_rng(7)
+    p = rng.beta(a, b, 200_000)
+    votes = rng.binomial(k, p)
+    noise = power.noise(votes, np.full(len(p), k))
+    system = stats.norm.ppf((stats.rankdata(p) - 0.5) / len(p)) + rng.normal(size=len(p))
+    shrunk = stats.spearmanr(system, votes)[0] / stats.spearmanr(system, p)[0]
+    assert shrunk == pytest.approx(noise.of_rho, abs=0.02)
 
 
 @pytest.mark.parametrize(
