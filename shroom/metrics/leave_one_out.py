@@ -123,7 +123,7 @@ def left_out(
     >>> import numpy as np
     >>> three = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]], np.int8)
     >>> result = left_out(NamedVotes.of_items(three, ["A", "B", "C"]))
-    >>> [(each.name, each.agreement, round(each.correlation, 3)) for each in result]
+    >>> [(one.name, one.agreement, round(one.correlation, 3)) for one in result]
     [('A', 0.75, 0.707), ('B', 0.75, 0.707), ('C', 0.5, 0.0)]
     """
     judged = votes.votes != MISSING

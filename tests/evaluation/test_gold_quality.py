@@ -184,9 +184,9 @@ def test_each_fault_is_found_with_its_number(tmp_path, kind, change, expected):
     rows = make()
     change(rows)
     quality = checked(tmp_path / "gold.json", rows, edition)
-    found = counts(quality)
-    found |= {code: 1 for code in found if code == "one-class"}  # of as many as there are items
-    assert found == expected
+    actual = counts(quality)
+    actual |= {code: 1 for code in actual if code == "one-class"}  # of as many as there are items
+    assert actual == expected
     assert bool(quality.errors) == any(CHECKS[code].severity == "error" for code in expected)
 
 
@@ -251,11 +251,11 @@ def test_items_of_other_splits_are_found_once_each(tmp_path):
     train[1] |= {key: rows[5][key] for key in ("src", "tgt")}
     long = "The quick brown fox jumps over the lazy dog near the river bank every single morning"
     rows[8]["hyp"], train[2]["hyp"], train[2]["tgt"] = f"{long}.", f"{long}!", rows[8]["tgt"]
-    other = write_json(tmp_path / "train.json", train)
-    quality = checked(tmp_path / "gold.json", rows, against=[other, tmp_path / "gold.json"])
+    train_file = write_json(tmp_path / "train.json", train)
+    quality = checked(tmp_path / "gold.json", rows, against=[train_file, tmp_path / "gold.json"])
     assert counts(quality) == {"shared": 1, "shared-near": 1, "shared-input": 1}
-    (found,) = quality.files[0].shared  # never compared with itself
-    assert (found.exact, found.near, found.inputs) == (((2, 0),), ((8, 2),), ((5, 1),))
+    (other,) = quality.files[0].shared  # never compared with itself
+    assert (other.exact, other.near, other.inputs) == (((2, 0),), ((8, 2),), ((5, 1),))
 
 
 def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeypatch):
@@ -300,8 +300,8 @@ def test_people_who_do_not_read_are_named_and_places_are_not(tmp_path):
         share = np.mean([vote == H for vote in row["labels"].values()])
         row |= {P: share, "label": H if share > 0.5 else N}
     named = checked(tmp_path / "named.json", rows)
-    found = {finding.code: finding.places for finding in named.files[0].findings}
-    assert found == {"annotator-constant": ("lazy",), "annotator-random": ("coin",)}
+    people = {finding.code: finding.places for finding in named.files[0].findings}
+    assert people == {"annotator-constant": ("lazy",), "annotator-random": ("coin",)}
     for row in rows:
         row["labels"] = list(row["labels"].values())
     places = checked(tmp_path / "places.json", rows)

@@ -227,7 +227,7 @@ def _of_file(file: GoldFile, texts: Texts, pairs: list[Shared], settings: Interv
     annotators = list[LeftOut]()
     if votes is not None:
         annotators = left_out(votes, settings.resamples, settings.seed, settings.confidence)
-    found = [
+    listed = [
         *findings(file, texts),
         *_of_shared(file, pairs),
         *(_of_annotators(annotators) if are_people else ()),
@@ -241,7 +241,7 @@ def _of_file(file: GoldFile, texts: Texts, pairs: list[Shared], settings: Interv
         left_out=file.left_out,
         texts_of=file.texts_of,
         units=None if file.units is None else len(set(file.units)),
-        findings=sorted(found, key=lambda finding: finding.severity != ERROR),
+        findings=sorted(listed, key=lambda finding: finding.severity != ERROR),
         shared=pairs,
         annotators=annotators,
         are_people=are_people,

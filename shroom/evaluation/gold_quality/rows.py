@@ -243,7 +243,7 @@ def _is_named(document: Document, edition: Edition) -> bool:
 
 def _edition_of(first: Mapping[str, Any], edition: Edition | None) -> Edition | None:
     editions = [edition] if edition else [built_in(name) for name in built_in_names()]
-    return next((each for each in editions if Form.of(each).fits(first)), None)
+    return next((one for one in editions if Form.of(one).fits(first)), None)
 
 
 def _of_data_set(
