@@ -79,6 +79,20 @@ def check_doubled(table: Table, problems: Problems) -> None:
     problems.add_rows("id-doubled", table.file, rows, doubled)
 
 
+def against_votes(gold: Table) -> dict[str, NDArray[np.intp]]:
+    """Return the rows of gold whose label or p is not what the annotators' labels say, by code."""
+    if gold.votes is None:
+        return {code: np.zeros(0, np.intp) for code in ("label-votes", "p-votes")}
+    flagged, total = gold.votes.T
+    share = flagged / np.maximum(total, 1)
+    by_label = np.where(gold.label == 1, share < 0.5, share > 0.5) & (gold.label >= 0)
+    by_p = np.abs(gold.p - share) > _ROUNDED  # False where p is nan
+    return {
+        code: np.flatnonzero(odd & (total > 0))
+        for code, odd in (("label-votes", by_label), ("p-votes", by_p))
+    }
+
+
 def check_votes(gold: Table, problems: Problems) -> None:
     """Report gold whose label or p is not what the annotators' labels say, each kind in one line.
 
@@ -101,20 +115,6 @@ def check_votes(gold: Table, problems: Problems) -> None:
             items = "item" if len(rows) == 1 else "items"
             description = f"another one in {len(rows)} {items}, first here"
             problems.add(code, gold.file, expected, description, **place)
-
-
-def against_votes(gold: Table) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of gold whose label or p is not what the annotators' labels say, by code."""
-    if gold.votes is None:
-        return {code: np.zeros(0, np.intp) for code in ("label-votes", "p-votes")}
-    flagged, total = gold.votes.T
-    share = flagged / np.maximum(total, 1)
-    by_label = np.where(gold.label == 1, share < 0.5, share > 0.5) & (gold.label >= 0)
-    by_p = np.abs(gold.p - share) > _ROUNDED  # False where p is nan
-    return {
-        code: np.flatnonzero(odd & (total > 0))
-        for code, odd in (("label-votes", by_label), ("p-votes", by_p))
-    }
 
 
 def check_has_ids(predictions: Table, problems: Problems) -> bool:
