@@ -48,7 +48,7 @@ def test_every_verb_and_option_on_a_page_exists():
     for line in re.findall(r"^shroom .*|`shroom [^`]*`", ALL_PAGES, flags=re.MULTILINE):
         words = line.strip("`").split()
         assert words[1] in group.verbs or words[1] == "COMMAND", line
-        command = importlib.import_module(f"shroom.cli.{words[1]}").command
+        command = importlib.import_module(f"shroom.cli.{words[1].replace('-', '_')}").command
         if isinstance(command, click.Group) and len(words) > 2:
             command = command.get_command(click.Context(command), words[2])
             assert command is not None, line

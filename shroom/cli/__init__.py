@@ -61,6 +61,7 @@ VERBS = {
     },
     "Organisers": {
         "edition": "Write, show and check editions: the rules of a shared task.",
+        "check-gold": "Report whether a gold can be trusted, and what it can show.",
         "agreement": "Measure the annotators' agreement, and what a human would score.",
         "bundle": "Build the competition bundle for Codabench and CodaLab.",
     },
@@ -152,7 +153,7 @@ class Verbs(click.Group):
         "command",
         {
             name: Verb(
-                f"shroom.cli.{name}:command",
+                f"shroom.cli.{name.replace('-', '_')}:command",
                 line,
                 reads_data=name not in _WITHOUT_DATA,
                 heading=heading,

@@ -148,12 +148,12 @@ def _forest(
     integers: bool = False,
 ) -> Panel:
     def draw(axes: Axes) -> None:
-        _draw_forest(axes, lines, label, marks, integers=integers)
+        draw_forest(axes, lines, label, marks, integers=integers)
 
     return Panel(title, track.name, about, draw if lines else None, len(lines))
 
 
-def _draw_forest(
+def draw_forest(
     axes: Axes, lines: list[Line], label: str, marks: dict[str, float], *, integers: bool
 ) -> None:
     """Draw lines from above; ``marks`` are vertical, ``integers``: only integers on the axis."""

@@ -79,6 +79,20 @@ def check_doubled(table: Table, problems: Problems) -> None:
     problems.add_rows("id-doubled", table.file, rows, doubled)
 
 
+def against_votes(gold: Table) -> dict[str, NDArray[np.intp]]:
+    """Return the rows of gold whose label or p is not what the annotators' labels say, by code."""
+    if gold.votes is None:
+        return {code: np.zeros(0, np.intp) for code in ("label-votes", "p-votes")}
+    flagged, total = gold.votes.T
+    share = flagged / np.maximum(total, 1)
+    by_label = np.where(gold.label == 1, share < 0.5, share > 0.5) & (gold.label >= 0)
+    by_p = np.abs(gold.p - share) > _ROUNDED  # False where p is nan
+    return {
+        code: np.flatnonzero(odd & (total > 0))
+        for code, odd in (("label-votes", by_label), ("p-votes", by_p))
+    }
+
+
 def check_votes(gold: Table, problems: Problems) -> None:
     """Report gold whose label or p is not what the annotators' labels say, each kind in one line.
 
@@ -89,17 +103,12 @@ def check_votes(gold: Table, problems: Problems) -> None:
     problems : Problems
         Gets ``label-votes`` and ``p-votes``, with the count and the first place.
     """
-    if gold.votes is None:
-        return
-    flagged, total = gold.votes.T
-    share = flagged / np.maximum(total, 1)
-    by_label = np.where(gold.label == 1, share < 0.5, share > 0.5) & (gold.label >= 0)
-    by_p = np.abs(gold.p - share) > _ROUNDED  # False where p is nan
-    for code, key, odd, expected in (
-        ("label-votes", "label", by_label, "the majority of its labels"),
-        ("p-votes", P, by_p, "the share of its labels"),
+    against = against_votes(gold)
+    for code, key, expected in (
+        ("label-votes", "label", "the majority of its labels"),
+        ("p-votes", P, "the share of its labels"),
     ):
-        rows = np.flatnonzero(odd & (total > 0))
+        rows = against[code]
         if len(rows):
             first = int(rows[0])
             place = {"index": first, "id": gold.id_at(first), "key": key}

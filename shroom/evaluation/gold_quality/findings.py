@@ -1,0 +1,113 @@
+"""What is found in a gold: how grave it is, where it is, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.printing import counted
+from shroom.core.problem_codes import CODES, ERROR, WARNING
+from shroom.evaluation.gold_quality.rows import GoldFile
+
+#: How many places of a finding are named.
+PLACES = 10
+
+
+class Check(NamedTuple):
+    """The severity of a finding, and what to do about it."""
+
+    severity: str
+    fix: str
+
+
+#: What a gold is checked for. Errors make a score undefined or wrong.
+CHECKS: dict[str, Check] = {
+    "id-doubled": Check(ERROR, "give each item an id of its own: rows cannot be aligned by it"),
+    "id-missing": Check(ERROR, "give every item an id, or none"),
+    "unannotated": Check(ERROR, "annotate the items, or leave them out of the gold"),
+    "label-value": Check(ERROR, "write one of the labels of the edition"),
+    "p-value": Check(ERROR, "write a number in [0, 1]"),
+    "one-class": Check(ERROR, "add items of the other class, or leave the split unscored"),
+    "label-p": Check(ERROR, "see which is right: the label should be the side of 1/2 of p"),
+    "label-votes": Check(ERROR, "see which is right: the label should be the votes' majority"),
+    "p-votes": Check(ERROR, "see which is right: p should be the share of the votes"),
+    "vote-value": Check(WARNING, "write the label, or null for a missing vote; it is left out"),
+    "span-value": Check(ERROR, "write whole characters: 0 <= start < end"),
+    "span-outside": Check(ERROR, "let spans end within the text; check how characters are counted"),
+    "hard-soft": Check(ERROR, "mark in hard_labels what soft_labels has above 1/2"),
+    "span-votes": Check(WARNING, "check that the spans were made of these annotations"),
+    "annotation-outside": Check(WARNING, "nothing is scored by it; correct the annotation"),
+    "text-empty": Check(WARNING, "leave the item out: nobody can judge it"),
+    "item-doubled": Check(WARNING, "keep one of the items: it counts twice in every score"),
+    "shared": Check(WARNING, "leave the item out of one of the splits"),
+    "shared-near": Check(WARNING, "look at the pair; leave the item out of one of the splits"),
+    "shared-input": Check(WARNING, "keep items of one input in one split"),
+    "annotator-constant": Check(WARNING, "look at what this annotator did"),
+    "annotator-random": Check(WARNING, "look at what this annotator did"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong with a gold, or that its users should know.
+
+    Attributes
+    ----------
+    code : str
+        One of :data:`CHECKS`, or a code of the data set's reader.
+    count : int
+        How many items, or annotators.
+    about : str
+        A sentence without a full stop.
+    places : tuple of str
+        The first few.
+    """
+
+    code: str
+    count: int
+    about: str
+    places: tuple[str, ...] = ()
+
+    @property
+    def severity(self) -> str:
+        """``error`` or ``warning``."""
+        return CHECKS[self.code].severity if self.code in CHECKS else CODES[self.code].severity
+
+    @property
+    def fix(self) -> str:
+        """What to do about it."""
+        return CHECKS[self.code].fix if self.code in CHECKS else CODES[self.code].fix
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {**vars(self), "places": list(self.places), "severity": self.severity}
+
+
+def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
+    """Return how the first few rows are named."""
+    named = [(row, file.rows[row].get("id")) for row in rows[:PLACES]]
+    return tuple(
+        f"item {row}" if id_ is None else f"item {row} (id {str(id_)[:60]})" for row, id_ in named
+    )
+
+
+def of_rows(
+    file: GoldFile, code: str, rows: Sequence[int] | NDArray[np.intp], about: str
+) -> Iterator[Finding]:
+    """Yield a finding of rows, where there are any; ``{}`` stands for how many items they are."""
+    if len(rows):
+        rows = [int(row) for row in rows]
+        yield Finding(
+            code, len(rows), about.replace("{}", counted(len(rows), "item"), 1), at(file, rows)
+        )
+
+
+def is_probability(value: Any) -> bool:
+    """Return whether a value is a number in [0, 1], give or take what rounding does."""
+    is_number = type(value) in (int, float) and math.isfinite(value)
+    return is_number and -1e-9 <= value <= 1 + 1e-9

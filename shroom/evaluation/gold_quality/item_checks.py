@@ -1,0 +1,178 @@
+"""What is wrong with the items of a gold: ids, texts, labels, votes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.datapoint import Label
+from shroom.core.printing import counted
+from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, is_probability, of_rows
+from shroom.evaluation.gold_quality.rows import GoldFile, is_annotated
+from shroom.evaluation.gold_quality.sharing import Texts
+from shroom.evaluation.gold_quality.span_checks import check_spans
+from shroom.evaluation.gold_quality.votes import item_votes
+from shroom.scoring.column_checks import against_votes
+from shroom.scoring.table import P, Table
+
+_WORDS = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0}
+
+
+def findings(file: GoldFile, texts: Texts) -> list[Finding]:
+    """Return what is wrong with the rows of one file, and what its reader has reported."""
+    checks = (_ids, _texts) if not file.is_annotated else (_ids, _texts, _annotation)
+    own = chain.from_iterable(check(file, texts) for check in checks)
+    return [*_of_reader(file), *own]
+
+
+def _of_reader(file: GoldFile) -> Iterator[Finding]:
+    for code in sorted(file.problems.codes):
+        own = [problem for problem in file.problems if problem.code == code]
+        kinds = dict.fromkeys(problem.expected for problem in own)
+        places = tuple(f"item {problem.index}" for problem in own[:PLACES])
+        about = f"{counted(len(own), 'row')}, reported by the reader: expected {'; '.join(kinds)}"
+        yield Finding(code, len(own), about, places)
+
+
+def _groups(values: Sequence[Hashable]) -> list[list[int]]:
+    """Return the places of each value that stands more than once; ``None`` is not a value."""
+    places: dict[Hashable, list[int]] = {}
+    for place, value in enumerate(values):
+        if value is not None:
+            places.setdefault(value, []).append(place)
+    return [group for group in places.values() if len(group) > 1]
+
+
+def _differing(file: GoldFile, groups: Sequence[Sequence[int]]) -> int:
+    """Return how many groups of rows have several answers."""
+    answers = [_answer(row, file) for row in file.rows]
+    return sum(len({answers[place] for place in group}) > 1 for group in groups)
+
+
+def _answer(row: Mapping[str, Any], file: GoldFile) -> str:
+    keys = (
+        key
+        for key in file.form.annotated
+        if key in row and key not in ("annotations", "raw_annots")
+    )
+    if file.form.kind == "binary":
+        keys = (key for key in ("label", P) if key in row)
+    return json.dumps([row[key] for key in keys], sort_keys=True, default=str)
+
+
+def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
+    ids = file.ids
+    missing = [place for place, id_ in enumerate(ids) if id_ is None]
+    if len(missing) < len(ids):
+        yield from of_rows(file, "id-missing", missing, "{} without an id, and others have one")
+    groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
+    if groups:
+        again = sum(len(group) - 1 for group in groups)
+        about = f"{counted(len(groups), 'id')} given more than once, on {again} more rows"
+        if file.has_texts:
+            other = sum(len({texts.rows[place] for place in group}) > 1 for group in groups)
+            about += f"; {other} of them with different texts"
+        if file.is_annotated:
+            about += f"; {_differing(file, groups)} of them with different answers"
+        yield Finding("id-doubled", len(groups), about, at(file, [group[1] for group in groups]))
+
+
+def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
+    if not file.has_texts:
+        return
+    empty = [place for place, (hyp, _, _) in enumerate(texts.rows) if not hyp]
+    yield from of_rows(file, "text-empty", empty, "{} with an empty output")
+    if any(src or tgt for _, src, tgt in texts.rows):
+        empty = [place for place, (_, src, tgt) in enumerate(texts.rows) if not (src or tgt)]
+        yield from of_rows(file, "text-empty", empty, "{} with nothing to compare the output with")
+    groups = _groups([row if any(row) else None for row in texts.rows])
+    if groups:
+        again = sum(len(group) - 1 for group in groups)
+        about = f"{counted(again, 'item')} with the texts of an earlier one"
+        if file.is_annotated:
+            about += f"; {_differing(file, groups)} of {len(groups)} texts with different answers"
+        yield Finding("item-doubled", again, about, at(file, [group[1] for group in groups]))
+
+
+def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
+    del texts
+    bare = [place for place, row in enumerate(file.rows) if not is_annotated(row, file.form)]
+    yield from of_rows(file, "unannotated", bare, "{} without an annotation")
+    yield from _BY_KIND[file.form.kind](file)
+
+
+def _binary(file: GoldFile) -> Iterator[Finding]:
+    rows = file.rows
+    words = (row.get("label") for row in rows)
+    coded = [_WORDS.get(word, -1) if isinstance(word, str) else -1 for word in words]
+    label = np.array(coded, np.int8)
+    p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
+    annotated = np.array([is_annotated(row, file.form) for row in rows])
+    expected = " or ".join(f'"{word}"' for word in _WORDS)
+    against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
+    for code, odd, about in (
+        ("label-value", annotated & (label < 0), f"whose label is not {expected}"),
+        ("p-value", annotated & np.isnan(p), f"whose {P} is not a number in [0, 1]"),
+        ("label-p", against_p, "whose label is not on the side of p"),
+    ):
+        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}")
+    odd_votes = [place for place, row in enumerate(rows) if not _are_votes(row.get("labels"))]
+    about = "{} with a vote that is neither a label nor missing"
+    yield from of_rows(file, "vote-value", odd_votes, about)
+    votes = item_votes(file)
+    if votes is not None:
+        table = Table(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
+        against = against_votes(table)
+        about = "{} whose label is not the majority of the votes"
+        yield from of_rows(file, "label-votes", against["label-votes"], about)
+        about = "{} whose p is not the share of the votes"
+        yield from of_rows(file, "p-votes", against["p-votes"], about)
+    so = "balanced accuracy and AUROC are undefined"
+    yield from _one_class(label[label >= 0], "label", so)
+    yield from _one_class(p[~np.isnan(p)], P, "rho is undefined")
+
+
+def _are_votes(value: Any) -> bool:
+    """Return whether a value is a list of votes, or an object with the vote of each annotator."""
+    votes = list(value.values()) if isinstance(value, dict) else value
+    if votes is None:
+        return True
+    return isinstance(votes, list) and all(
+        vote is None or (isinstance(vote, str) and vote in _WORDS) for vote in votes
+    )
+
+
+def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:
+    if len(values) > 1 and len(np.unique(values)) == 1:
+        about = f"{what} is the same on all {len(values)} items: {so}"
+        yield Finding("one-class", len(values), about)
+
+
+def _aspects(file: GoldFile) -> Iterator[Finding]:
+    for aspect in file.form.aspects:
+        answers = [row.get(aspect.key) for row in file.rows]
+        allowed = (aspect.yes, aspect.no)
+        odd = [
+            place
+            for place, (row, answer) in enumerate(zip(file.rows, answers))
+            if answer not in allowed and is_annotated(row, file.form)
+        ]
+        words = " or ".join(f'"{word}"' for word in allowed)
+        yield from of_rows(file, "label-value", odd, f"{{}} whose {aspect.key} is not {words}")
+        valid = np.array([answer == aspect.yes for answer in answers if answer in allowed])
+        so = "the F1 of the other answer is undefined"
+        yield from _one_class(valid, aspect.key, so)
+
+
+_BY_KIND = {
+    "binary": _binary,
+    "aspects": _aspects,
+    "spans": check_spans,
+    "labelled-spans": check_spans,
+}

@@ -1,0 +1,157 @@
+"""How large a difference between two systems a gold can show, metric by metric.
+
+The formulas and their assumptions are in :mod:`shroom.metrics.power`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shroom.evaluation.gold_quality.findings import is_probability
+from shroom.evaluation.gold_quality.rows import GoldFile, is_annotated
+from shroom.evaluation.gold_quality.sharing import text_of
+from shroom.evaluation.gold_quality.votes import item_votes, sides_of, soft_spans
+from shroom.metrics import power
+from shroom.metrics.agreement import MISSING
+from shroom.metrics.paired_tests import detectable_difference
+from shroom.metrics.span_arrays import Spans
+from shroom.metrics.span_metrics import iou, rho
+from shroom.scoring.table import P
+
+#: The assumptions on how two systems differ.
+AS_ANNOTATORS = "they differ as two annotators do"
+_AS_ASSUMED = f"they differ on {power.DIFFER:.0%} of the items"
+
+
+@dataclass(frozen=True)
+class Detectable:
+    """The least difference between two systems that a gold shows, on one metric.
+
+    Attributes
+    ----------
+    metric : str
+        Its name.
+    n : int
+        The number of annotated items.
+    assumption : str
+        How two systems differ.
+    difference : float or None
+        The difference in score that a two-sided test at 5% finds in 4 of 5 cases; ``None`` where
+        it cannot be derived.
+    ideal : float or None
+        The difference that the systems need against the labels or p of an unlimited number of such
+        annotators, since the noise of a few makes every difference smaller; ``None`` without votes.
+    differ : float or None
+        The share of items on which the systems are taken to differ, where that is what counts.
+    undefined : str
+        Why there is no difference.
+    """
+
+    metric: str
+    n: int
+    assumption: str
+    difference: float | None
+    ideal: float | None = None
+    differ: float | None = None
+    undefined: str = ""
+
+    def at(self, differ: float) -> float | None:
+        """Return the difference where the systems differ on another share of the items."""
+        if self.difference is None or not self.differ:
+            return None
+        return self.difference * math.sqrt(differ / self.differ)
+
+
+def detectable(file: GoldFile) -> list[Detectable]:
+    """Return what a file can show, by the metrics of its kind."""
+    return list(_BY_KIND[file.form.kind](file))
+
+
+def _of(
+    metric: str,
+    n: int,
+    spread: float,
+    assumption: str,
+    *,
+    factor: float | None = None,
+    differ: float | None = None,
+    why: str = "",
+) -> Detectable:
+    if not math.isfinite(spread) or spread <= 0:
+        why = why or "annotators never differ, so that nothing is known of how systems would"
+        return Detectable(metric, n, assumption, None, undefined=why)
+    least = detectable_difference(spread)
+    ideal = least / factor if factor is not None and factor > 0 else None
+    return Detectable(metric, n, assumption, least, ideal, differ)
+
+
+def _binary(file: GoldFile) -> Iterator[Detectable]:
+    rows = [row for row in file.rows if row.get("label") is not None]
+    n, votes = len(rows), item_votes(file)
+    p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
+    if votes is None:
+        spread = power.spread_of_accuracy(n)
+        yield _of("accuracy", n, spread, _AS_ASSUMED, differ=power.DIFFER)
+        return
+    cast = votes.votes[[row.get("label") is not None for row in file.rows]]
+    noise = power.noise((cast == 1).sum(axis=1), (cast != MISSING).sum(axis=1))
+    spread = power.spread_by_annotators(np.where(cast == MISSING, math.nan, cast))
+    factors = (None, None) if noise is None else (noise.of_accuracy, noise.of_rho)
+    differ = spread**2 * n if math.isfinite(spread) else None
+    yield _of("accuracy", n, spread, AS_ANNOTATORS, factor=factors[0], differ=differ)
+    spread = power.spread_of_rho(cast, p)
+    why = "no two columns of votes have a rho"
+    yield _of("rho", n, spread, AS_ANNOTATORS, factor=factors[1], why=why)
+
+
+def _aspects(file: GoldFile) -> Iterator[Detectable]:
+    for aspect in file.form.aspects:
+        answers = [row.get(aspect.key) for row in file.rows]
+        yes, no = answers.count(aspect.yes), answers.count(aspect.no)
+        spread = power.spread_of_macro_f1(yes, no)
+        assumption = f"{_AS_ASSUMED} and label {power.WRONG:.0%} of each class wrong"
+        why = f"{aspect.key} has one class"
+        name = f"{aspect.name}_f1"
+        yield _of(name, yes + no, spread, assumption, differ=power.DIFFER, why=why)
+
+
+def _spans(file: GoldFile) -> Iterator[Detectable]:
+    n = sum(is_annotated(row, file.form) for row in file.rows)
+    lengths = [len(text_of(row, "hyp")) for row in file.rows]
+    soft = Spans.of([soft_spans(row) for row in file.rows], lengths)
+    marked = [[span for span in soft_spans(row) if span[2] > 0.5] for row in file.rows]
+    hard = Spans.of(marked, lengths)
+    sides, votes = sides_of(file), item_votes(file)
+    number = None if votes is None else votes.counts[1]
+    why = "no text has the spans of two annotators"
+    for metric, value, gold in (("iou", iou, hard), ("rho", rho, soft)):
+        values = np.full((len(file.rows), max(len(sides), 1)), math.nan)
+        for place, side in enumerate(sides):
+            there = np.zeros(len(values), bool) if number is None else number > place
+            values[:, place] = np.where(there, value(side, gold), math.nan)
+        yield _of(metric, n, power.spread_by_annotators(values), AS_ANNOTATORS, why=why)
+
+
+def _labelled_spans(file: GoldFile) -> Iterator[Detectable]:
+    n, votes = sum(is_annotated(row, file.form) for row in file.rows), item_votes(file)
+    for metric in ("cor", "cor_lbl", "iou"):
+        why = "the annotators' spans have no places, so that nobody can be scored like a system"
+        yield _of(metric, n, math.nan, AS_ANNOTATORS, why=why)
+    spread = math.nan
+    if votes is not None:
+        spread = power.spread_by_annotators(np.where(votes.votes == MISSING, math.nan, votes.votes))
+    differ = spread**2 * n if math.isfinite(spread) else None
+    why = "no text has two annotators"
+    yield _of("detection_accuracy", n, spread, AS_ANNOTATORS, differ=differ, why=why)
+
+
+_BY_KIND = {
+    "binary": _binary,
+    "aspects": _aspects,
+    "spans": _spans,
+    "labelled-spans": _labelled_spans,
+}

@@ -1,0 +1,275 @@
+"""Whether a gold can be trusted, and how large a difference between systems it can show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shroom.core.paths import Source
+from shroom.core.printing import counted
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import Problems, ShroomError
+from shroom.evaluation.gold_quality.findings import PLACES, Finding, at
+from shroom.evaluation.gold_quality.item_checks import findings
+from shroom.evaluation.gold_quality.power import Detectable, detectable
+from shroom.evaluation.gold_quality.rows import GoldFile, read_gold
+from shroom.evaluation.gold_quality.sharing import Shared, Texts, can_look_for_near, shared
+from shroom.evaluation.gold_quality.votes import item_votes, named_votes
+from shroom.metrics.intervals import Intervals
+from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import file_beside, named
+
+#: What is found by items, of one split in another, and its sentence.
+_SHARED = {
+    "shared": ("exact", "with the output and reference of one in"),
+    "shared-near": ("near", "with nearly the output and reference of one in"),
+    "shared-input": ("inputs", "with the input of one in"),
+}
+
+
+@dataclass(frozen=True)
+class FileQuality:
+    """What is found in one file.
+
+    Attributes
+    ----------
+    file : str
+        Its name, without folders.
+    form, kind : str
+        The edition or data set, and the kind of annotation.
+    n : int
+        The number of its items.
+    annotated : bool
+        Whether it has annotations; of other files, ids and texts alone are checked.
+    left_out : int
+        How many further items nobody judged.
+    texts_of : str
+        The file that has the texts, where it is another one.
+    units : int or None
+        How many responses, dialogues or questions the items are of, where they have such units.
+    findings : list of Finding
+        Errors first.
+    shared : list of Shared
+        The items that other splits have as well.
+    annotators : list of LeftOut
+        Each annotator, or each place in the lists of votes, compared with the others.
+    are_people : bool
+        Whether the data name the annotators.
+    detectable : list of Detectable
+        By metric, the difference between two systems that the file can show.
+    """
+
+    file: str
+    form: str
+    kind: str
+    n: int
+    annotated: bool
+    left_out: int
+    texts_of: str
+    units: int | None
+    findings: list[Finding]
+    shared: list[Shared]
+    annotators: list[LeftOut]
+    are_people: bool
+    detectable: list[Detectable]
+
+    def count(self, code: str) -> int:
+        """Return how many items a code concerns; of several splits, in the one that has most."""
+        return max((finding.count for finding in self.findings if finding.code == code), default=0)
+
+    def severities(self, severity: str) -> int:
+        """Return how many findings have a severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {
+            **vars(self),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "shared": [
+                {
+                    "file": other.file,
+                    "exact": len(other.exact),
+                    "near": None if other.near is None else len(other.near),
+                    "inputs": len(other.inputs),
+                    "pairs": {
+                        name: None if pairs is None else [list(pair) for pair in pairs]
+                        for name, pairs in (("exact", other.exact), ("near", other.near))
+                    },
+                }
+                for other in self.shared
+            ],
+            "annotators": [asdict(annotator) for annotator in self.annotators],
+            "detectable": [asdict(one) for one in self.detectable],
+        }
+
+
+@dataclass(frozen=True)
+class GoldQuality:
+    """What is found in the files of a gold.
+
+    Attributes
+    ----------
+    files : list of FileQuality
+        Those of the gold.
+    intervals : Intervals
+        The settings of the intervals.
+    near : bool
+        Whether near duplicates were looked for.
+    problems : Problems
+        Which files were left out.
+    """
+
+    files: list[FileQuality]
+    intervals: Intervals
+    near: bool
+    problems: Problems = field(default_factory=Problems)
+
+    @property
+    def errors(self) -> int:
+        """How many findings make a score undefined or wrong."""
+        return sum(file.severities(ERROR) for file in self.files)
+
+    @property
+    def warnings(self) -> int:
+        """How many other findings there are."""
+        return sum(len(file.findings) for file in self.files) - self.errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {
+            "ok": not self.errors,
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "near": self.near,
+            "files": [file.to_dict() for file in self.files],
+            **self.intervals.to_dict(),
+            "left_out": [problem.sentence for problem in self.problems],
+        }
+
+
+def gold_quality(
+    gold: Source,
+    *,
+    edition: Edition | Source | None = None,
+    against: Sequence[Source] = (),
+    intervals: Intervals | None = None,
+) -> GoldQuality:
+    """Return what is wrong with a gold, and how large a difference between systems it can show.
+
+    Parameters
+    ----------
+    gold : path or "-"
+        A file, a folder, a zip or a pipe. Labels in files of their own get the texts of the data
+        beside them.
+    edition : Edition, str or path, optional
+        By default the ``edition.toml`` beside the gold or, file by file, the edition or data set
+        that has such rows.
+    against : sequence of path
+        Other splits, in which the items of the gold are looked for.
+    intervals : Intervals, optional
+        Settings of the annotators' intervals, which are percentiles of a bootstrap.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where a file cannot be read.
+    ShroomError
+        If nothing in the gold is annotated.
+
+    Examples
+    --------
+    >>> quality = gold_quality("shroom/sample/val.model-aware.json")
+    >>> [finding.code for finding in quality.files[0].findings], quality.errors
+    ([], 0)
+    >>> [(one.metric, round(one.difference, 3)) for one in quality.files[0].detectable]
+    [('accuracy', 0.188), ('rho', 0.193)]
+    """
+    settings = intervals or Intervals()
+    problems, chosen = Problems(), _chosen(edition, gold)
+    files = read_gold(gold, chosen, problems)
+    if not any(file.is_annotated for file in files):
+        raise ShroomError(
+            f"{gold}: no item is annotated, so there is no gold to check; name labelled files"
+        )
+    others = [file for source in against for file in read_gold(source, chosen, problems)]
+    near = bool(others) and can_look_for_near()
+    texts = {id(file): Texts(file.rows) for file in (*files, *others)}
+    qualities = []
+    for file in files:
+        pairs = [
+            shared(texts[id(file)], texts[id(other)], other.name, near=near)
+            for other in others
+            if _place(other) != _place(file)
+        ]
+        qualities.append(_of_file(file, texts[id(file)], pairs, settings))
+    return GoldQuality(qualities, settings, near, problems)
+
+
+def _chosen(edition: Edition | Source | None, gold: Source) -> Edition | None:
+    """Return the edition that is named, or lies beside the gold; ``None`` to go by the rows."""
+    if edition is None and file_beside(gold) is None:
+        return None
+    return named(edition, gold)
+
+
+def _place(file: GoldFile) -> str:
+    return str(Path(file.file).absolute())
+
+
+def _of_file(file: GoldFile, texts: Texts, pairs: list[Shared], settings: Intervals) -> FileQuality:
+    votes = named_votes(file) if file.is_annotated else None
+    people = item_votes(file) if file.is_annotated else None
+    are_people = people is not None and people.are_people
+    annotators = list[LeftOut]()
+    if votes is not None:
+        annotators = left_out(votes, settings.resamples, settings.seed, settings.confidence)
+    listed = [
+        *findings(file, texts),
+        *_of_shared(file, pairs),
+        *(_of_annotators(annotators) if are_people else ()),
+    ]
+    return FileQuality(
+        file=file.name,
+        form=file.form.name,
+        kind=file.form.kind,
+        n=len(file.rows),
+        annotated=file.is_annotated,
+        left_out=file.left_out,
+        texts_of=file.texts_of,
+        units=None if file.units is None else len(set(file.units)),
+        findings=sorted(listed, key=lambda finding: finding.severity != ERROR),
+        shared=pairs,
+        annotators=annotators,
+        are_people=are_people,
+        detectable=detectable(file) if file.is_annotated else [],
+    )
+
+
+def _of_shared(file: GoldFile, pairs: Sequence[Shared]) -> list[Finding]:
+    results = []
+    for other in pairs:
+        for code, (name, about) in _SHARED.items():
+            rows = [place for place, _ in getattr(other, name) or ()]
+            if rows:
+                sentence = f"{counted(len(rows), 'item')} {about} {other.file}"
+                results.append(Finding(code, len(rows), sentence, at(file, rows)))
+    return results
+
+
+def _of_annotators(annotators: Sequence[LeftOut]) -> list[Finding]:
+    usual = usual_correlation(annotators)
+    constant = [one.name for one in annotators if one.is_constant]
+    random = [one.name for one in annotators if one.is_random(usual) and not one.is_constant]
+    results = []
+    for code, names, about in (
+        ("annotator-constant", constant, "with nearly always the same vote, unlike the others"),
+        ("annotator-random", random, "whose votes cannot be distinguished from random ones"),
+    ):
+        if names:
+            sentence = f"{counted(len(names), 'annotator')} {about}"
+            results.append(Finding(code, len(names), sentence, tuple(names[:PLACES])))
+    return results

@@ -1,0 +1,314 @@
+"""The rows of a gold, whatever it is of, under the kit's own keys.
+
+An edition says by which keys its rows have id, texts and annotation; a data set without an edition
+has a reader, of which a view gives the texts and p. Labels that lie in a file of their own get the
+texts of the data that have their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from pathlib import PurePath
+from typing import Any
+
+from shroom.core.json_reading import BROKEN
+from shroom.core.paths import Source
+from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
+from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.scoring.data_set_forms import form_of, row_at
+from shroom.scoring.editions.edition import Aspect, Edition
+from shroom.scoring.editions.files import built_in, built_in_names
+from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
+from shroom.scoring.table import P, Role
+
+#: The texts of an item: what was generated, and what it is compared with.
+TEXTS = ("hyp", "src", "tgt")
+_BINARY_KEYS = ("label", P, "labels")
+_SPAN_KEYS = ("soft_labels", "hard_labels", "annotations")
+_LABELLED_SPAN_KEYS = ("labels", "raw_annots")
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a gold is of: the keys of its rows, and its kind of annotation.
+
+    Attributes
+    ----------
+    name : str
+        The edition or the data set.
+    kind : str
+        ``binary``, ``aspects``, ``spans`` or ``labelled-spans``.
+    keys : dict of str
+        The keys of the files by the kit's own.
+    aspects : tuple of Aspect
+        The questions, for ``aspects``.
+    labels : tuple of str
+        The labels of spans, for ``labelled-spans``.
+    metrics : tuple of str
+        What ranks; empty for a data set.
+    """
+
+    name: str
+    kind: str = "binary"
+    keys: Mapping[str, str] = field(default_factory=dict)
+    aspects: tuple[Aspect, ...] = ()
+    labels: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, edition: Edition) -> Form:
+        """Return the form of an edition's rows."""
+        annotation = edition.annotation
+        return cls(
+            edition.name,
+            annotation.kind,
+            edition.item.keys,
+            annotation.aspects,
+            annotation.labels,
+            edition.metrics,
+        )
+
+    @property
+    def annotated(self) -> tuple[str, ...]:
+        """The kit's keys of the annotation, of which a row that is annotated has at least one."""
+        if self.kind == "aspects":
+            return tuple(aspect.key for aspect in self.aspects)
+        if self.kind == "binary":
+            return _BINARY_KEYS
+        return _SPAN_KEYS if self.kind == "spans" else _LABELLED_SPAN_KEYS
+
+    def fits(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a row has the output or the annotation of this form."""
+        hyp, annotated = self.keys.get("hyp", "hyp"), self.annotated
+        if self.kind == "aspects":
+            return hyp in row or all(key in row for key in annotated)
+        return hyp in row
+
+    def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row under the kit's own keys."""
+        return {**row, **{own: row[key] for own, key in self.keys.items() if key in row}}
+
+
+@dataclass(eq=False)
+class GoldFile:
+    """The rows of one file.
+
+    Attributes
+    ----------
+    file : str
+        As messages name it.
+    form : Form
+        What it is of.
+    rows : list of dict
+        Under the kit's own keys.
+    units : sequence, optional
+        What each row belongs to, such as a response; rows of one unit are not independent.
+    left_out : int
+        How many further items of the file nobody judged.
+    problems : Problems
+        What was odd while it was read.
+    texts_of : str
+        The file that the texts are from, where it is another one.
+    """
+
+    file: str
+    form: Form
+    rows: list[dict[str, Any]]
+    units: Sequence[Hashable] | None = None
+    left_out: int = 0
+    problems: Problems = field(default_factory=Problems)
+    texts_of: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name, without folders."""
+        return PurePath(self.file).name
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether any row has a text."""
+        return any("hyp" in row for row in self.rows)
+
+    @property
+    def ids(self) -> list[Hashable]:
+        """The id of each row; ``None`` where it has none that can be one."""
+        ids = (row.get("id") for row in self.rows)
+        return [id_ if type(id_) in (int, str) and id_ != "" else None for id_ in ids]
+
+    @property
+    def is_annotated(self) -> bool:
+        """Whether any row is annotated."""
+        return any(is_annotated(row, self.form) for row in self.rows)
+
+
+def is_annotated(row: Mapping[str, Any], form: Form) -> bool:
+    """Return whether a row has anything under a key of the annotation."""
+    return any(row.get(key) is not None for key in form.annotated)
+
+
+def read_gold(
+    source: Source, edition: Edition | None = None, problems: Problems | None = None
+) -> list[GoldFile]:
+    """Return the files of a gold with their rows, each by the edition or the data set it is of.
+
+    Parameters
+    ----------
+    source : path or "-"
+        A file, a folder, a zip or a pipe.
+    edition : Edition, optional
+        By default each file is recognised by the keys of its first row.
+    problems : Problems, optional
+        Gets a warning for each file of a folder that is left out.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, where a file cannot be read.
+    ShroomError
+        If nothing can be checked.
+
+    Examples
+    --------
+    >>> [(file.name, file.form.kind, len(file.rows)) for file in read_gold("shroom/sample")]
+    [('val.model-agnostic.json', 'binary', 60), ('val.model-aware.json', 'binary', 60)]
+    """
+    problems = Problems() if problems is None else problems
+    files = list[GoldFile]()
+    for document in documents_among_others(source, problems, endings=(*JSON, *CSV)):
+        files += _read(document, source, edition, problems)
+    if problems.errors:
+        raise InvalidInput(problems)
+    if not files:
+        raise ShroomError(
+            f"{printable(str(source))}: nothing here has the form of an edition or a data set; "
+            "name its edition with --edition"
+        )
+    return with_texts(files)
+
+
+def _read(
+    document: Document, source: Source, edition: Edition | None, problems: Problems
+) -> list[GoldFile]:
+    """Return the files that a document gives: one, or none where it is left out."""
+    data = document.read(problems)
+    if data is None:
+        return []
+    first = row_at(document, data, 0)
+    other = form_of(first) if edition is None else None
+    if other is not None and other not in built_in_names():
+        return _of_data_set(other, document, source, problems)
+    fitting = _edition_of(first, edition)
+    is_named = fitting is not None and _is_named(document, fitting)
+    if fitting is None:
+        reason = f"keys {show(sorted(first))}"
+        if not first and not document.member:
+            document.items(data, problems)  # reports why there is no first row
+            return []
+    else:
+        own = Problems()
+        rows = _rows(document, data, Form.of(fitting), own)
+        file = GoldFile(document.file, Form.of(fitting), rows)
+        # Labels without texts in a folder may as well be predictions.
+        if not own.errors and (is_named or not document.member or file.has_texts):
+            return [file]
+        if own.errors and (is_named or not document.member):
+            problems.extend(own)
+            return []
+        reason = "it cannot be read" if own.errors else "labels without texts, of another name"
+    expected = f"rows of {edition.name}" if edition else "rows of an edition or of a data set"
+    problems.add(
+        "file-ignored" if document.member else "key-missing", document.file, expected, reason
+    )
+    return []
+
+
+def _rows(document: Document, data: bytes, form: Form, problems: Problems) -> list[dict[str, Any]]:
+    """Return the rows of a document under the kit's own keys."""
+    rows = []
+    for index, item in enumerate(document.items(data, problems) or ()):
+        if isinstance(item, dict):
+            rows.append(form.row(item))
+        elif item is not BROKEN:  # which is reported
+            problems.add("item-object", document.file, "an object", show(item), index=index)
+    return rows
+
+
+def _is_named(document: Document, edition: Edition) -> bool:
+    """Return whether a file is called as the gold or the data of an edition."""
+    roles = (Role.GOLD, Role.DATA)
+    return any(edition.parse(document.base, role) is not None for role in roles)
+
+
+def _edition_of(first: Mapping[str, Any], edition: Edition | None) -> Edition | None:
+    editions = [edition] if edition else [built_in(name) for name in built_in_names()]
+    return next((one for one in editions if Form.of(one).fits(first)), None)
+
+
+def _of_data_set(
+    name: str, document: Document, source: Source, problems: Problems
+) -> list[GoldFile]:
+    """Return the judged items of a data set's file, as its default view has them."""
+    if name not in DATA_SETS or not data_set(name).views:
+        problems.add("file-ignored", document.file, "annotated items", name)
+        return []
+    where = document.content if not isinstance(document.content, bytes) else source
+    own = Problems(limit=None)
+    collection, view = data_set(name).read(where, problems=own), data_set(name).view()
+    for part in collection.by_file:
+        if part.file in (document.file, str(where)):
+            points = view.datapoints(part.records)
+            rows = [
+                {
+                    "hyp": point.hyp,
+                    "src": point.src,
+                    "tgt": point.tgt,
+                    "label": point.label.value if point.label else None,
+                    P: point.p,
+                }
+                for point in points
+            ]
+            if rows:
+                units, left_out = view.units(part.records), view.left_out(part.records)
+                return [GoldFile(document.file, Form(name), rows, units, left_out, own)]
+    problems.add("file-ignored", document.file, "annotated items", "none")
+    return []
+
+
+def with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
+    """Return files in which labels have the texts of the data that have the most of their ids.
+
+    Data that only lend their texts are left out. Of several the one with the most similar name
+    counts.
+    """
+    lenders = [file for file in files if file.has_texts and not file.is_annotated]
+    merged, used = [], set()
+    for file in files:
+        lender = None if file.has_texts else _lender(file, lenders)
+        if lender is not None:
+            used.add(lender.file)
+            file = _joined(file, lender)  # noqa: PLW2901
+        merged.append(file)
+    return [file for file in merged if file.file not in used]
+
+
+def _lender(file: GoldFile, lenders: Sequence[GoldFile]) -> GoldFile | None:
+    ids = set(file.ids) - {None}
+
+    def likeness(lender: GoldFile) -> tuple[int, float]:
+        names = SequenceMatcher(None, file.name, lender.name)
+        return len(ids.intersection(lender.ids)), names.ratio()
+
+    best = max(lenders, key=likeness, default=None)
+    return best if best is not None and likeness(best)[0] else None
+
+
+def _joined(file: GoldFile, lender: GoldFile) -> GoldFile:
+    if file.ids == lender.ids:  # also where ids stand twice
+        texts = lender.rows
+    else:
+        by_id = dict(reversed(list(zip(lender.ids, lender.rows))))
+        texts = [by_id.get(id_, {}) if id_ is not None else {} for id_ in file.ids]
+    rows = [{**text, **row} for text, row in zip(texts, file.rows)]
+    return replace(file, rows=rows, texts_of=lender.name)

@@ -1,0 +1,217 @@
+"""Items that stand in two splits: the same texts, nearly the same, or the same input.
+
+Near duplicates are looked for by MinHash, whose candidates are then compared by their true Jaccard
+similarity, so that none is wrong; of pairs at the threshold, 2 in 1000 are missed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+from shroom.core.extras import require
+
+#: The Jaccard similarity from which two texts are nearly the same.
+NEAR = 0.8
+#: Characters of a shingle.
+_SHINGLE = 5
+#: Bands and rows of the hash table: a pair at ``NEAR`` is found with 99.8%.
+_BANDS, _ROWS = 21, 6
+#: Invisible characters, and blanks before punctuation.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_BEFORE = re.compile(r"\s+(?=[.,;:!?)\]}'’”。，])")
+
+
+def normalised(text: str) -> str:
+    r"""Return a text as two texts are compared: what a reader does not see makes no difference.
+
+    Unicode's compatible forms (NFKC), in lower case, without invisible characters and blanks before
+    punctuation, with other white space as one blank.
+
+    Examples
+    --------
+    >>> normalised("A  dog ,\u200b barking . "), normalised("ﬁne　Dog")
+    ('a dog, barking.', 'fine dog')
+    """
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    return " ".join(_BEFORE.sub("", text).split())
+
+
+def text_of(row: Mapping[str, Any], key: str) -> str:
+    """Return a text of a row; an empty one where there is none."""
+    value = row.get(key)
+    return value if isinstance(value, str) else ""
+
+
+class Texts:
+    """The normalised texts of a split, and what they are found by.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        With ``hyp``, ``src`` and ``tgt`` as far as they have them.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.rows = [
+            tuple(normalised(text_of(row, key)) for key in ("hyp", "src", "tgt")) for row in rows
+        ]
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The output of each item and its reference: the target, or the source without one.
+
+        The source of one item may have several wordings.
+        """
+        return [(hyp, tgt or src) for hyp, src, tgt in self.rows]
+
+    @cached_property
+    def inputs(self) -> list[tuple[str, str]]:
+        """The source and the target of each item."""
+        return [(src, tgt) for _, src, tgt in self.rows]
+
+    @cached_property
+    def sketches(self) -> list[Any]:
+        """The MinHash of each item."""
+        from datasketch import MinHash
+
+        shingled = [[*_shingles("h", hyp), *_shingles("r", ref)] for hyp, ref in self.pairs]
+        size = _BANDS * _ROWS
+        return list(MinHash.generator(shingled, num_perm=size, hashfunc=lambda value: value))
+
+    @cached_property
+    def index(self) -> Any:
+        """The hash table of the sketches."""
+        from datasketch import MinHashLSH
+
+        index = MinHashLSH(num_perm=_BANDS * _ROWS, params=(_BANDS, _ROWS))
+        for place, sketch in enumerate(self.sketches):
+            index.insert(place, sketch, check_duplication=False)
+        return index
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The items of a split that another split has as well.
+
+    Attributes
+    ----------
+    file : str
+        The other split.
+    exact : tuple of (int, int)
+        The places of items with the same output and reference, and of one such item in the other.
+    near : tuple of (int, int), or None
+        Further items whose output and reference are both nearly the same as those of one there;
+        ``None`` where they were not looked for.
+    inputs : tuple of (int, int)
+        Further items with the same source and target, and another output.
+    """
+
+    file: str
+    exact: tuple[tuple[int, int], ...]
+    near: tuple[tuple[int, int], ...] | None
+    inputs: tuple[tuple[int, int], ...]
+
+
+def can_look_for_near() -> bool:
+    """Return whether near duplicates can be looked for: whether datasketch is installed."""
+    return find_spec("datasketch") is not None
+
+
+def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
+    """Return the items of a split that another one has as well.
+
+    Parameters
+    ----------
+    own, other : Texts
+        The two splits. Items without an output and a reference are not compared.
+    file : str
+        The name of the other one.
+    near : bool
+        Whether to look for texts that are nearly the same as well: whose sets of runs of five
+        characters have a Jaccard similarity of at least :data:`NEAR`.
+
+    Raises
+    ------
+    ShroomError
+        If datasketch is missing, which near duplicates need.
+
+    Examples
+    --------
+    >>> own = Texts([{"hyp": "A dog.", "src": "Hund"}, {"hyp": "A cat.", "src": "Hund"}])
+    >>> other = Texts([{"hyp": "a dog .", "src": "Hund"}])
+    >>> shared(own, other, "train", near=False)
+    Shared(file='train', exact=((0, 0),), near=None, inputs=((1, 0),))
+    """
+    first = _first(other.pairs)
+    exact = {place: first[pair] for place, pair in _filled(own.pairs) if pair in first}
+    first = _first(other.inputs)
+    inputs = {place: first[pair] for place, pair in _filled(own.inputs) if pair in first}
+    close = _near(own, other, set(exact)) if near else None
+    taken = {*exact, *(close or ())}
+    inputs = {place: there for place, there in inputs.items() if place not in taken}
+    return Shared(
+        file,
+        tuple(exact.items()),
+        None if close is None else tuple(close.items()),
+        tuple(inputs.items()),
+    )
+
+
+def _filled(pairs: Sequence[tuple[str, str]]) -> list[tuple[int, tuple[str, str]]]:
+    return [(place, pair) for place, pair in enumerate(pairs) if any(pair)]
+
+
+def _first(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    return {pair: place for place, pair in reversed(_filled(pairs))}
+
+
+def _near(own: Texts, other: Texts, without: set[int]) -> dict[int, int]:
+    """Return for each item the one there that is the most like it, if any is near."""
+    require("data", "datasketch")
+    best: dict[int, tuple[float, int]] = {}
+    for there, sketch in enumerate(other.sketches):
+        if not all(other.pairs[there]):
+            continue
+        for place in own.index.query(sketch):
+            if place in without or not all(own.pairs[place]):
+                continue
+            # Both sides have to be near; that of their union is then near as well.
+            value = _likeness(own.pairs[place], other.pairs[there])
+            if value >= NEAR and value > best.get(place, (0.0, 0))[0]:
+                best[place] = value, there
+    return {place: there for place, (_, there) in sorted(best.items())}
+
+
+def _likeness(pair: tuple[str, str], other: tuple[str, str]) -> float:
+    """Return the lower similarity of outputs and of references; 0 where the first is too low."""
+    of_outputs = jaccard(pair[0], other[0])
+    return min(of_outputs, jaccard(pair[1], other[1])) if of_outputs >= NEAR else 0.0
+
+
+def jaccard(one: str, other: str) -> float:
+    """Return the Jaccard similarity of the sets of runs of five characters of two texts.
+
+    Examples
+    --------
+    >>> jaccard("a small dog", "a small dog."), jaccard("", "")
+    (0.875, 1.0)
+    """
+    if one == other:
+        return 1.0
+    a, b = (_shingles("", text) for text in (one, other))
+    return len(a & b) / len(a | b)
+
+
+@lru_cache(maxsize=1 << 12)
+def _shingles(mark: str, text: str) -> frozenset[int]:
+    """Return the runs of characters of a text as numbers, which are the same everywhere."""
+    runs = max(1, len(text) - _SHINGLE + 1)
+    shingles = (mark + text[start : start + _SHINGLE] for start in range(runs))
+    return frozenset(zlib.crc32(shingle.encode("utf-8", "replace")) for shingle in shingles)

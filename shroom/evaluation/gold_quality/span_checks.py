@@ -1,0 +1,134 @@
+"""What is wrong with the spans of a gold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from shroom.evaluation.gold_quality.findings import Finding, is_probability, of_rows
+from shroom.evaluation.gold_quality.rows import GoldFile, is_annotated
+from shroom.evaluation.gold_quality.sharing import text_of
+from shroom.evaluation.gold_quality.votes import (
+    annotators_of,
+    characters,
+    hard_characters,
+    soft_spans,
+)
+
+#: The distance of a probability from the share of the annotators up to which it counts as rounded.
+_ROUNDED = 0.01
+
+
+def check_spans(file: GoldFile) -> Iterator[Finding]:
+    """Yield what is wrong with the spans of a file, and what contradicts its annotators."""
+    keys = ("soft_labels", "hard_labels") if file.form.kind == "spans" else ("labels",)
+    bad: dict[str, list[int]] = {
+        code: [] for code in ("span-value", "p-value", "span-outside", "label-value")
+    }
+    marked = []
+    for place, row in enumerate(file.rows):
+        codes, any_marked = set[str](), False
+        for key in keys:
+            for span in row.get(key) or () if isinstance(row.get(key), list) else ():
+                codes.update(_problems_of(span, row, file))
+                any_marked = True
+            if row.get(key) is not None and not isinstance(row[key], list):
+                codes.add("span-value")
+        for code in codes:
+            bad[code].append(place)
+        if is_annotated(row, file.form):
+            marked.append(any_marked)
+    yield from of_rows(
+        file,
+        "span-value",
+        bad["span-value"],
+        "{} with spans that are not start and end in whole characters",
+    )
+    yield from of_rows(
+        file, "p-value", bad["p-value"], "{} with spans whose probability is not a number in [0, 1]"
+    )
+    yield from of_rows(
+        file, "span-outside", bad["span-outside"], "{} with spans that end outside the text"
+    )
+    labels = ", ".join(file.form.labels)
+    yield from of_rows(
+        file,
+        "label-value",
+        bad["label-value"],
+        f"{{}} with spans whose label is not one of {labels}",
+    )
+    if len(marked) > 1 and not any(marked):
+        about = "no item has a span: marking nothing has every score of 1"
+        yield Finding("one-class", len(marked), about)
+    if file.form.kind == "spans":
+        yield from _hard_and_soft(file)
+    yield from _span_votes(file)
+
+
+def _problems_of(span: Any, row: Mapping[str, Any], file: GoldFile) -> Iterator[str]:
+    """Yield the codes of what is wrong with one span."""
+    if isinstance(span, list) and len(span) == 2:
+        start, end, rest = span[0], span[1], None
+    elif isinstance(span, dict):
+        start, end, rest = span.get("start"), span.get("end"), span
+    else:
+        yield "span-value"
+        return
+    if type(start) is not int or type(end) is not int or not 0 <= start < end:
+        yield "span-value"
+    elif isinstance(row.get("hyp"), str) and end > len(row["hyp"]):
+        yield "span-outside"
+    if rest is not None and not is_probability(rest.get("prob")):
+        yield "p-value"
+    if rest is not None and file.form.labels and rest.get("label") not in file.form.labels:
+        yield "label-value"
+
+
+def _hard_and_soft(file: GoldFile) -> Iterator[Finding]:
+    odd = []
+    for place, row in enumerate(file.rows):
+        if isinstance(row.get("soft_labels"), list) and isinstance(row.get("hard_labels"), list):
+            length = len(text_of(row, "hyp"))
+            soft = characters(soft_spans(row), length)
+            if np.any(hard_characters(row, length) != (soft > 0.5)):
+                odd.append(place)
+    yield from of_rows(
+        file, "hard-soft", odd, "{} whose hard labels are not what soft labels have above 1/2"
+    )
+
+
+def _span_votes(file: GoldFile) -> Iterator[Finding]:
+    """Yield what contradicts the annotators: blanks and punctuation at the ends do not count."""
+    odd, outside = [], []
+    for place, row in enumerate(file.rows):
+        people = annotators_of(row, file.form)
+        text = text_of(row, "hyp")
+        if not people or not is_annotated(row, file.form):
+            continue
+        if file.form.kind == "spans":
+            spans = [span for own in people.values() for span in own]
+            if any(span[1] > len(text) for span in spans):
+                outside.append(place)
+            share = sum(np.minimum(characters(own, len(text)), 1) for own in people.values()) / len(
+                people
+            )
+            letters = np.array([character.isalnum() for character in text], bool)
+            soft = characters(soft_spans(row), len(text))
+            if np.any(np.abs(share - soft)[letters] > _ROUNDED):
+                odd.append(place)
+        else:
+            share = sum(map(bool, people.values())) / len(people)
+            has_spans = bool(row.get("labels"))
+            if has_spans != (share > 0):
+                odd.append(place)
+    what = (
+        "shares of the annotators who marked a character"
+        if file.form.kind == "spans"
+        else "annotations"
+    )
+    yield from of_rows(file, "span-votes", odd, f"{{}} with spans that contradict the {what}")
+    yield from of_rows(
+        file, "annotation-outside", outside, "{} where an annotator marked past the end of the text"
+    )

@@ -1,0 +1,181 @@
+"""The annotators' votes in the rows of a gold, kind by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.datapoint import Label
+from shroom.evaluation.gold_quality.rows import Form, GoldFile
+from shroom.evaluation.gold_quality.sharing import text_of
+from shroom.metrics.agreement import MISSING, Votes
+from shroom.metrics.base import Floats
+from shroom.metrics.leave_one_out import NamedVotes
+from shroom.metrics.span_arrays import Spans
+
+#: A span: its start, its end and its probability.
+Span = tuple[int, int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemVotes:
+    """The votes on items.
+
+    Attributes
+    ----------
+    votes : array of int8, shape [n, k]
+        1 for yes, 0 for no, -1 where there is none.
+    names : list of str
+        What the columns are.
+    are_people : bool
+        Whether a column is a person; otherwise it is a place in the lists of votes.
+    """
+
+    votes: Votes
+    names: list[str]
+    are_people: bool
+
+    @property
+    def counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """How many votes of each item are yes, and how many there are."""
+        return (self.votes == 1).sum(axis=1), (self.votes != MISSING).sum(axis=1)
+
+
+def item_votes(file: GoldFile) -> ItemVotes | None:
+    """Return the votes on whole items; ``None`` where there are none.
+
+    An annotator of spans says yes to a text by marking anything in it.
+    """
+    if file.form.kind == "binary":
+        return binary_votes(file)
+    by_row = [
+        {name: int(bool(marked)) for name, marked in annotators_of(row, file.form).items()}
+        for row in file.rows
+    ]
+    return _by_name(by_row)
+
+
+def binary_votes(file: GoldFile) -> ItemVotes | None:
+    """Return the votes in ``labels``: a list, or an object with a label for each annotator."""
+    words = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0}
+
+    def vote(value: Any) -> int:
+        return words.get(value, MISSING) if isinstance(value, str) else MISSING
+
+    values = [row.get("labels") for row in file.rows]
+    if any(isinstance(value, dict) for value in values):
+        named = [value if isinstance(value, dict) else {} for value in values]
+        return _by_name([{str(key): vote(v) for key, v in value.items()} for value in named])
+    lists = [value if isinstance(value, list) else [] for value in values]
+    votes = np.full((len(lists), max(map(len, lists), default=0)), MISSING, np.int8)
+    for place, labels in zip(votes, lists):
+        place[: len(labels)] = [vote(label) for label in labels]
+    if not (votes != MISSING).any():
+        return None
+    return ItemVotes(votes, [f"place {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
+
+
+def _by_name(by_row: Sequence[Mapping[str, int]]) -> ItemVotes | None:
+    names = sorted({name for row in by_row for name in row})
+    if not names:
+        return None
+    votes = [[row.get(name, MISSING) for name in names] for row in by_row]
+    return ItemVotes(np.array(votes, np.int8), names, True)  # noqa: FBT003
+
+
+def annotators_of(row: Mapping[str, Any], form: Form) -> dict[str, Any]:
+    """Return what each annotator of a text has marked: spans, or the marked text."""
+    if form.kind == "spans":
+        value = row.get("annotations")
+        named = value.items() if isinstance(value, dict) else ()
+        return {str(name): _pairs(spans) for name, spans in named}
+    value = row.get("raw_annots")
+    named = value.items() if isinstance(value, dict) else ()
+    return {str(name): _marked_text(marked) for name, marked in named}
+
+
+def _marked_text(value: Any) -> str:
+    """Return what an annotator marked; a bar stands for nothing."""
+    return str(value or "").replace("|", "").strip() if isinstance(value, str) else str(value or "")
+
+
+def _pairs(value: Any) -> list[Span]:
+    spans = value if isinstance(value, list) else []
+    return [
+        (span[0], span[1], 1.0)
+        for span in spans
+        if isinstance(span, (list, tuple))
+        and len(span) == 2
+        and all(type(end) is int for end in span)
+        and 0 <= span[0] < span[1]
+    ]
+
+
+def soft_spans(row: Mapping[str, Any]) -> list[Span]:
+    """Return the spans of ``soft_labels`` that can be read."""
+    value = row.get("soft_labels")
+    spans = list[Span]()
+    for span in value if isinstance(value, list) else ():
+        if isinstance(span, dict) and isinstance(span.get("prob"), (int, float)):
+            ends = _pairs([[span.get("start"), span.get("end")]])
+            spans += [(start, end, float(span["prob"])) for start, end, _ in ends]
+    return spans
+
+
+def characters(spans: Sequence[Span], length: int) -> Floats:
+    """Return the probability of each character; of overlapping spans the last one counts.
+
+    Examples
+    --------
+    >>> characters([(0, 2, 0.5), (1, 9, 1.0)], 4).tolist()
+    [0.5, 1.0, 1.0, 1.0]
+    """
+    values = np.zeros(length)
+    for start, end, prob in spans:
+        values[start:end] = prob
+    return values
+
+
+def hard_characters(row: Mapping[str, Any], length: int) -> NDArray[np.bool_]:
+    """Return which characters ``hard_labels`` marks."""
+    return characters(_pairs(row.get("hard_labels")), length) > 0
+
+
+def named_votes(file: GoldFile) -> NamedVotes | None:
+    """Return the votes with a column for each annotator: on items, or on characters of texts."""
+    if file.form.kind != "spans":
+        of_items = item_votes(file)
+        return None if of_items is None else NamedVotes.of_items(of_items.votes, of_items.names)
+    people = [annotators_of(row, file.form) for row in file.rows]
+    names = sorted({name for row in people for name in row})
+    column = {name: place for place, name in enumerate(names)}
+    votes, text, size = [], [], []
+    for place, (row, marked) in enumerate(zip(file.rows, people)):
+        length = len(text_of(row, "hyp"))
+        ends = {min(end, length) for spans in marked.values() for span in spans for end in span[:2]}
+        cuts = sorted({0, length, *ends})
+        for start, end in zip(cuts, cuts[1:]):
+            cell = np.full(len(names), MISSING, np.int8)
+            for name, spans in marked.items():
+                cell[column[name]] = any(a <= start and end <= b for a, b, _ in spans)
+            votes.append(cell)
+            text.append(place)
+            size.append(end - start)
+    if not names or not votes:
+        return None
+    return NamedVotes(names, np.array(votes), np.array(text, np.intp), np.array(size, float))
+
+
+def sides_of(file: GoldFile) -> list[Spans]:
+    """Return what the first annotator of each text marked, the second one, and so on."""
+    people = [[*annotators_of(row, file.form).values()] for row in file.rows]
+    lengths = [len(text_of(row, "hyp")) for row in file.rows]
+    most = max(map(len, people), default=0)
+    return [
+        Spans.of([row[place] if place < len(row) else [] for row in people], lengths)
+        for place in range(most)
+    ]

@@ -1,0 +1,443 @@
+"""What a check of a gold finds, kind by kind, and that it finds nothing in a sound one."""
+
+import copy
+import json
+import random
+import re
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from conftest import DATA, ROOT, SAMPLE, gold, write_json
+from html_outline import assert_good
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shroom.core.problems import InvalidInput, ShroomError
+from shroom.evaluation.gold_quality import quality as module
+from shroom.evaluation.gold_quality.findings import CHECKS
+from shroom.evaluation.gold_quality.quality import gold_quality
+from shroom.evaluation.gold_quality.sharing import Texts, jaccard, shared
+from shroom.metrics.intervals import Intervals
+from shroom.report.gold_quality import page, text
+from shroom.scoring.editions.edition import Annotation, Aspect, Edition, Files, Item, Split, Track
+from shroom.scoring.table import P
+
+FEW = Intervals(50)
+ASPECTS = Edition(
+    "questions",
+    "Questions",
+    2025,
+    tracks=(Track("hi"), Track("ml")),
+    splits=(Split("train2"), Split("test")),
+    files=Files("{lang}_{split}_label.jsonl", data="{lang}_{split}_data.jsonl"),
+    item=Item("string", {"id": "index", "hyp": "answer", "src": "question"}),
+    annotation=Annotation("aspects", (Aspect("is_wrong", "wrong"), Aspect("is_odd", "odd"))),
+)
+SPANS = Edition(
+    "marks",
+    "Marks",
+    2025,
+    item=Item("string", {"hyp": "output"}),
+    annotation=Annotation("spans"),
+)
+LABELLED = Edition(
+    "pictures",
+    "Pictures",
+    2026,
+    item=Item("string", {"hyp": "response"}),
+    annotation=Annotation("labelled-spans", labels=("invention", "other")),
+)
+
+
+def answers(n=40, prefix="q"):
+    rows = []
+    for place in range(n):
+        row = {"index": f"{prefix}-{place}", "question": f"Why {place}?", "answer": f"So {place}."}
+        rows.append({**row, "is_wrong": "yn"[place % 2], "is_odd": "ny"[place % 3 == 0]})
+    return rows
+
+
+def marks(n=30):
+    rows = []
+    for place in range(n):
+        start = place % 5
+        own = {"b": [[start, start + 6]], "c": [[start, start + 6]]}
+        if place % 2:
+            own["b"] = []
+        soft = [{"start": start, "end": start + 6, "prob": 0.5 if place % 2 else 1.0}]
+        hard = [] if place % 2 else [[start, start + 6]]
+        row = {"id": f"m-{place}", "output": f"There are {place} small rivers."}
+        rows.append({**row, "soft_labels": soft, "hard_labels": hard, "annotations": own})
+    return rows
+
+
+def pictures(n=30):
+    rows = []
+    for place in range(n):
+        labels = [{"start": 0, "end": 4, "prob": 0.5, "label": "invention"}] if place % 2 else []
+        people = {"a": "Two" if place % 4 == 1 else "|", "b": "Two" if place % 4 == 3 else "|"}
+        row = {"id": f"p-{place}", "response": f"Two cats and {place} dogs."}
+        rows.append({**row, "labels": labels, "raw_annots": people})
+    return rows
+
+
+def votes(n=30):
+    return gold(n, first_id=1)
+
+
+KINDS = {"binary": (votes, None), "aspects": (answers, ASPECTS), "spans": (marks, SPANS)}
+KINDS["labelled-spans"] = (pictures, LABELLED)
+
+
+def checked(path, rows, edition=None, **options):
+    return gold_quality(write_json(path, rows), edition=edition, intervals=FEW, **options)
+
+
+def counts(quality, place=0):
+    return {finding.code: finding.count for finding in quality.files[place].findings}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sound_gold_has_no_findings(tmp_path, kind):
+    make, edition = KINDS[kind]
+    quality = checked(tmp_path / "gold.json", make(), edition)
+    assert (counts(quality), quality.errors, quality.files[0].kind) == ({}, 0, kind)
+
+
+def put(key, value, *places):
+    def change(rows):
+        for place in places:
+            rows[place][key] = value
+
+    return change
+
+
+def again(key):
+    def change(rows):
+        rows[7][key] = rows[3][key]
+
+    return change
+
+
+def all_alike(**values):
+    return lambda rows: [row.update(values) for row in rows]
+
+
+def drop(*keys):
+    def change(rows):
+        for key in keys:
+            del rows[2][key]
+
+    return change
+
+
+H, N = "Hallucination", "Not Hallucination"
+SOFT = [{"start": 0, "end": 99, "prob": 1.0}]
+FAULTS = [
+    ("binary", again("id"), {"id-doubled": 1}),
+    ("binary", drop("id"), {"id-missing": 1}),
+    ("binary", put("id", [1], 5), {"id-missing": 1}),
+    ("binary", drop("label", P, "labels"), {"unannotated": 1}),
+    ("binary", put("label", "hallucination", 1, 4), {"label-value": 2}),
+    ("binary", put(P, "0.2", 1), {"p-value": 1}),
+    ("binary", put(P, 1.5, 1), {"p-value": 1}),
+    ("binary", put("hyp", " \u200b", 6), {"text-empty": 1}),
+    ("binary", lambda rows: rows[6].update(src="", tgt=None), {"text-empty": 1}),
+    ("binary", lambda rows: rows[0].update({"label": H, P: 0.0}), {"label-p": 1, "label-votes": 1}),
+    ("binary", lambda rows: rows[0].update({P: 0.4}), {"p-votes": 1}),
+    ("binary", all_alike(label=N, labels=[N, H, N], **{P: 1 / 3}), {"one-class": 1}),
+    ("binary", lambda rows: rows[0]["labels"].append("Halucination"), {"vote-value": 1}),
+    ("aspects", again("index"), {"id-doubled": 1}),
+    ("aspects", put("is_odd", "", 1, 2, 3), {"label-value": 3}),
+    ("aspects", put("is_odd", "yn", 1), {"label-value": 1}),
+    ("aspects", drop("is_odd", "is_wrong"), {"unannotated": 1}),
+    ("aspects", all_alike(is_wrong="y"), {"one-class": 1}),
+    ("spans", put("soft_labels", SOFT, 0), {"span-outside": 1, "span-votes": 1, "hard-soft": 1}),
+    ("spans", put("hard_labels", [[3, 3]], 1), {"span-value": 1}),
+    ("spans", put("hard_labels", [[0, 2]], 1), {"hard-soft": 1}),
+    (
+        "spans",
+        put("annotations", {"b": [[0, 99]], "c": [[0, 99]]}, 0),
+        {"annotation-outside": 1, "span-votes": 1},
+    ),
+    ("spans", put("output", "", 1), {"text-empty": 1, "span-outside": 1, "annotation-outside": 1}),
+    (
+        "labelled-spans",
+        put("labels", [{"start": 0, "end": 2, "prob": 1, "label": "x"}], 1),
+        {"label-value": 1},
+    ),
+    (
+        "labelled-spans",
+        put("labels", [{"start": 0, "end": 2, "prob": 7, "label": "other"}], 1),
+        {"p-value": 1},
+    ),
+    ("labelled-spans", put("labels", [], 1), {"span-votes": 1}),
+    ("labelled-spans", all_alike(labels=[], raw_annots={}), {"one-class": 1}),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "expected"), FAULTS)
+def test_each_fault_is_found_with_its_number(tmp_path, kind, change, expected):
+    make, edition = KINDS[kind]
+    rows = make()
+    change(rows)
+    quality = checked(tmp_path / "gold.json", rows, edition)
+    actual = counts(quality)
+    actual |= {code: 1 for code in actual if code == "one-class"}  # of as many as there are items
+    assert actual == expected
+    assert bool(quality.errors) == any(CHECKS[code].severity == "error" for code in expected)
+
+
+def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
+    """As in a gold of 240 rows in which 79 ids stand twice, where pairing by id is undefined."""
+    rows = answers(161) + [{**row, "answer": "Other."} for row in answers(79)]
+    for row in rows[161 : 161 + 31]:
+        row["is_odd"] = "n" if row["is_odd"] == "y" else "y"
+    quality = checked(tmp_path / "hi_test_label.json", rows, ASPECTS)
+    finding = next(f for f in quality.files[0].findings if f.code == "id-doubled")
+    assert finding.about == (
+        "79 ids given more than once, on 79 more rows; 79 of them with different texts; "
+        "31 of them with different answers"
+    )
+    assert finding.places[0] == "item 161 (id q-0)"
+
+
+def test_texts_that_a_reader_cannot_tell_apart_stand_twice(tmp_path):
+    rows = votes()
+    rows[9] = {**rows[4], "id": 99, "label": N if rows[4]["label"] == H else H}
+    rows[9]["hyp"] = f"  {rows[4]['hyp'].upper()}\ufeff "
+    finding = next(
+        f
+        for f in checked(tmp_path / "gold.json", rows).files[0].findings
+        if f.code == "item-doubled"
+    )
+    assert finding.about.startswith("1 item with the texts of an earlier one; 1 of 1 texts")
+
+
+def words(generator, n=400):
+    vocabulary = [f"w{place:03d}" for place in range(300)]
+    return [" ".join(generator.choices(vocabulary, k=14)) for _ in range(n)]
+
+
+def test_near_duplicates_are_those_of_all_pairs():
+    """MinHash proposes, the true similarity decides; compared with a loop over all pairs."""
+    generator = random.Random(0)  # noqa: S311
+    own = words(generator)
+    other = words(generator, 100)
+    for line in own[::4]:
+        parts = line.split()
+        for place in generator.sample(range(14), generator.randint(1, 4)):
+            parts[place] += "x"
+        other.append(" ".join(parts))
+    rows, others = ([{"hyp": line, "src": "S"} for line in lines] for lines in (own, other))
+    result = shared(Texts(rows), Texts(others), "other")
+    expected = {
+        place
+        for (place, line), candidate in product(enumerate(own), other)
+        if jaccard(line, candidate) >= 0.8
+    }
+    assert 10 < len(expected) < 100
+    assert {place for place, _ in result.near} == expected
+    assert result.exact == ()
+
+
+def test_items_of_other_splits_are_found_once_each(tmp_path):
+    rows, train = votes(10), votes(4)
+    for place, row in enumerate(train):
+        row |= {"hyp": f"train {place}", "src": f"in {place}", "tgt": f"out {place}"}
+    train[0] |= {key: rows[2][key] for key in ("hyp", "tgt")}  # another wording of the source
+    train[1] |= {key: rows[5][key] for key in ("src", "tgt")}
+    long = "The quick brown fox jumps over the lazy dog near the river bank every single morning"
+    rows[8]["hyp"], train[2]["hyp"], train[2]["tgt"] = f"{long}.", f"{long}!", rows[8]["tgt"]
+    train_file = write_json(tmp_path / "train.json", train)
+    quality = checked(tmp_path / "gold.json", rows, against=[train_file, tmp_path / "gold.json"])
+    assert counts(quality) == {"shared": 1, "shared-near": 1, "shared-input": 1}
+    (other,) = quality.files[0].shared  # never compared with itself
+    assert (other.exact, other.near, other.inputs) == (((2, 0),), ((8, 2),), ((5, 1),))
+
+
+def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "can_look_for_near", lambda: False)
+    quality = checked(tmp_path / "gold.json", votes(), against=[SAMPLE])
+    assert [other.near for other in quality.files[0].shared] == [None, None]
+    assert "near duplicates need datasketch: run pip install" in text(quality)
+
+
+def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_path):
+    for track, split in product(("hi", "ml"), ("train2", "test")):
+        rows = answers(6, f"{track}-{split}")
+        keys = ("index", "is_wrong", "is_odd")
+        labels = [{key: row[key] for key in keys} for row in reversed(rows)]
+        data = [{key: row[key] for key in row if key not in keys[1:]} for row in rows]
+        lines = {"label": labels, "label_baseline": labels, "data": data}
+        for name, listed in lines.items():
+            path = tmp_path / f"{track}_{split}_{name}.jsonl"
+            path.write_text("".join(json.dumps(row) + "\n" for row in listed))
+    quality = gold_quality(tmp_path, edition=ASPECTS, intervals=FEW)
+    assert [(file.file, file.texts_of, file.n) for file in quality.files] == [
+        (f"{track}_{split}_label.jsonl", f"{track}_{split}_data.jsonl", 6)
+        for track, split in product(("hi", "ml"), ("test", "train2"))
+    ]
+    assert quality.problems.count("file-ignored") == 4
+    assert all(not file.findings for file in quality.files)
+
+
+def test_a_data_set_without_an_edition_is_read_by_its_reader(tmp_path):
+    quality = gold_quality(ROOT / "docs/examples/worked-citations.jsonl", intervals=FEW)
+    (file,) = quality.files
+    assert (file.form, file.kind, file.units) == ("verifiability", "binary", 3)
+    assert file.detectable[0].metric == "accuracy"
+
+
+def test_people_who_do_not_read_are_named_and_places_are_not(tmp_path):
+    rows, generator = votes(200), np.random.default_rng(0)
+    for row in rows:
+        row["labels"] = {f"p{place}": vote for place, vote in enumerate(row["labels"])}
+        row["labels"]["coin"] = H if generator.random() < 0.5 else N
+        row["labels"]["lazy"] = H
+        share = np.mean([vote == H for vote in row["labels"].values()])
+        row |= {P: share, "label": H if share > 0.5 else N}
+    named = checked(tmp_path / "named.json", rows)
+    people = {finding.code: finding.places for finding in named.files[0].findings}
+    assert people == {"annotator-constant": ("lazy",), "annotator-random": ("coin",)}
+    for row in rows:
+        row["labels"] = list(row["labels"].values())
+    places = checked(tmp_path / "places.json", rows)
+    assert counts(places) == {}
+    assert places.files[0].annotators[0].name == "place 1"
+
+
+def test_a_split_says_how_large_a_difference_it_can_show(tmp_path):
+    quality = checked(tmp_path / "gold.json", votes(60))
+    accuracy, rho = quality.files[0].detectable
+    shares = np.array([row[P] for row in votes(60)])
+    differ = np.mean(2 * shares * (1 - shares) * 5 / 4)
+    assert accuracy.differ == pytest.approx(differ)
+    assert accuracy.difference == pytest.approx(2.8016 * np.sqrt(differ / 60), rel=1e-4)
+    assert accuracy.ideal > accuracy.difference > accuracy.at(0.1)
+    assert 0 < rho.difference < rho.ideal
+    for make, edition in KINDS.values():
+        other = checked(tmp_path / "other.json", make(60), edition)
+        assert any(one.difference for one in other.files[0].detectable)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_rows_of_any_values_are_checked_or_refused(tmp_path_factory, kind, data):
+    make, edition = KINDS[kind]
+    rows = make(4)
+    words = st.text(max_size=3) | st.sampled_from([H, "y", "n", "|", "invention"])
+    leaf = st.none() | st.booleans() | st.integers(-2, 1 << 40) | st.floats() | words
+    value = st.recursive(
+        leaf,
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["start", "end", "prob", "label", "a"]), inner)
+        ),
+        max_leaves=6,
+    )
+    for _ in range(data.draw(st.integers(1, 4))):
+        row = data.draw(st.sampled_from(rows))
+        row[data.draw(st.sampled_from(sorted(row)))] = data.draw(value)
+    path = write_json(tmp_path_factory.mktemp("any") / "gold.json", copy.deepcopy(rows))
+    try:
+        quality = gold_quality(path, edition=edition, intervals=FEW)
+    except (InvalidInput, ShroomError):
+        return
+    json.dumps(quality.to_dict(), allow_nan=False)
+    text(quality)
+
+
+def test_the_page_is_whole_and_names_are_only_text(tmp_path):
+    rows = votes()
+    hostile = "<script>alert(1)</script>"
+    for row in rows:
+        row["id"] = f"{hostile}{row['id']}"
+        row["labels"] = {hostile: row["labels"][0], "b": row["labels"][-1], "c": row["labels"][2]}
+    rows[3]["id"] = rows[2]["id"]
+    quality = checked(tmp_path / f"gold{'<b>'}.json", rows, against=[SAMPLE])
+    outline = assert_good(page(quality))
+    assert hostile in outline.text
+    assert len(outline.all("svg")) == 2
+
+
+def test_the_command_prints_writes_and_ends_with_the_errors(tmp_path, shroom):
+    rows = votes()
+    path = write_json(tmp_path / "gold.json", rows)
+    code, out, err = shroom("check-gold", path, "--html", tmp_path / "p.html", "--resamples", 50)
+    assert (code, err) == (0, "")
+    assert out.endswith("0 errors, 0 warnings: no errors\n")
+    assert_good((tmp_path / "p.html").read_text())
+    rows[0]["id"] = rows[1]["id"]
+    write_json(path, rows)
+    code, out, _ = shroom("check-gold", path, "--format", "json", "--no-ci")
+    result = json.loads(out)
+    assert (code, result["ok"], result["errors"]) == (1, False, 1)
+    assert result["files"][0]["findings"][0]["code"] == "id-doubled"
+    assert result["files"][0]["annotators"][0]["agreement_ci"] is None
+
+
+def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
+    keys = {"hyp": "answer", "src": "question"}
+    rows = [{keys.get(key, key): value for key, value in row.items()} for row in votes()]
+    path = write_json(tmp_path / "dev.json", rows)
+    code, out, err = shroom("check-gold", path)
+    assert (code, out) == (1, "")
+    lines = [
+        'name = "own"',
+        'title = "Own"',
+        "year = 2027",
+        'splits = [{name = "dev"}]',
+        'item.keys = {hyp = "answer", src = "question"}',
+        'files.predictions = "{split}.json"',
+    ]
+    (tmp_path / "edition.toml").write_text("\n".join(lines))
+    code, out, err = shroom("check-gold", path)
+    assert (code, "dev.json: own, binary, 30 items" in out) == (0, True)
+    assert err == f"note: the edition is own, by {tmp_path / 'edition.toml'}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "[empty]"),
+        ("[]", "[empty]"),
+        ('[{"a": 1}]', "[key-missing]"),
+        ('[{"hyp": "A.", "src": "B."}]', "no item is annotated"),
+        ("[1, 2]", ""),
+    ],
+)
+def test_what_is_not_gold_is_refused(tmp_path, shroom, content, expected):
+    path = tmp_path / "gold.json"
+    path.write_text(content)
+    code, out, err = shroom("check-gold", path)
+    assert (code, out) == (1, "")
+    assert expected in err
+    code, _, _ = shroom("check-gold", path, "--html", path)
+    assert code == 1
+    assert path.read_text() == content
+
+
+def test_the_page_of_the_documentation_has_every_check():
+    page_text = (ROOT / "docs" / "check-gold.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| (error|warning) \|", page_text, re.MULTILINE)
+    assert rows == [(code, check.severity) for code, check in CHECKS.items()]
+
+
+@pytest.mark.real
+def test_figures_of_the_documentation_are_those_of_the_data():
+    keys = {"id": "index", "hyp": "output_text", "src": "question"}
+    aspects = (Aspect("has_factual_mistakes", "factual"), Aspect("has_fluency_mistakes", "fluency"))
+    edition = replace(ASPECTS, item=Item("string", keys), annotation=Annotation("aspects", aspects))
+    quality = gold_quality(DATA / "cap2025/hi_train2_label.jsonl", edition=edition, intervals=FEW)
+    assert counts(quality) == {"one-class": 160}
+    quality = gold_quality(DATA / "cap2025", edition=edition, intervals=FEW)
+    (test,) = (file for file in quality.files if file.file == "hi_test_data.jsonl.gz")
+    assert (test.count("id-doubled"), test.annotated) == (79, False)
+    semeval = DATA / "semeval2024"
+    quality = gold_quality(
+        semeval / "val.model-agnostic.json", against=[semeval / "trial-v1.json"], intervals=FEW
+    )
+    assert counts(quality) == {"item-doubled": 1, "shared": 16}

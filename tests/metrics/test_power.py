@@ -1,0 +1,126 @@
+"""What a test set can show: each formula against a simulation, or an independent computation."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from sklearn.metrics import f1_score
+
+from shroom.metrics import power
+from shroom.metrics.paired_tests import detectable_difference
+
+Z = stats.norm.ppf(0.975)
+STUDIES = 3000
+
+
+def share_detected(differences, errors):
+    return np.mean(np.abs(np.asarray(differences)) > Z * np.asarray(errors))
+
+
+def test_four_of_five_studies_detect_the_difference_in_accuracy():
+    n, differ, rng = 400, 0.3, np.random.default_rng(1)
+    least = detectable_difference(power.spread_of_accuracy(n, differ))
+    chances = [(differ + least) / 2, (differ - least) / 2, 1 - differ]
+    first, second, _ = rng.multinomial(n, chances, STUDIES).T
+    difference = (first - second) / n
+    errors = np.sqrt(((first + second) / n - difference**2) / n)
+    assert share_detected(difference, errors) == pytest.approx(0.8, abs=0.025)
+
+
+def test_the_spread_by_annotators_is_that_of_two_of_them():
+    rng = np.random.default_rng(2)
+    p = rng.beta(0.8, 0.9, 100_000)
+    votes = (rng.random((len(p), 5)) < p[:, None]).astype(float)
+    differ = np.mean(votes[:, 0] != votes[:, 1])
+    spread = power.spread_by_annotators(votes)
+    assert spread**2 * len(p) == pytest.approx(differ, abs=0.01)
+
+
+def test_four_of_five_studies_detect_the_difference_behind_noisy_labels():
+    """The systems differ against the true labels by more, as the noise of five votes hides some."""
+    rng, n, differ = np.random.default_rng(3), 500, 0.3
+    sample = rng.beta(0.8, 0.9, 200_000)
+    ones = rng.binomial(5, sample)
+    noise = power.noise(ones, np.full(len(ones), 5))
+    assert np.mean((ones > 2.5) != (sample > 0.5)) == pytest.approx(noise.label_error, abs=0.003)
+    least = detectable_difference(power.spread_of_accuracy(n, differ)) / noise.of_accuracy
+    difference, errors = [], []
+    for _ in range(STUDIES):
+        p = rng.beta(0.8, 0.9, n)
+        label, true = rng.binomial(5, p) > 2.5, p > 0.5
+        which = rng.choice(3, n, p=[(differ + least) / 2, (differ - least) / 2, 1 - differ])
+        first = np.where(which == 1, ~true, true) == label  # where both agree, they cancel
+        second = np.where(which == 0, ~true, true) == label
+        apart = first.astype(float) - second
+        difference.append(apart.mean())
+        errors.append(apart.std(ddof=1) / np.sqrt(n))
+    assert share_detected(difference, errors) == pytest.approx(0.8, abs=0.025)
+
+
+def test_the_spread_of_macro_f1_is_that_of_simulated_systems():
+    yes, no, differ, wrong = 170, 70, 0.2, 0.25
+    rng, gold = np.random.default_rng(4), np.repeat([1, 0], [yes, no])
+    chances = [wrong - differ / 2, differ / 2, differ / 2, 1 - wrong - differ / 2]
+    differences = []
+    for _ in range(1500):
+        cell = rng.choice(4, len(gold), p=chances)  # both wrong, the one, the other, neither
+        of = [
+            f1_score(gold, np.where(np.isin(cell, odd), 1 - gold, gold), average="macro")
+            for odd in ((0, 1), (0, 2))
+        ]
+        differences.append(of[0] - of[1])
+    assert np.std(differences) == pytest.approx(power.spread_of_macro_f1(yes, no), rel=0.06)
+
+
+def test_the_spread_of_rho_is_that_of_resampled_items():
+    rng = np.random.default_rng(5)
+    p = rng.beta(0.8, 0.9, 400)
+    votes = (rng.random((400, 2)) < p[:, None]).astype(np.int8)
+    gold = rng.binomial(5, p) / 5
+    drawn = []
+    for _ in range(1500):
+        rows = rng.integers(0, 400, 400)
+        of = [stats.spearmanr(votes[rows, column], gold[rows])[0] for column in (0, 1)]
+        drawn.append(of[0] - of[1])
+    assert power.spread_of_rho(votes, gold) == pytest.approx(np.std(drawn), rel=0.06)
+
+
+def test_noise_is_that_of_the_beta_distribution():
+    rng = np.random.default_rng(6)
+    total = rng.integers(2, 8, 300_000)
+    p = rng.beta(0.5, 1.5, len(total))
+    noise = power.noise(rng.binomial(total, p), total)
+
+    def error(k):
+        def minority(x):
+            side = min(x, 1 - x)
+            tie = stats.binom.pmf(k / 2, k, side) / 2 if k % 2 == 0 else 0.0
+            return (stats.binom.sf(k / 2, k, side) + tie) * stats.beta.pdf(x, 0.5, 1.5)
+
+        return integrate.quad(minority, 0, 1, points=[0.5], limit=200)[0]
+
+    expected = np.mean([error(k) for k in range(2, 8)])
+    assert noise.label_error == pytest.approx(expected, abs=0.003)
+
+
+@pytest.mark.parametrize(("a", "b", "k"), [(0.8, 0.9, 5), (2.0, 2.0, 5), (0.3, 1.5, 3)])
+def test_noise_shrinks_rho_as_it_says(a, b, k):
+    rng = np.random.default_rng(7)
+    p = rng.beta(a, b, 200_000)
+    votes = rng.binomial(k, p)
+    noise = power.noise(votes, np.full(len(p), k))
+    system = stats.norm.ppf((stats.rankdata(p) - 0.5) / len(p)) + rng.normal(size=len(p))
+    shrunk = stats.spearmanr(system, votes)[0] / stats.spearmanr(system, p)[0]
+    assert shrunk == pytest.approx(noise.of_rho, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("flagged", "total"), [([], []), ([1, 0], [1, 1]), ([1, 1, 1], [2, 2, 2]), ([3, 3], [3, 3])]
+)
+def test_noise_needs_votes_that_differ_between_items(flagged, total):
+    assert power.noise(np.array(flagged, int), np.array(total, int)) is None
+
+
+def test_one_class_has_no_macro_f1_and_no_votes_no_spread():
+    assert np.isnan(power.spread_of_macro_f1(10, 0))
+    assert np.isnan(power.spread_by_annotators(np.array([[1.0, np.nan]])))
+    assert np.isnan(power.spread_of_rho(np.ones((3, 2), np.int8), np.array([0.0, 0.5, 1.0])))
