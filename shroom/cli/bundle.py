@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from shroom import bundle
+from shroom.bundle.fields import COMMIT
+from shroom.bundle.rules import RULES
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.problems import Problems
@@ -16,6 +18,7 @@ EXAMPLES = """\b
 Examples:
   shroom bundle --gold gold_folder
   shroom bundle -o competition --gold gold.zip --start 2027-01-15
+  shroom bundle --check codabench.zip
 """
 
 
@@ -34,13 +37,29 @@ Examples:
     type=click.DateTime(["%Y-%m-%d"]),
     help="Start of the first phase; by default today.",
 )
-def command(*, output: str, gold: str | None, start: dt.datetime | None) -> None:
+@click.option(
+    "--check",
+    "checked",
+    type=INPUT,
+    help="Report what Codabench would refuse of this bundle, a zip or folder; build none.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    *,
+    output: str,
+    gold: str | None,
+    start: dt.datetime | None,
+    checked: str | None,
+) -> None:
     """Build the competition bundle: codabench.zip, codalab.zip and scoring_program.zip.
 
     Each labelled split of the gold, val and test, becomes a phase of four weeks.
     """
+    if checked is not None:
+        context.exit(_check(checked))
     if gold is None:
-        gold = str(Path(bundle.__file__).parent / "sample")
+        gold = str(Path(bundle.__file__).parents[1] / "sample")
         say(["note: without --gold the reference data are the sample, for trying the bundle only"])
     begin = start.date() if start else dt.date.today()
     problems = Problems()
@@ -49,3 +68,13 @@ def command(*, output: str, gold: str | None, start: dt.datetime | None) -> None
     say(problems)
     for name, data in files.items():
         click.echo(f"{Path(output) / name}  {len(data)} bytes")
+
+
+def _check(file: str) -> int:
+    """Report what the platform would refuse; return the exit code."""
+    findings = bundle.check(file)
+    say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
+    if findings.refused:
+        return 1
+    click.echo(f"{file}: Codabench takes it, by the {len(RULES)} rules of its version {COMMIT}")
+    return 0

@@ -111,7 +111,7 @@ def write(files: Mapping[str, bytes], out: Source) -> None:
 
 def scorer_folder() -> Path:
     """Return where the bundle's templates lie: beside the package, or where pip puts data."""
-    beside = Path(__file__).parent.parent / "scorer"
+    beside = Path(__file__).parents[2] / "scorer"
     installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
     for folder in (beside, installed):
         if (folder / "codabench.yaml").is_file():
@@ -142,7 +142,7 @@ def labelled(gold: Source, problems: Problems | None = None) -> dict[str, dict[s
 
 
 def _program(scorer: Path) -> dict[str, bytes]:
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     program = scorer / "scoring_program"
     names = ("score.py", "metadata", "metadata.yaml")
     modules = [package / "__init__.py"]
