@@ -96,6 +96,15 @@ def choice(*names: str, **more: bool) -> Field:
     return Field(f"one of {', '.join(names)}", lambda value: _word(value) in names, **more)
 
 
+def file(*, required: bool = False) -> Field:
+    """Return a field for the name of a file."""
+
+    def takes(value: Any) -> bool:
+        return isinstance(value, str) and bool(value.strip())
+
+    return Field("the name of a file", takes, required=required)
+
+
 def present(expected: str) -> Field:
     """Return a field that has to be there, and whose value a rule of its own checks."""
     return Field(expected, lambda _: True, required=True)
@@ -127,7 +136,7 @@ def is_platform_key(value: Any) -> bool:
     return True
 
 
-#: A key whose value a rule of its own checks.
+#: A key whose value a rule of its own checks, or the platform does not read.
 ANYTHING = Field("a value", lambda _: True, null=True)
 #: A task or solution that lies on the platform.
 _KEY = Field("a key of the platform, a UUID", is_platform_key)
@@ -137,8 +146,8 @@ FIELDS: dict[str, dict[str, Field]] = {
         "version": choice("2", "1.5", "1"),
         "title": text(256, required=True),
         "description": text(blank=True, null=True),
-        "image": text(required=True),
-        "terms": text(required=True),
+        "image": file(required=True),
+        "terms": file(required=True),
         "registration_auto_approve": flag(),
         "docker_image": text(128),
         "enable_detailed_results": flag(),
@@ -160,29 +169,29 @@ FIELDS: dict[str, dict[str, Field]] = {
         "phases": present("a list of phases"),
         "leaderboards": present("a list of leaderboards"),
     },
-    "pages": {"title": text(255, required=True), "file": text(required=True)},
+    "pages": {"title": text(255, required=True), "file": file(required=True)},
     "tasks": {
         "index": present("a number of its own"),
         "key": _KEY,
         "name": text(256, required=True),
         "description": text(blank=True, null=True),
-        "is_public": flag(),
+        "is_public": ANYTHING,
         "ingestion_only_during_scoring": flag(),
-        "scoring_program": text(required=True),
-        "reference_data": text(),
-        "ingestion_program": text(),
-        "input_data": text(),
+        "scoring_program": file(required=True),
+        "reference_data": file(),
+        "ingestion_program": file(),
+        "input_data": file(),
     },
     "solutions": {
         "index": present("a number of its own"),
         "tasks": present("a list of indexes of tasks"),
         "key": _KEY,
-        "path": text(required=True),
+        "path": file(required=True),
         "name": text(256, blank=True, null=True),
         "description": text(blank=True, null=True),
     },
     "phases": {
-        "index": whole(),
+        "index": Field("a number", lambda value: isinstance(value, (int, float))),
         "name": text(256, required=True),
         "description": text(blank=True, null=True),
         "start": present("a date"),
@@ -192,15 +201,15 @@ FIELDS: dict[str, dict[str, Field]] = {
         "max_submissions": whole(null=True),
         "execution_time_limit": whole(null=True),
         "auto_migrate_to_this_phase": flag(),
-        "accepts_only_result_submissions": flag(),
+        "accepts_only_result_submissions": ANYTHING,
         "hide_output": flag(),
         "hide_prediction_output": flag(),
         "hide_score_output": flag(),
-        "public_data": text(),
-        "starting_kit": text(),
+        "public_data": file(),
+        "starting_kit": file(),
     },
     "leaderboards": {
-        "index": whole(),
+        "index": ANYTHING,
         "primary_index": whole(),
         "title": text(64, required=True),
         "key": text(36, required=True),

@@ -69,13 +69,16 @@ def _phases(phases: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     numbers = {}
     for key in phases:
         phase = _table(phases, key, "phases.")
-        number = phase.get("phasenumber")
-        if not isinstance(number, int):
-            raise ShroomError(f"phases.{key}.phasenumber: expected a number, got {show(number)}")
-        numbers[key] = number
+        numbers[key] = _number(phase.get("phasenumber"), f"phases.{key}.phasenumber")
     ordered = [phases[key] for key in sorted(numbers, key=lambda key: numbers[key])]
     parallel = any(p.get("is_parallel_parent") or p.get("parent_phasenumber") for p in ordered)
     yield from ordered[1:] if parallel else ordered
+
+
+def _number(value: Any, place: str) -> float:
+    if not isinstance(value, (int, float)):
+        raise ShroomError(f"{place}: expected a number, got {show(value)}")
+    return value
 
 
 def _task(index: int, phase: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,9 +105,9 @@ def _with_ends(phases: list[Mapping[str, Any]], end: Any) -> list[dict[str, Any]
 def _leaderboards(board: Mapping[str, Any]) -> list[dict[str, Any]]:
     boards, columns = _table(board, "leaderboards"), _table(board, "columns")
 
-    def rank(key: str) -> int:
+    def rank(key: str) -> float:
         value = _table(columns, key, "leaderboard.columns.").get("rank", 1)
-        return value if isinstance(value, int) else 1
+        return _number(value, f"leaderboard.columns.{key}.rank")
 
     labels = {}
     for key in boards:

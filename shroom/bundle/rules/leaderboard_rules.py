@@ -50,7 +50,7 @@ def _computation(competition: Competition) -> Breaches:
             right = isinstance(sources, list) and all(
                 is_scalar(source) and str(source) in others for source in entries(sources)
             )
-            if sources and not right:
+            if sources is not None and sources != [] and not right:
                 expected = "a list of indexes of other columns"
                 yield at(place, "computation_indexes"), f"expected {expected}, got {show(sources)}"
 

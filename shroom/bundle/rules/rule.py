@@ -45,9 +45,9 @@ class Competition:
     def phases(self) -> list[Table]:
         """The phases in the order of their indexes."""
 
-        def order(phase: Table) -> int:
+        def order(phase: Table) -> float:
             index = phase[1].get("index", 0)
-            return index if isinstance(index, int) else 0
+            return index if isinstance(index, (int, float)) else 0
 
         return sorted(self.tables("phases"), key=order)
 
@@ -101,8 +101,8 @@ class Rule:
     check : callable
         Yields the place of each breach, with what was expected and found.
     refused : bool
-        Whether the platform refuses the bundle. Otherwise it takes it, but does something that
-        its organiser hardly means.
+        Whether the platform refuses the bundle, or the page of its leaderboard or each submission
+        would fail. Otherwise it takes it, but does something that its organiser hardly means.
     """
 
     name: str
