@@ -1,7 +1,8 @@
 """The competition bundle: what an organiser uploads to Codabench or CodaLab.
 
 The scoring program in it is a copy of the kit's own modules, taken when the bundle is built, with
-a thin ``score.py`` before them. The same inputs and dates give the same bytes.
+a thin ``score.py`` before them and the edition beside it. The same inputs and dates give the same
+bytes.
 """
 
 from __future__ import annotations
@@ -9,69 +10,67 @@ from __future__ import annotations
 import datetime as dt
 import json
 import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from string import Template
+from typing import Any
 
+from shroom.bundle.checking import FILE, broken_rules
+from shroom.bundle.competition import codabench, codalab, program_of
+from shroom.bundle.contents import opened
+from shroom.bundle.pages import pages
+from shroom.bundle.phases import dated, phases_of
+from shroom.bundle.public_files import PublicData, starting_kit, written
+from shroom.bundle.version_1 import as_version_2
+from shroom.bundle.yaml_files import yaml_text
 from shroom.core.atomic_writing import write_atomically, zipped
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.scoring.check import read_table
-from shroom.scoring.column_checks import check_doubled, check_votes
-from shroom.scoring.editions.files import default, to_plain
+from shroom.scoring.check import check_documents, read_table
+from shroom.scoring.column_checks import check_doubled
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named, to_plain
 from shroom.scoring.file_choice import latest
-from shroom.scoring.input_files import documents
+from shroom.scoring.input_files import Document, documents
+from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import Role
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.
 PACKAGES = ("core", "metrics", "scoring")
-_PHASES = {
-    "val": ("Validation", "Develop your system; the scores are shown at once."),
-    "test": ("Evaluation", "Hand in your predictions on the test data."),
-}
-_DAYS = 28
-_TASK = """\
-  - index: {index}
-    name: {name}
-    description: {about}
-    is_public: false
-    reference_data: reference_data_{split}.zip
-    scoring_program: scoring_program.zip
-"""
-_PHASE = """\
-  - index: {index}
-    name: {name}
-    description: {about}
-    start: {start}
-{end}    max_submissions_per_day: 5
-    max_submissions: 100
-    tasks:
-      - {index}
-"""
-_PHASE_V1 = """\
-  {number}:
-    phasenumber: {number}
-    label: {name}
-    description: {about}
-    start_date: {start}
-    max_submissions_per_day: 5
-    max_submissions: 100
-    scoring_program: scoring_program.zip
-    reference_data: reference_data_{split}.zip
-"""
+#: What predicts public data, given as the contents of files by name: returns its files likewise.
+Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
+_COMMENT = "# A competition for {}. Change what you like: title, pages, dates, limits.\n"
+_COMMAND = "command: python3 $program/score.py $input $output"
+_BLIND = "scoring_program_blind.zip"
 
 
-def build(gold: Source, start: dt.date, problems: Problems | None = None) -> dict[str, bytes]:
+def build(
+    gold: Source,
+    start: dt.date | None = None,
+    problems: Problems | None = None,
+    *,
+    edition: Edition | Source | None = None,
+    data: Source | None = None,
+    folder: Source = ".",
+    predict: Predict | None = None,
+) -> dict[str, bytes]:
     """Return the bundle's files: both competitions, and the scoring program alone.
 
     Parameters
     ----------
     gold : path
-        A folder or zip with the labelled splits, named as submissions are.
-    start : date
-        When the first phase starts; the next follows after four weeks.
+        A folder or zip with the labelled splits, named as the edition says.
+    start : date, optional
+        When the first phase starts; by default as the edition says, else today.
     problems : Problems, optional
         Gets the warnings about the gold.
+    edition : Edition, str or path, optional
+        The shared task; by default the ``edition.toml`` beside the gold, else ``semeval2024``.
+    data : path, optional
+        The data without labels, for participants; by default those of the gold.
+    folder : path
+        The folder that the names of the edition's pages start from.
+    predict : callable, optional
+        What predicts the public data, for the starting kit.
 
     Returns
     -------
@@ -81,26 +80,54 @@ def build(gold: Source, start: dt.date, problems: Problems | None = None) -> dic
     Raises
     ------
     ShroomError
-        Where the gold has no labelled split, or has errors.
+        Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle.
     """
+    problems = Problems() if problems is None else problems
+    edition = named(edition, gold)
+    references = labelled(gold, problems, edition)
+    listed = phases_of(edition, {split for split, _ in references})
+    phases = dated(listed, start, dt.date.today())
+    splits = list(dict.fromkeys(phase.split for phase in listed))
+    references = {place: file for place, file in references.items() if place[0] in splits}
+    public = _public_data(references, data, edition, problems)
+    for split in splits:
+        _check_sample(public.sample(split), gold, edition)
     scorer = scorer_folder()
-    program = zipped(_program(scorer))
-    references = {split: zipped(files) for split, files in labelled(gold, problems).items()}
-    common = {
+    about = pages(edition, scorer / "pages", Path(folder), public, splits)
+    files = {
         "logo.png": (scorer / "logo.png").read_bytes(),
-        "scoring_program.zip": program,
-        **{f"pages/{page.name}": page.read_bytes() for page in (scorer / "pages").iterdir()},
-        **{f"reference_data_{split}.zip": data for split, data in references.items()},
+        "starting_kit.zip": _starting_kit(edition, public, splits, predict),
+        **dict(about.values()),
+        **{f"public_data_{split}.zip": zipped(public.files(split)) for split in splits},
     }
-    return {
-        "codabench.zip": zipped(
-            {**common, "competition.yaml": _codabench(scorer, list(references), start)}
-        ),
-        "codalab.zip": zipped(
-            {**common, "competition.yaml": _codalab(scorer, list(references), start)}
-        ),
-        "scoring_program.zip": program,
+    for split in splits:
+        own = [file for place, file in references.items() if place[0] == split]
+        contents = {file.base.removesuffix(".gz"): file.read(problems) or b"" for file in own}
+        files[f"reference_data_{split}.zip"] = zipped(contents)
+    for name in dict.fromkeys(map(program_of, phases)):
+        files[name] = zipped(_program(scorer, edition, blind=name == _BLIND))
+    titles = [(title, file) for title, (file, _) in about.items()]
+    bundles = {
+        "codabench.zip": _bundle("Codabench", codabench(edition, phases, titles), files),
+        "codalab.zip": _bundle("CodaLab", codalab(edition, phases, titles), files),
     }
+    return {**bundles, "scoring_program.zip": zipped(_program(scorer, edition))}
+
+
+def _bundle(platform: str, described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """Return a competition as a zip.
+
+    Raises
+    ------
+    ShroomError
+        With each reason for which Codabench would refuse it; titles and pages are the edition's.
+    """
+    bundle = zipped({**files, FILE: _COMMENT.format(platform) + yaml_text(described)})
+    version_2 = described if "version" in described else as_version_2(described)
+    findings = broken_rules(version_2, opened(bundle), f"{platform}: {FILE}")
+    if findings.refused:
+        raise ShroomError("\n".join(findings.refused))
+    return bundle
 
 
 def write(files: Mapping[str, bytes], out: Source) -> None:
@@ -114,81 +141,95 @@ def scorer_folder() -> Path:
     beside = Path(__file__).parents[2] / "scorer"
     installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
     for folder in (beside, installed):
-        if (folder / "codabench.yaml").is_file():
+        if (folder / "logo.png").is_file():
             return folder
     raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
 
 
-def labelled(gold: Source, problems: Problems | None = None) -> dict[str, dict[str, bytes]]:
-    """Return the labelled files of a gold folder by split, val before test."""
-    problems = Problems() if problems is None else problems
-    splits: dict[str, dict[str, bytes]] = {split: {} for split in _PHASES}
-    for (split, _), document in sorted(latest(documents(gold, problems), problems).items()):
-        if split in splits:
-            table = read_table(document, Role.GOLD, problems)
+def labelled(gold: Source, problems: Problems, edition: Edition) -> dict[tuple[str, str], Document]:
+    """Return the labelled files of a gold folder by split and track, in the order of the edition.
+
+    Raises
+    ------
+    ShroomError
+        If there is none, or one has errors.
+    """
+    listed = latest(documents(gold, problems, edition), problems, edition, Role.GOLD)
+    files = {}
+    for split in edition.submitted:
+        for track in edition.track_names:
+            document = listed.get((split, track))
+            if document is None:
+                continue
+            table = read_table(document, Role.GOLD, problems, edition)
             if table is not None and table.labelled:
                 check_doubled(table, problems)
-                check_votes(table, problems)
-                base = document.base.removesuffix(".gz")
-                splits[split][base] = document.read(problems) or b""
+                kind_of(edition).check_votes(table, problems)
+                files[split, track] = document
     if problems.errors:
         raise InvalidInput(problems)
-    by_split = {split: files for split, files in splits.items() if files}
-    if not by_split:
-        raise ShroomError(
-            f"{gold}: has no labelled file named {{val,test}}.model-{{agnostic,aware}}.json"
-        )
-    return by_split
+    if not files:
+        pattern = edition.expected_name(edition.submitted)
+        raise ShroomError(f"{gold}: has no labelled file named {pattern}")
+    return files
 
 
-def _program(scorer: Path) -> dict[str, bytes]:
+def _public_data(
+    references: Mapping[tuple[str, str], Document],
+    data: Source | None,
+    edition: Edition,
+    problems: Problems,
+) -> PublicData:
+    """Return the organiser's data without labels; where there are none, the gold's."""
+    if data is None:
+        return PublicData.of(references, edition, problems, stripped=True)
+    listed = latest(documents(data, problems, edition), problems, edition, Role.DATA)
+    if problems.errors:
+        raise InvalidInput(problems)
+    for split, track in references:
+        if (split, track) not in listed:
+            wanted = edition.name_of(split, track)
+            raise ShroomError(f"{data}: has no data for {wanted}, of which the gold has labels")
+    files = {place: listed[place] for place in references}
+    return PublicData.of(files, edition, problems, stripped=False)
+
+
+def _check_sample(
+    sample: Mapping[str, Sequence[Mapping[str, Any]]], gold: Source, edition: Edition
+) -> None:
+    """Raise :class:`InvalidInput` unless made-up predictions for the public data can be scored.
+
+    This shows where the data are not those that the gold has labels of.
+    """
+    problems = Problems()
+    files = [
+        Document(f"the public data, {name}", name, written(name, rows), member=True)
+        for name, rows in sample.items()
+    ]
+    check_documents(files, gold, problems=problems, edition=edition).raise_for_errors()
+
+
+def _starting_kit(
+    edition: Edition, public: PublicData, splits: Sequence[str], predict: Predict | None
+) -> bytes:
+    sample = {name: written(name, rows) for name, rows in public.sample(splits[0]).items()}
+    files = {name: data for split in splits for name, data in public.files(split).items()}
+    return starting_kit(edition, sample, predict(files) if predict else {}, splits)
+
+
+def _program(scorer: Path, edition: Edition, *, blind: bool = False) -> dict[str, bytes]:
+    """Return the files of the scoring program; that of a blind phase shows no scores."""
     package = Path(__file__).parents[1]
-    program = scorer / "scoring_program"
-    names = ("score.py", "metadata", "metadata.yaml")
     modules = [package / "__init__.py"]
     for name in PACKAGES:
         modules += sorted((package / name).rglob("*.py"))
-    edition = json.dumps(to_plain(default()), indent=1) + "\n"
+    command = f"{_COMMAND} --blind" if blind else _COMMAND
+    metadata = f"{command}\ndescription: The scores of a submission by the SHROOM kit.\n"
+    plain = json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n"
     return {
-        **{name: (program / name).read_bytes() for name in names},
-        "edition.json": edition.encode(),
+        "score.py": (scorer / "scoring_program" / "score.py").read_bytes(),
+        "metadata": metadata.encode(),
+        "metadata.yaml": metadata.encode(),
+        "edition.json": plain.encode(),
         **{f"shroom/{path.relative_to(package).as_posix()}": path.read_bytes() for path in modules},
     }
-
-
-def _codabench(scorer: Path, splits: list[str], start: dt.date) -> bytes:
-    tasks, phases = [], []
-    for index, split in enumerate(splits):
-        name, about = _PHASES[split]
-        tasks.append(_TASK.format(index=index, name=name, about=about, split=split))
-        begin, end = _date(start, index), ""
-        if index + 1 < len(splits):
-            # Codabench refuses a phase that ends when the next one starts, and would read a time
-            # that is not quoted as the midnight before it.
-            end = f'    end: "{_date(start, index + 1, -1)} 23:59:59"\n'
-        phases.append(_PHASE.format(index=index, name=name, about=about, start=begin, end=end))
-    return _filled(scorer / "codabench.yaml", tasks=tasks, phases=phases)
-
-
-def _codalab(scorer: Path, splits: list[str], start: dt.date) -> bytes:
-    phases = []
-    for index, split in enumerate(splits):
-        name, about = _PHASES[split]
-        begin, number = _date(start, index), index + 1
-        phases.append(
-            _PHASE_V1.format(number=number, name=name, about=about, start=begin, split=split)
-        )
-    return _filled(scorer / "codalab.yaml", phases=phases)
-
-
-def _date(start: dt.date, phase: int, days: int = 0) -> str:
-    """Return the day on which a phase starts, or one that is ``days`` after it."""
-    try:
-        return (start + dt.timedelta(days=_DAYS * phase + days)).isoformat()
-    except OverflowError as error:
-        raise ShroomError(f"{start}: leaves no time for the phases; name an earlier day") from error
-
-
-def _filled(template: Path, **parts: Iterable[str]) -> bytes:
-    text = Template(template.read_text(encoding="utf-8"))
-    return text.substitute({key: "".join(value) for key, value in parts.items()}).encode()
