@@ -105,6 +105,6 @@ CODES: dict[str, Code] = {
     # the organisers' 2024 program
     "official": Code(ERROR, "see the organisers' rules of 2024"),
     "splits-mixed": Code(ERROR, "name the gold of one split, or hand in one split"),
-    "rho-undefined": Code(WARNING, "see p-constant; on the platforms rho is written as 0"),
+    "rho-undefined": Code(WARNING, "see p-constant; on the platforms rho is written as -1"),
     "track-missing": Code(WARNING, "hand in both tracks to be ranked on both"),
 }

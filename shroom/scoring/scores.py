@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from shroom.scoring.table import Group
 
 
+#: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
+LARGEST = 1e9
+
+
 @dataclass(frozen=True)
 class TrackScore:
     """The scores of one track.
@@ -170,7 +174,8 @@ class Score:
     def platform_scores(self) -> dict[str, float]:
         """Return what the platforms read: a finite number under the key of every column.
 
-        A score that is undefined or missing is 0, or the worst one where 0 would be a good score.
+        A score that is undefined or missing is the worst that its metric has: the platforms rank
+        by numbers alone, and Codabench ranks a submission without one first.
 
         Raises
         ------
@@ -188,13 +193,17 @@ class Score:
         scores = {}
         for column in self.edition.platform_columns(tuple(metrics)):
             value = by_track.get(column.track, {}).get(column.metric)
-            worst = 0.0
             if value is None:
                 metric = metrics.get(column.metric)
-                metric = metric or kind_of(self.edition).metric(column.metric, self.edition)
-                worst = 0.0 if metric.higher_is_better else metric.bounds[1]
-            scores[column.key] = worst if value is None else value
+                value = _worst(metric or kind_of(self.edition).metric(column.metric, self.edition))
+            scores[column.key] = value
         return scores
+
+
+def _worst(metric: Metric) -> float:
+    """Return the worst score of a metric; where it has none, one that the platforms can store."""
+    least, greatest = metric.bounds
+    return max(least, -LARGEST) if metric.higher_is_better else min(greatest, LARGEST)
 
 
 def score(

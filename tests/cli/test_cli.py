@@ -132,9 +132,9 @@ def test_constant_p(tmp_path, files, shroom):
     _, out, _ = shroom("score", constant, files[1], "--format", "codalab")
     assert yaml.safe_load(out) == {
         "agnostic_acc": track["accuracy"],
-        "agnostic_rho": 0.0,
+        "agnostic_rho": -1.0,
         "aware_acc": 0.0,
-        "aware_rho": 0.0,
+        "aware_rho": -1.0,
     }
 
 
