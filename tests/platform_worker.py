@@ -6,7 +6,9 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
+import numpy as np
 import yaml
 
 
@@ -14,6 +16,15 @@ def unzip(source, target):
     with zipfile.ZipFile(source) as archive:
         archive.extractall(target)
     return target
+
+
+def bare_python(folder):
+    """Link numpy into a folder, which as a search path has nothing else that was installed."""
+    site = Path(np.__file__).parent.parent
+    for name in ("numpy", "numpy.libs"):
+        if (site / name).exists():
+            (folder / name).symlink_to(site / name)
+    return folder
 
 
 class Worker:

@@ -73,15 +73,14 @@ def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> lis
     days = []
     for place, (phase, begin) in enumerate(zip(phases, starts)):
         following = starts[place + 1] if place + 1 < len(starts) else None
+        if following and following <= (phase.end or begin):
+            raise ShroomError(
+                f"the phase {phases[place + 1].name}: starts on {following}; expected a day after "
+                f"{phase.end or begin}, when {phase.name} {'ends' if phase.end else 'starts'}"
+            )
         end = phase.end or (_later(following, -1) if following else None)
         if end and end < begin:
             raise ShroomError(f"the phase {phase.name}: ends on {end}, before its start on {begin}")
-        if end and following and following <= end:
-            name = phases[place + 1].name
-            raise ShroomError(
-                f"the phase {name}: starts on {following}, but {phase.name} ends on {end}; "
-                "name a later day"
-            )
         days.append(Dated(phase, begin, end))
     return days
 

@@ -12,7 +12,7 @@ import click
 from shroom import bundle
 from shroom.bundle.fields import COMMIT
 from shroom.bundle.rules import RULES
-from shroom.cli.options import edition_given
+from shroom.cli.edition_choice import edition_given
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.datapoint import TASKS
@@ -93,7 +93,7 @@ def command(
     if gold is None:
         gold = str(Path(bundle.__file__).parents[1] / "sample")
         say(["note: without --gold the reference data are the sample, for trying the bundle only"])
-    chosen = edition_given(edition, gold)
+    chosen = edition_given(edition, gold, by_form=True)
     problems = Problems()
     files = bundle.build(
         gold,

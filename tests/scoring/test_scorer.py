@@ -7,9 +7,8 @@ import os
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
-import numpy as np
+import platform_worker
 import pytest
 import yaml
 from conftest import ROOT, gold, predictions, write_json
@@ -38,12 +37,7 @@ def bundle(tmp_path_factory):
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory):
     """A search path on which there is numpy and nothing else that was installed."""
-    folder = tmp_path_factory.mktemp("numpy-alone")
-    site = Path(np.__file__).parent.parent
-    for name in ("numpy", "numpy.libs"):
-        if (site / name).exists():
-            (folder / name).symlink_to(site / name)
-    return folder
+    return platform_worker.bare_python(tmp_path_factory.mktemp("numpy-alone"))
 
 
 @pytest.fixture(params=["codabench", "codalab"])
