@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from shroom.bundle.checking import FILE, broken_rules
-from shroom.bundle.competition import codabench, codalab, program_of
+from shroom.bundle.competition import BLIND, codabench, codalab, program_of
 from shroom.bundle.contents import opened
 from shroom.bundle.pages import pages
 from shroom.bundle.phases import dated, phases_of
@@ -40,7 +40,6 @@ PACKAGES = ("core", "metrics", "scoring")
 Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 _COMMENT = "# A competition for {}. Change what you like: title, pages, dates, limits.\n"
 _COMMAND = "command: python3 $program/score.py $input $output"
-_BLIND = "scoring_program_blind.zip"
 
 
 def build(
@@ -92,26 +91,21 @@ def build(
     public = _public_data(references, data, edition, problems)
     for split in splits:
         _check_sample(public.sample(split), gold, edition)
-    scorer = scorer_folder()
-    about = pages(edition, scorer / "pages", Path(folder), public, splits)
+    about = pages(edition, scorer_folder() / "pages", Path(folder), public, splits)
     files = {
-        "logo.png": (scorer / "logo.png").read_bytes(),
-        "starting_kit.zip": _starting_kit(edition, public, splits, predict),
+        **_downloads(public, splits, predict),
+        **_references(references, problems),
+        **{name: _program(edition, blind=name == BLIND) for name in map(program_of, phases)},
+        "logo.png": (scorer_folder() / "logo.png").read_bytes(),
         **dict(about.values()),
-        **{f"public_data_{split}.zip": zipped(public.files(split)) for split in splits},
     }
-    for split in splits:
-        own = [file for place, file in references.items() if place[0] == split]
-        contents = {file.base.removesuffix(".gz"): file.read(problems) or b"" for file in own}
-        files[f"reference_data_{split}.zip"] = zipped(contents)
-    for name in dict.fromkeys(map(program_of, phases)):
-        files[name] = zipped(_program(scorer, edition, blind=name == _BLIND))
     titles = [(title, file) for title, (file, _) in about.items()]
-    bundles = {
-        "codabench.zip": _bundle("Codabench", codabench(edition, phases, titles), files),
-        "codalab.zip": _bundle("CodaLab", codalab(edition, phases, titles), files),
+    tracks = list(dict.fromkeys(track for _, track in references))
+    return {
+        "codabench.zip": _bundle("Codabench", codabench(edition, phases, titles, tracks), files),
+        "codalab.zip": _bundle("CodaLab", codalab(edition, phases, titles, tracks), files),
+        "scoring_program.zip": _program(edition),
     }
-    return {**bundles, "scoring_program.zip": zipped(_program(scorer, edition))}
 
 
 def _bundle(platform: str, described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
@@ -209,27 +203,44 @@ def _check_sample(
     check_documents(files, gold, problems=problems, edition=edition).raise_for_errors()
 
 
-def _starting_kit(
-    edition: Edition, public: PublicData, splits: Sequence[str], predict: Predict | None
-) -> bytes:
-    sample = {name: written(name, rows) for name, rows in public.sample(splits[0]).items()}
-    files = {name: data for split in splits for name, data in public.files(split).items()}
-    return starting_kit(edition, sample, predict(files) if predict else {}, splits)
+def _downloads(
+    public: PublicData, splits: Sequence[str], predict: Predict | None
+) -> dict[str, bytes]:
+    """Return what participants may download: the data of each split, and the starting kit."""
+    by_split = {split: public.files(split) for split in splits}
+    files = {name: content for own in by_split.values() for name, content in own.items()}
+    predictions = predict(files) if predict else {}
+    return {
+        "starting_kit.zip": starting_kit(public, splits[0], predictions),
+        **{f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()},
+    }
 
 
-def _program(scorer: Path, edition: Edition, *, blind: bool = False) -> dict[str, bytes]:
-    """Return the files of the scoring program; that of a blind phase shows no scores."""
+def _references(
+    references: Mapping[tuple[str, str], Document], problems: Problems
+) -> dict[str, bytes]:
+    """Return the gold of each split."""
+    by_split: dict[str, dict[str, bytes]] = {}
+    for (split, _), document in references.items():
+        base = document.base.removesuffix(".gz")
+        by_split.setdefault(split, {})[base] = document.read(problems) or b""
+    return {f"reference_data_{split}.zip": zipped(files) for split, files in by_split.items()}
+
+
+def _program(edition: Edition, *, blind: bool = False) -> bytes:
+    """Return the scoring program as a zip; that of a blind phase shows no scores."""
     package = Path(__file__).parents[1]
     modules = [package / "__init__.py"]
     for name in PACKAGES:
         modules += sorted((package / name).rglob("*.py"))
     command = f"{_COMMAND} --blind" if blind else _COMMAND
     metadata = f"{command}\ndescription: The scores of a submission by the SHROOM kit.\n"
-    plain = json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n"
-    return {
-        "score.py": (scorer / "scoring_program" / "score.py").read_bytes(),
-        "metadata": metadata.encode(),
-        "metadata.yaml": metadata.encode(),
-        "edition.json": plain.encode(),
-        **{f"shroom/{path.relative_to(package).as_posix()}": path.read_bytes() for path in modules},
+    program = scorer_folder() / "scoring_program" / "score.py"
+    files: dict[str, str | bytes] = {
+        "score.py": program.read_bytes(),
+        "metadata": metadata,
+        "metadata.yaml": metadata,
+        "edition.json": json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n",
     }
+    sources = {f"shroom/{path.relative_to(package).as_posix()}": path for path in modules}
+    return zipped({**files, **{name: path.read_bytes() for name, path in sources.items()}})

@@ -2,47 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from shroom.bundle.fields import is_email
 from shroom.bundle.phases import Dated
-from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.edition import MAX_KEY, Edition
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 
 #: An image with Python 3.9 and numpy, which is what the scoring program needs.
 IMAGE = "codalab/codalab-legacy:py39"
 #: Digits that the leaderboards show.
 PRECISION = 4
+#: The scoring program of blind phases.
+BLIND = "scoring_program_blind.zip"
 _LONGEST_TITLE = 36
 _HIDDEN = ("hide_output", "hide_prediction_output", "hide_score_output")
 
 
-def columns(edition: Edition) -> list[dict[str, Any]]:
-    """Return the columns of the leaderboard, in the order in which they rank and break ties."""
+def columns(edition: Edition, tracks: Collection[str]) -> list[dict[str, Any]]:
+    """Return the columns of the leaderboard, in the order in which they rank and break ties.
+
+    Parameters
+    ----------
+    edition : Edition
+        The shared task.
+    tracks : collection of str
+        The tracks that the gold has labels of; the others have no columns, unless the edition
+        lists its columns itself.
+    """
     names = tuple(metric.name for metric in ranking_metrics(edition))
-    listed = []
-    for index, column in enumerate(edition.platform_columns(names)):
-        metric = kind_of(edition).metric(column.metric, edition)
-        title = column.title or column.key
-        own = {
-            "index": index,
-            "title": title if len(title) <= _LONGEST_TITLE else column.key,
-            "key": column.key,
-            "sorting": "desc" if metric.higher_is_better else "asc",
-            "precision": PRECISION,
+    listed: list[dict[str, Any]] = []
+    for column in edition.platform_columns(names):
+        if column.track in tracks or edition.columns:
+            metric = kind_of(edition).metric(column.metric, edition)
+            title = column.title or column.key
+            own = {
+                "title": title if len(title) <= _LONGEST_TITLE else column.key,
+                "key": column.key,
+                "sorting": "desc" if metric.higher_is_better else "asc",
+                "precision": PRECISION,
+            }
+            listed.append({**own, "hidden": True} if column.hidden else own)
+    return [{"index": index, **column} for index, column in enumerate(listed)]
+
+
+def with_means(columns: Sequence[dict[str, Any]], edition: Edition) -> list[dict[str, Any]]:
+    """Return the columns after those of the means over tracks, which Codabench computes."""
+    names = [metric.name for metric in ranking_metrics(edition)]
+    if not edition.average or edition.columns or len(columns) <= len(names):
+        return list(columns)
+    size = len(names)
+    means = [
+        {
+            **columns[place],
+            "title": f"Mean {name}"[:_LONGEST_TITLE],
+            "key": f"mean_{name}"[:MAX_KEY],
+            "computation": "avg",
+            "computation_indexes": list(range(size + place, size + len(columns), size)),
         }
-        listed.append({**own, "hidden": True} if column.hidden else own)
-    return listed
+        for place, name in enumerate(names)
+    ]
+    return means + [{**column, "index": size + column["index"]} for column in columns]
 
 
 def program_of(phase: Dated) -> str:
     """Return the name of a phase's scoring program: that of a blind one shows no scores."""
-    return "scoring_program_blind.zip" if phase.phase.blind else "scoring_program.zip"
+    return BLIND if phase.phase.blind else "scoring_program.zip"
 
 
 def codabench(
-    edition: Edition, phases: Sequence[Dated], pages: Iterable[tuple[str, str]]
+    edition: Edition,
+    phases: Sequence[Dated],
+    pages: Iterable[tuple[str, str]],
+    tracks: Collection[str],
 ) -> dict[str, Any]:
     """Return a competition of Codabench, version 2.
 
@@ -54,6 +87,8 @@ def codabench(
         Its phases.
     pages : iterable of (str, str)
         The title and the file of each page; one of them is titled Terms.
+    tracks : collection of str
+        The tracks that the gold has labels of.
     """
     files = dict(pages)
     blind = any(phase.phase.blind for phase in phases)
@@ -88,7 +123,7 @@ def codabench(
                 "key": "main",
                 # All phases share the leaderboard, so it cannot be hidden for one of them.
                 **({"hidden": True, "submission_rule": "Force_Last"} if blind else {}),
-                "columns": columns(edition),
+                "columns": with_means(columns(edition, tracks), edition),
             }
         ],
     }
@@ -117,7 +152,10 @@ def _downloads(split: str) -> dict[str, str]:
 
 
 def codalab(
-    edition: Edition, phases: Sequence[Dated], pages: Iterable[tuple[str, str]]
+    edition: Edition,
+    phases: Sequence[Dated],
+    pages: Iterable[tuple[str, str]],
+    tracks: Collection[str],
 ) -> dict[str, Any]:
     """Return the same as a competition of CodaLab, version 1.5."""
     board = {"label": "Results", "rank": 1}
@@ -145,7 +183,7 @@ def codalab(
                     "rank": column["index"] + 1,
                     **({"hidden": True} if column.get("hidden") else {}),
                 }
-                for column in columns(edition)
+                for column in columns(edition, tracks)
             },
         },
     }

@@ -8,7 +8,6 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from shroom.bundle.competition import columns
 from shroom.bundle.public_files import PublicData
 from shroom.core.problems import ShroomError
 from shroom.scoring.editions.edition import Edition
@@ -87,9 +86,6 @@ def _parts(edition: Edition, data: PublicData, splits: Sequence[str]) -> dict[st
     annotation = edition.annotation
     aspects = ", ".join(f"{_code(aspect.key)}" for aspect in annotation.aspects)
     asked = _ASKED[annotation.kind].format(aspects=aspects, labels=_words(annotation.labels))
-    names = [
-        edition.name_of(split, track).base for split in splits for track in edition.track_names
-    ]
     sample = next(iter(data.sample(splits[0]).values()))[:_SHOWN]
     shown = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in sample)
     return {
@@ -97,7 +93,7 @@ def _parts(edition: Edition, data: PublicData, splits: Sequence[str]) -> dict[st
         "asked": asked,
         "tracks": _tracks(edition),
         "tasks": _tasks(edition),
-        "files": _list(_code(name) for name in names),
+        "files": _list(map(_code, data.submissions)),
         "example": escape(f"[\n  {shown}\n]", quote=False),
         "ids": _ids(edition),
         "metrics": _metrics(edition),
@@ -142,9 +138,8 @@ def _metrics(edition: Edition) -> str:
         better = "more" if metric.higher_is_better else "less"
         about = metric.about.rstrip(".") or name
         lines.append(f"<strong>{escape(name)}</strong>: {escape(about)}; {better} is better.")
-    first, *others = (escape(column["title"]) for column in columns(edition))
-    ties = f" Ties are broken by {', then '.join(others)}." if others else ""
-    return f"{_list(lines)}\n<p>The leaderboard is ordered by {first}.{ties}</p>"
+    order = "The leaderboard is ordered by its first column; ties are broken by the next ones."
+    return f"{_list(lines)}\n<p>{order}</p>"
 
 
 def _list(entries: Iterable[str]) -> str:

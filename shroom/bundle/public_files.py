@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +94,11 @@ class PublicData:
             for place, rows in self.rows.items()
             if place[0] == split
         }
+
+    @property
+    def submissions(self) -> list[str]:
+        """The names of the files that are handed in."""
+        return [self.edition.name_of(*place).base for place in self.rows]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -202,29 +207,23 @@ def _finite(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def starting_kit(
-    edition: Edition,
-    sample: Mapping[str, bytes],
-    predictions: Mapping[str, bytes],
-    splits: Sequence[str],
-) -> bytes:
+def starting_kit(data: PublicData, split: str, predictions: Mapping[str, bytes]) -> bytes:
     """Return the starting kit as a zip.
 
     Parameters
     ----------
-    edition : Edition
-        The shared task.
-    sample : dict of bytes
-        Files of a submission that the scoring program accepts.
+    data : PublicData
+        The data that participants have.
+    split : str
+        The split of the sample submission.
     predictions : dict of bytes
         Predictions of a system, by file name; may be empty.
-    splits : sequence of str
-        The splits that are handed in.
     """
-    plain = json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n"
+    plain = json.dumps(to_plain(data.edition), indent=1, ensure_ascii=False) + "\n"
+    sample = {name: written(name, rows) for name, rows in data.sample(split).items()}
     return zipped(
         {
-            "README.md": _readme(edition, predictions, splits),
+            "README.md": _readme(data, predictions),
             "edition.json": plain,
             "sample_submission.zip": zipped(sample),
             **{f"predictions/{name}": data for name, data in predictions.items()},
@@ -232,12 +231,8 @@ def starting_kit(
     )
 
 
-def _readme(edition: Edition, predictions: Mapping[str, bytes], splits: Sequence[str]) -> str:
-    names = [
-        f"- `{edition.name_of(split, track).base}`"
-        for split in splits
-        for track in edition.track_names
-    ]
+def _readme(data: PublicData, predictions: Mapping[str, bytes]) -> str:
+    edition, names = data.edition, (f"- `{name}`" for name in data.submissions)
     by_model = """
 `predictions/` has what the kit's own model, a small cross-encoder, predicts for the public data. It
 is a valid submission:

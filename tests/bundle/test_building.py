@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+import sys
 import zipfile
 from dataclasses import replace
 
@@ -12,8 +13,11 @@ from conftest import gold, write_json
 from platform_worker import Worker, bare_python, unzip
 
 from shroom.bundle import build, check, write
+from shroom.bundle.public_files import sample_rows, without_labels
 from shroom.core.problems import ShroomError
 from shroom.scoring.editions.edition import (
+    Annotation,
+    Aspect,
     Column,
     Edition,
     Files,
@@ -336,3 +340,64 @@ def test_the_default_pages_name_the_rules(spanish):
         assert part in page
     assert "question answering" in member(spanish, "pages/overview.html").decode()
     assert "dev.data.json</code>: 30 items" in member(spanish, "pages/data.html").decode()
+
+
+def test_codabench_computes_the_mean_over_tracks(tmp_path):
+    edition = replace(TWO, columns=(), average=True)
+    write(build(two_gold(tmp_path / "gold"), edition=edition), tmp_path)
+    findings = check(tmp_path / "codabench.zip")
+    assert (findings.refused, findings.warnings) == ([], [])
+    columns = described(tmp_path)["leaderboards"][0]["columns"]
+    keys = [column["key"] for column in columns]
+    assert keys[:2] == ["mean_accuracy", "mean_rho"]
+    for column, name in zip(columns[:2], ("accuracy", "rho")):
+        of = [keys[index] for index in column["computation_indexes"]]
+        assert of == [f"open_{name}", f"closed_{name}"]
+
+
+def test_a_track_without_gold_has_no_column(tmp_path):
+    reference = two_gold(tmp_path / "gold")
+    for split in ("dev", "test"):
+        (reference / f"{split}.closed.json").unlink()
+    write(build(reference, edition=replace(TWO, columns=(), average=True)), tmp_path)
+    columns = described(tmp_path)["leaderboards"][0]["columns"]
+    assert [column["key"] for column in columns] == ["open_accuracy", "open_rho"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        (
+            Annotation("aspects", (Aspect("true", "true", "ja", "nein"),)),
+            [{"id": 1, "true": "nein"}, {"id": 2, "true": "ja"}],
+        ),
+        (
+            Annotation("spans"),
+            [
+                {"id": 1, "soft_labels": [], "hard_labels": []},
+                {
+                    "id": 2,
+                    "soft_labels": [{"start": 0, "end": 1, "prob": 0.75}],
+                    "hard_labels": [[0, 1]],
+                },
+            ],
+        ),
+        (
+            Annotation("labelled-spans", labels=("OCR",)),
+            [
+                {"id": 1, "labels": []},
+                {"id": 2, "labels": [{"start": 0, "end": 1, "prob": 0.75, "label": "OCR"}]},
+            ],
+        ),
+    ],
+)
+def test_the_form_of_a_sample_follows_from_the_annotation(annotation, expected):
+    edition = replace(TWO, annotation=annotation)
+    rows = [{"id": 1, "hyp": "a"}, {"id": 2, "hyp": "b"}]
+    assert sample_rows(rows, edition) == expected
+    assert without_labels([{**rows[0], **expected[0], "true": "ja"}], edition) == rows[:1]
+
+
+def test_a_built_bundle_needs_no_yaml(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert build(two_gold(tmp_path), edition=TWO)
