@@ -6,10 +6,10 @@
 
 The first is how the platforms call it: the submission lies in INPUT/res, the gold in INPUT/ref,
 and OUTPUT receives detailed_results.html, scores.txt and scores.json, in this order. With --blind
-the page, which participants see, and stdout have no scores. The second is the command line of the
-organisers' 2024 program. Both score by the kit's own code and the edition.json that lie beside this
-file in a bundle. Exit codes: 0 scored; 1 the submission or the gold is wrong, and no scores are
-written; 2 the command line is wrong.
+they have no scores, and hidden_scores.json has. The second is the command line of the organisers'
+2024 program. Both score by the kit's own code and the edition.json that lie beside this file in a
+bundle. Exit codes: 0 scored; 1 the submission or the gold is wrong, and no scores are written;
+2 the command line is wrong.
 """
 
 from __future__ import annotations
@@ -83,8 +83,11 @@ def run(
         problems.add("too-large", "the submission", "one that fits into memory", "a larger one")
         return refuse(problems, page)
     report(*map(str, (*result.warnings, *missing_tracks(result))))
-    if not blind:
-        print(text, end="", flush=True)
+    if folder and blind:
+        # Codabench shows participants what scores.json has of their submissions, in every phase.
+        write_atomically(folder / "hidden_scores.json", json.dumps(values) + "\n")
+        text, values = "", {}
+    print(text, end="", flush=True)
     if page:
         write_atomically(page, accepted_page(result) if blind else scores_page(result))
     if folder:

@@ -91,7 +91,6 @@ def codabench(
         The tracks that the gold has labels of.
     """
     files = dict(pages)
-    blind = any(phase.phase.blind for phase in phases)
     contact = {"contact_email": edition.contact} if is_email(edition.contact) else {}
     return {
         "version": 2,
@@ -121,8 +120,6 @@ def codabench(
                 "index": 0,
                 "title": "Results",
                 "key": "main",
-                # All phases share the leaderboard, so it cannot be hidden for one of them.
-                **({"hidden": True, "submission_rule": "Force_Last"} if blind else {}),
                 "columns": with_means(columns(edition, tracks), edition),
             }
         ],

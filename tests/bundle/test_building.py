@@ -151,7 +151,7 @@ def test_the_edition_is_in_the_description(spanish):
     hidden = [phase.get("hide_score_output", False) for phase in about["phases"]]
     assert hidden == [False, False, True]
     (board,) = about["leaderboards"]
-    assert board["hidden"] is True  # all phases share it, and one is blind
+    assert "hidden" not in board  # all phases share it
     accuracy, brier = board["columns"]
     assert (accuracy["key"], accuracy["sorting"]) == ("accuracy", "desc")
     assert (brier["key"], brier["sorting"]) == ("brier", "asc")
@@ -172,16 +172,21 @@ def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, platform
     assert (done.returncode, done.stderr) == (0, "")
     given = tmp_path / "input"
     result = score(given / "res", given / "ref", edition=SPANISH)
-    assert worker.scores == result.platform_scores()
-    assert worker.scores["accuracy"] == 1.0
-    figure = f"{worker.scores['brier']:.3f}"
-    shown = worker.page + done.stdout
-    if phase == 2:
-        assert "Accepted" in worker.page
-        assert figure not in shown
-        assert "brier" not in shown
-    else:
-        assert figure in shown
+    scores = result.platform_scores()
+    assert scores["accuracy"] == 1.0
+    figure = f"{scores['brier']:.3f}"
+    if phase < 2:
+        assert worker.scores == scores
+        assert figure in worker.page
+        assert figure in done.stdout
+        return
+    # Whatever a phase hides, Codabench shows participants the scores of their submissions.
+    output = tmp_path / "output"
+    assert "Accepted" in worker.page
+    assert json.loads((output / "scores.json").read_text()) == {}
+    assert (output / "scores.txt").read_text() == done.stdout == ""
+    assert (figure in worker.page, "brier" in worker.page) == (False, False)
+    assert json.loads((output / "hidden_scores.json").read_text()) == scores
 
 
 def test_a_blind_phase_shows_the_problems_of_a_submission(spanish, numpy_alone, tmp_path):
