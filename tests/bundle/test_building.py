@@ -406,3 +406,42 @@ def test_the_form_of_a_sample_follows_from_the_annotation(annotation, expected):
 def test_a_built_bundle_needs_no_yaml(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     assert build(two_gold(tmp_path), edition=TWO)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "answer"),
+    [
+        (Annotation("aspects", (Aspect("wrong", "wrong"),)), {"wrong": "y"}),
+        (Annotation("spans"), {"soft_labels": [{"start": 2, "end": 5, "prob": 0.625}]}),
+        (
+            Annotation("labelled-spans", labels=("OCR", "other")),
+            {"labels": [{"start": 2, "end": 5, "prob": 0.625, "label": "OCR"}]},
+        ),
+    ],
+)
+def test_other_annotations_are_scored(tmp_path, numpy_alone, annotation, answer):
+    empty = {key: [] if isinstance(value, list) else "n" for key, value in answer.items()}
+    rows = [
+        {"id": f"{index}", "hyp": f"An answer, number {index}.", **(answer if index % 3 else empty)}
+        for index in range(20)
+    ]
+    edition = Edition(
+        "other",
+        "Others",
+        2027,
+        splits=(Split("dev"),),
+        files=Files("{split}.jsonl"),
+        item=Item("string"),
+        annotation=annotation,
+    )
+    write_json(tmp_path / "gold" / "dev.json", rows)
+    write(build(tmp_path / "gold", edition=edition), tmp_path)
+    worker = Worker(tmp_path / "run", tmp_path, numpy_alone, platform="codabench")
+    sample = member(tmp_path, "starting_kit.zip", "sample_submission.zip")
+    unzip(io.BytesIO(sample), tmp_path / "run" / "input" / "res")
+    done = worker.run()
+    assert done.returncode == 0, done.stderr
+    assert set(worker.scores) == set(worker.keys)
+    public = member(tmp_path, "public_data_dev.zip", "dev.jsonl").decode()
+    assert public.count("\n") == 20
+    assert ("0.625" in public, "labels" in public, "wrong" in public) == (False, False, False)
