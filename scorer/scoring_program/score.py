@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The scoring program that Codabench and CodaLab run; it needs Python 3.9 and numpy alone.
 
-    python3 score.py INPUT OUTPUT
+    python3 score.py INPUT OUTPUT [--blind]
     python3 score.py SUBMISSION_DIR REFERENCE_DIR OUTPUT_FILE [--is_val]
 
 The first is how the platforms call it: the submission lies in INPUT/res, the gold in INPUT/ref,
-and OUTPUT receives detailed_results.html, scores.txt and scores.json, in this order. The second is
-the command line of the organisers' 2024 program. Both score by the kit's own code, which lies
-beside this file in a bundle. Exit codes: 0 scored; 1 the submission or the gold is wrong, and no
-scores are written; 2 the command line is wrong.
+and OUTPUT receives detailed_results.html, scores.txt and scores.json, in this order. With --blind
+they have no scores, and hidden_scores.json has. The second is the command line of the organisers'
+2024 program. Both score by the kit's own code and the edition.json that lie beside this file in a
+bundle. Exit codes: 0 scored; 1 the submission or the gold is wrong, and no scores are written;
+2 the command line is wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from html import escape
 from pathlib import Path
 
 if sys.version_info < (3, 9):  # noqa: UP036 - run by whatever Python the image has
@@ -27,6 +29,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents
 from shroom.scoring.display.html import problems_page, scores_page
+from shroom.scoring.display.style import document
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, from_plain
 from shroom.scoring.input_files import documents
@@ -46,14 +49,15 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="score.py", usage=__doc__)
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--is_val", action="store_true")
+    parser.add_argument("--blind", action="store_true")
     options = parser.parse_args(arguments)
     if len(options.paths) == 2 and not options.is_val:
         source, output = options.paths
-        return run(source / "res", source / "ref", folder=output)
-    if len(options.paths) == 3:
+        return run(source / "res", source / "ref", folder=output, blind=options.blind)
+    if len(options.paths) == 3 and not options.blind:
         submission, gold, output = options.paths
         return run(submission, gold, file=output, splits=("val",) if options.is_val else ("test",))
-    return parser.error("expected INPUT OUTPUT, or three paths and [--is_val]")
+    return parser.error("expected INPUT OUTPUT [--blind], or three paths and [--is_val]")
 
 
 def run(
@@ -63,6 +67,7 @@ def run(
     folder: Path | None = None,
     file: Path | None = None,
     splits: tuple[str, ...] = (),
+    blind: bool = False,
 ) -> int:
     """Score a submission into a folder, as the platforms want it, or into one file."""
     page = folder / "detailed_results.html" if folder else None
@@ -79,9 +84,13 @@ def run(
         problems.add("too-large", "the submission", "one that fits into memory", "a larger one")
         return refuse(problems, page)
     report(*map(str, (*result.warnings, *missing_tracks(result))))
+    if folder and blind:
+        # Codabench shows participants what scores.json has of their submissions, in every phase.
+        write_atomically(folder / "hidden_scores.json", json.dumps(values) + "\n")
+        text, values = "", {}
     print(text, end="", flush=True)
     if page:
-        write_atomically(page, scores_page(result))
+        write_atomically(page, accepted_page(result) if blind else scores_page(result))
     if folder:
         write_atomically(folder / "scores.txt", text)
         write_atomically(folder / "scores.json", json.dumps(values) + "\n")
@@ -110,6 +119,18 @@ def edition_of_bundle() -> Edition:
     """Return the edition that lies beside this file in a bundle, else SHROOM's of 2024."""
     path = Path(__file__).with_name("edition.json")
     return from_plain(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else default()
+
+
+def accepted_page(result: Score) -> str:
+    """Return the page of a submission whose scores are hidden."""
+    rows = "".join(
+        f"<li>{escape(f'{track.split} {track.track}'.strip())}: {track.n} items</li>"
+        for track in result.results
+    )
+    text = f"<p>Accepted; the scores are shown after the end of this phase.</p><ul>{rows}</ul>"
+    return document(
+        "SHROOM: Accepted", f"<header><h1>Accepted</h1></header>\n<main>\n{text}</main>"
+    )
 
 
 def refuse(problems: Problems, page: Path | None) -> int:

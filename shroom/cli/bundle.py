@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import importlib.util
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from shroom import bundle
-from shroom.cli.output import say
+from shroom.bundle.fields import COMMIT
+from shroom.bundle.rules import RULES
+from shroom.cli.edition_choice import edition_given
+from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.core.datapoint import TASKS
 from shroom.core.problems import Problems
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Mapping
+
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
   shroom bundle --gold gold_folder
   shroom bundle -o competition --gold gold.zip --start 2027-01-15
+  shroom bundle --gold gold --data unlabelled --edition edition.toml
+  shroom bundle --check codabench.zip
 """
 
 
@@ -30,22 +44,112 @@ Examples:
 )
 @click.option("--gold", type=INPUT, help="Labelled data; by default the sample, for trying it out.")
 @click.option(
+    "--data",
+    type=INPUT,
+    help="Data without labels, for participants; by default those of the gold.",
+)
+@click.option(
+    "--edition",
+    metavar="NAME|FILE",
+    help="Follow the rules of this shared task; by default the edition.toml beside the gold, else "
+    "semeval2024.",
+)
+@click.option(
     "--start",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="Start of the first phase; by default today.",
+    help="Start of the first phase; by default as in the edition, else today.",
 )
-def command(*, output: str, gold: str | None, start: dt.datetime | None) -> None:
+@click.option(
+    "--predictions/--no-predictions",
+    default=True,
+    help="Put what the kit's own model predicts into the starting kit, where its tasks are the "
+    "edition's.",
+)
+@click.option(
+    "--check",
+    "checked",
+    type=INPUT,
+    help="Report what Codabench would refuse of this bundle, a zip or folder; build none.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    *,
+    output: str,
+    gold: str | None,
+    data: str | None,
+    edition: str | None,
+    start: dt.datetime | None,
+    predictions: bool,
+    checked: str | None,
+) -> None:
     """Build the competition bundle: codabench.zip, codalab.zip and scoring_program.zip.
 
-    Each labelled split of the gold, val and test, becomes a phase of four weeks.
+    Each phase of the edition whose split is labelled in the gold becomes a phase of the
+    competition, with public data and a starting kit.
     """
+    if checked is not None:
+        context.exit(_check(checked))
     if gold is None:
-        gold = str(Path(bundle.__file__).parent / "sample")
+        gold = str(Path(bundle.__file__).parents[1] / "sample")
         say(["note: without --gold the reference data are the sample, for trying the bundle only"])
-    begin = start.date() if start else dt.date.today()
+    chosen = edition_given(edition, gold, by_form=True)
     problems = Problems()
-    files = bundle.build(gold, begin, problems)
+    files = bundle.build(
+        gold,
+        start.date() if start else None,
+        problems,
+        edition=chosen,
+        data=data,
+        folder=_folder(edition, gold),
+        predict=(lambda files: _predicted(files, chosen)) if predictions else None,
+    )
     bundle.write(files, output)
     say(problems)
-    for name, data in files.items():
-        click.echo(f"{Path(output) / name}  {len(data)} bytes")
+    for name, content in files.items():
+        click.echo(f"{Path(output) / name}  {len(content)} bytes")
+
+
+def _check(file: str) -> int:
+    """Report what the platform would refuse; return the exit code."""
+    findings = bundle.check(file)
+    say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
+    if findings.refused:
+        return 1
+    click.echo(f"{file}: Codabench takes it, by the {len(RULES)} rules of its version {COMMIT}")
+    return 0
+
+
+def _folder(edition: str | None, gold: str) -> Path:
+    """Return the folder that the names of an edition's pages start from."""
+    source = Path(gold if edition is None else edition)
+    return source if source.is_dir() else source.parent
+
+
+def _predicted(files: Mapping[str, bytes], edition: Edition) -> dict[str, bytes]:
+    """Return what the kit's own model predicts for files of data; nothing where it does not fit."""
+    fits = edition.annotation.kind == "binary" and edition.tasks and set(edition.tasks) <= {*TASKS}
+    if not fits:
+        return {}
+    if not all(map(importlib.util.find_spec, ("onnxruntime", "tokenizers"))):
+        note(
+            "the starting kit has no predictions, since the packages of the extra onnx are missing"
+        )
+        return {}
+    from shroom.detectors.recipe import Recipe
+    from shroom.detectors.registry import DEFAULT
+    from shroom.inference.run_settings import Run
+    from shroom.prediction.submission_rows import made_by
+    from shroom.scoring.datapoint_files import read_files
+
+    detector, predictions = Recipe.of(DEFAULT).make(), {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            path = Path(folder) / name
+            path.write_bytes(content)
+            for file in read_files(path, edition=edition):
+                text = made_by(detector, file, Run(), edition.item.id_key)
+                name_of_file = edition.guess(name)
+                base = name_of_file.base if name_of_file else name
+                predictions[base] = text.encode()
+    return predictions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import stat
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import cast
@@ -15,6 +15,8 @@ from shroom.core.problems import Problems
 
 #: Members of one zip, or files in one folder.
 MAX_MEMBERS = 1000
+#: Members of a zip that is listed, and of which only some are read.
+MAX_LISTED = 20_000
 #: Bytes of a submission, inflated: a file, or all documents out of a zip.
 MAX_BYTES = 96 << 20
 #: Bytes of data and gold out of a zip, a gzip file or a pipe.
@@ -54,12 +56,15 @@ class Selection:
     junk : bool
         Whether what operating systems leave behind counts, and files that do not end in ``.json``
         are passed over.
+    zips : bool
+        Whether a zip within the zip may be a document; it is not unpacked.
     """
 
     expected: str
     most: int
     is_document: Callable[[str], bool]
     junk: bool = False
+    zips: bool = False
 
     def passes_over(self, name: str) -> bool:
         """Return whether a member is ignored without a report."""
@@ -122,6 +127,51 @@ def members(
         problems.add("no-file", file, selection.expected, "none")
 
 
+def listed(
+    archive: Path | io.BytesIO,
+    file: str,
+    problems: Problems,
+    wanted: Collection[str] = (),
+    most: int = MAX_BYTES,
+) -> dict[str, bytes | None]:
+    """Return the bytes of the wanted files of a zip by name, and ``None`` for its other members.
+
+    Parameters
+    ----------
+    archive : path or binary file
+        The zip.
+    file : str
+        Name of the archive in messages.
+    problems : Problems
+        Gets what is wrong with it, and why a wanted file cannot be read.
+    wanted : collection of str
+        Names of the files that are read; they may be zips, which are not unpacked.
+    most : int
+        How many bytes they may have together.
+    """
+    import zipfile
+
+    names: dict[str, bytes | None] = {}
+    selection = Selection("a file", most, lambda _: True, zips=True)
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            infos = opened.infolist()
+            if len(infos) > MAX_LISTED:
+                expected = f"at most {MAX_LISTED} members"
+                problems.add("zip-members", file, expected, f"{len(infos)}")
+                return {}
+            for info in infos:
+                name = info.filename.replace("\\", "/")
+                names[name] = None
+                if name in wanted:
+                    data = _member(opened, info, f"{file}/{name}", problems, most, selection)
+                    names[name] = data
+                    most -= len(data or b"")
+    except damages() as error:
+        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+    return names
+
+
 def damages() -> tuple[type[Exception], ...]:
     """Return what reading a damaged archive is known to raise."""
     import zipfile
@@ -152,7 +202,7 @@ def _member(
     stored, deflated = 0, 8
     if info.flag_bits & 0x1:
         problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
-    elif place.lower().endswith(".zip"):
+    elif place.lower().endswith(".zip") and not selection.zips:
         problems.add("zip-nested", place, selection.expected, "a zip within the zip")
     elif info.compress_type not in (stored, deflated):
         method = f"method {info.compress_type}"
@@ -163,7 +213,7 @@ def _member(
         problems.add("not-a-file", place, "a file", "a link or another thing that is not a file")
     else:
         with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
-            if stream.peek(4)[:4] != b"PK\x03\x04":
+            if selection.zips or stream.peek(4)[:4] != b"PK\x03\x04":
                 return _inflated(stream, info.compress_size, place, problems, room)
         problems.add("zip-nested", place, selection.expected, "a zip within the zip")
     return None

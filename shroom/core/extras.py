@@ -8,6 +8,7 @@ from shroom.core.problems import ShroomError
 
 #: The modules whose names are not those of their packages.
 _MODULES = {
+    "pyyaml": "yaml",
     "scikit-learn": "sklearn",
     "sentence-transformers": "sentence_transformers",
     "text2num": "text_to_num",

@@ -141,7 +141,7 @@ class _Rows(TableBuilder):
             texts = hyp if isinstance(hyp, str) else None, src if isinstance(src, str) else None
             self.texts.append(texts)
         for key, value in item.items():
-            if self.predictions and key not in _KEYS:
+            if self.predictions and key not in _KEYS and key != self.id_key:
                 first, times = self.unknown.get(key, (index, 0))
                 self.unknown[key] = first, times + 1
             elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:

@@ -109,8 +109,8 @@ def _without_values(problem: Problem, gold: Path) -> Problem:
 def scores_txt(score: Score) -> str:
     """Return one ``key: value`` line for each column of the edition, as YAML reads it.
 
-    Floats are written in full. A track that was not handed in and a rho that is undefined count
-    as 0, since the platforms want finite numbers under every key.
+    Floats are written in full. A track that was not handed in and a score that is undefined have
+    the column's value for it, since the platforms want finite numbers under every key.
     """
     lines = []
     for key, value in score.platform_scores().items():
@@ -120,10 +120,10 @@ def scores_txt(score: Score) -> str:
 
 
 def missing_tracks(score: Score) -> list[Problem]:
-    """Return a warning for each track that was not handed in, and so counts as 0."""
+    """Return a warning for each track that was not handed in, and so ranks last."""
     present = {result.track for result in score.results}
     return [
-        Problem("track-missing", "the submission", f"the {track} track", "none, which counts as 0")
+        Problem("track-missing", "the submission", f"the {track} track", "none, which ranks last")
         for track in score.edition.track_names
         if track not in present
     ]

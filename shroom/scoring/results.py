@@ -18,8 +18,13 @@ from shroom.scoring.tabular import Tabular, bounds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Interval, Intervals
     from shroom.scoring.editions.edition import Edition
+
+
+#: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
+LARGEST = 1e9
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,9 @@ class Score(Tabular):
     def platform_scores(self) -> dict[str, float]:
         """Return what the platforms read: a finite number under the key of every column.
 
-        A score that is undefined or missing is 0, or the worst one where 0 would be a good score.
+        A score that is undefined or missing is what the column has for it, by default the worst
+        that its metric has: the platforms rank by numbers alone, and Codabench ranks a submission
+        without one first.
 
         Raises
         ------
@@ -208,10 +215,15 @@ class Score(Tabular):
         scores = {}
         for column in self.edition.platform_columns(tuple(metrics)):
             value = by_track.get(column.track, {}).get(column.metric)
-            worst = 0.0
+            value = column.undefined if value is None else value
             if value is None:
                 metric = metrics.get(column.metric)
-                metric = metric or kind_of(self.edition).metric(column.metric, self.edition)
-                worst = 0.0 if metric.higher_is_better else metric.bounds[1]
-            scores[column.key] = worst if value is None else value
+                value = _worst(metric or kind_of(self.edition).metric(column.metric, self.edition))
+            scores[column.key] = value
         return scores
+
+
+def _worst(metric: Metric) -> float:
+    """Return the worst score of a metric; where it has none, one that the platforms can store."""
+    least, greatest = metric.bounds
+    return max(least, -LARGEST) if metric.higher_is_better else min(greatest, LARGEST)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+import zipfile
 
 import pytest
 from conftest import gold, predictions, write_json
@@ -91,5 +93,8 @@ def test_what_votes_do_not_tell_is_not_reported(tmp_path, change):
 
 
 def test_a_bundle_hands_over_the_gold_as_it_is(folder):
-    files = bundle.labelled(folder / "gold")["val"]
-    assert files[AGNOSTIC] == (folder / "gold" / AGNOSTIC).read_bytes()
+    built = bundle.build(folder / "gold")["codabench.zip"]
+    with zipfile.ZipFile(io.BytesIO(built)) as archive:
+        reference = archive.read("reference_data_val.zip")
+    with zipfile.ZipFile(io.BytesIO(reference)) as archive:
+        assert archive.read(AGNOSTIC) == (folder / "gold" / AGNOSTIC).read_bytes()

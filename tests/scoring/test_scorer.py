@@ -2,19 +2,17 @@
 
 import datetime as dt
 import gzip
-import io
 import json
 import os
-import shlex
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
-import numpy as np
+import platform_worker
 import pytest
 import yaml
 from conftest import ROOT, gold, predictions, write_json
+from platform_worker import Worker, unzip
 
 pytestmark = pytest.mark.linux  # as the platforms' workers are
 KEYS = ("agnostic_acc", "agnostic_rho", "aware_acc", "aware_rho")
@@ -39,76 +37,7 @@ def bundle(tmp_path_factory):
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory):
     """A search path on which there is numpy and nothing else that was installed."""
-    folder = tmp_path_factory.mktemp("numpy-alone")
-    site = Path(np.__file__).parent.parent
-    for name in ("numpy", "numpy.libs"):
-        if (site / name).exists():
-            (folder / name).symlink_to(site / name)
-    return folder
-
-
-def unzip(source, target):
-    with zipfile.ZipFile(source) as archive:
-        archive.extractall(target)
-    return target
-
-
-class Worker:
-    """One run in the layout of a platform: program, input/ref, input/res, output."""
-
-    def __init__(self, root, bundle, bare_python, *, platform, split="val"):
-        self.root, self.platform, self.bare = root, platform, bare_python
-        competition = unzip(bundle / f"{platform}.zip", root / "competition")
-        described = yaml.safe_load((competition / "competition.yaml").read_text())
-        phases = described["phases"]
-        place = {"val": 0, "test": 1}[split]
-        phase = described["tasks"][place] if platform == "codabench" else phases[place + 1]
-        unzip(competition / phase["scoring_program"], root / "program")
-        unzip(competition / phase["reference_data"], root / "input" / "ref")
-        (root / "input" / "res").mkdir()
-        (root / "output").mkdir()
-
-    def submit(self, files):
-        stream = io.BytesIO()
-        with zipfile.ZipFile(stream, "w") as archive:
-            for name, content in files.items():
-                archive.writestr(
-                    name, content if isinstance(content, bytes) else json.dumps(content)
-                )
-        unzip(stream, self.root / "input" / "res")
-        return self
-
-    def run(self):
-        metadata = "metadata.yaml" if self.platform == "codabench" else "metadata"
-        command = yaml.safe_load((self.root / "program" / metadata).read_text())["command"]
-        for token, folder in (("$program", "program"), ("$input", "input"), ("$output", "output")):
-            command = command.replace(token, str(self.root / folder))
-        # CodaLab splits at blanks; Codabench hands the words to docker. There is no shell.
-        words = command.split(" ") if self.platform == "codalab" else shlex.split(command)
-        assert words[0] == "python3"
-        if self.platform == "codalab":  # its worker makes an empty page beforehand
-            (self.root / "output" / "detailed_results.html").touch()
-        return subprocess.run(
-            [sys.executable, "-S", *words[1:]],
-            cwd=self.root / ("program" if self.platform == "codabench" else "."),
-            env={"PYTHONPATH": str(self.bare), "PYTHONUNBUFFERED": "1"},
-            capture_output=True,
-            text=True,
-        )
-
-    @property
-    def scores(self):
-        """What the leaderboard gets: known keys alone, as the platform reads them."""
-        output = self.root / "output"
-        as_yaml = yaml.safe_load((output / "scores.txt").read_text())
-        as_json = json.loads((output / "scores.json").read_text())
-        assert as_yaml == as_json
-        assert not (output / "metadata").exists()  # the platform's own
-        return {key: value for key, value in as_json.items() if key in KEYS}
-
-    @property
-    def page(self):
-        return (self.root / "output" / "detailed_results.html").read_text()
+    return platform_worker.bare_python(tmp_path_factory.mktemp("numpy-alone"))
 
 
 @pytest.fixture(params=["codabench", "codalab"])
@@ -148,7 +77,7 @@ def test_tables_score_as_their_json(worker, tmp_path):
 def test_the_test_split_aligns_by_id(worker):
     rows = predictions(20, first_id=100)
     straight = {"test.model-aware.json": rows}
-    run = worker(split="test").submit(straight)
+    run = worker(phase=1).submit(straight)
     assert run.run().returncode == 0
     first = run.scores
     run.submit({"test.model-aware.json": rows[::-1]})
@@ -392,7 +321,7 @@ def test_codalab_yaml(bundle, tmp_path):
     board = described["leaderboard"]
     assert list(board["columns"]) == list(KEYS)
     for column in board["columns"].values():
-        assert column["leaderboard"] is board["leaderboards"]["RESULTS"]
+        assert column["leaderboard"] == board["leaderboards"]["RESULTS"]
         assert column["sort"] == "desc"
     for number, phase in described["phases"].items():
         assert phase["phasenumber"] == number

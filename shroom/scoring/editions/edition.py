@@ -70,7 +70,7 @@ class TaskRule:
     like : str
         The task of 2024 that detectors treat it as, and that gives the side to compare with.
     reference : Reference or None
-        Another side: ``src``, ``tgt`` or ``either``.
+        Another side.
     title : str
         As people call it.
     """
@@ -187,13 +187,14 @@ class Phase:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of the leaderboard on a platform: one metric of one track."""
+    """A column of a platform's leaderboard; ``undefined`` is written for a missing score."""
 
     key: str
     metric: str
     track: str = ""
     title: str = ""
     hidden: bool = False
+    undefined: Optional[float] = None  # noqa: UP045 - evaluated on Python 3.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,10 +203,8 @@ class Edition(FileNames):
 
     Attributes
     ----------
-    name : str
-        In lower case without blanks; part of every signature.
-    title : str
-        As people call it.
+    name, title : str
+        In lower case without blanks, for signatures; and as people call it.
     year : int
         Year of the edition.
     contact : str

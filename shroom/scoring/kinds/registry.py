@@ -45,7 +45,7 @@ def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
 def with_ranking_metrics(
     edition: Edition, metrics: Iterable[Metric | str] = ()
 ) -> tuple[Metric, ...]:
-    """Return the metrics of an edition and further ones, each once.
+    """Return the metrics of an edition, those of its columns and further ones, each once.
 
     Parameters
     ----------
@@ -55,8 +55,10 @@ def with_ranking_metrics(
         Further metrics or their names; ``all`` stands for every one of the kit's.
     """
     kind = kind_of(edition)
-    names: list[Metric | str] = []
+    ranking = ranking_metrics(edition)
+    known = {metric.name for metric in ranking}
+    names: list[Metric | str] = [c.metric for c in edition.columns if c.metric not in known]
     for metric in metrics:
         names += kind.metric_names(edition) if metric == "all" else [metric]
     further = (kind.metric(m, edition) if isinstance(m, str) else m for m in names)
-    return tuple(dict.fromkeys((*ranking_metrics(edition), *further)))
+    return tuple(dict.fromkeys((*ranking, *further)))

@@ -1,0 +1,246 @@
+"""The competition bundle: what an organiser uploads to Codabench or CodaLab.
+
+The scoring program in it is a copy of the kit's own modules, taken when the bundle is built, with
+a thin ``score.py`` before them and the edition beside it. The same inputs and dates give the same
+bytes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shroom.bundle.checking import FILE, broken_rules
+from shroom.bundle.competition import BLIND, codabench, codalab, program_of
+from shroom.bundle.contents import opened
+from shroom.bundle.pages import pages
+from shroom.bundle.phases import dated, phases_of
+from shroom.bundle.public_files import PublicData, starting_kit, written
+from shroom.bundle.version_1 import as_version_2
+from shroom.bundle.yaml_files import yaml_text
+from shroom.core.atomic_writing import write_atomically, zipped
+from shroom.core.paths import Source
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.scoring.check import check_documents, read_table
+from shroom.scoring.column_checks import check_doubled
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import named, to_plain
+from shroom.scoring.file_choice import latest
+from shroom.scoring.input_files import Document, documents
+from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.table import Role
+
+#: The packages that scoring needs, which import numpy alone; no others are copied.
+PACKAGES = ("core", "metrics", "scoring")
+#: What predicts public data, given as the contents of files by name: returns its files likewise.
+Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
+_COMMENT = "# A competition for {}. Change what you like: title, pages, dates, limits.\n"
+_COMMAND = "command: python3 $program/score.py $input $output"
+
+
+def build(
+    gold: Source,
+    start: dt.date | None = None,
+    problems: Problems | None = None,
+    *,
+    edition: Edition | Source | None = None,
+    data: Source | None = None,
+    folder: Source = ".",
+    predict: Predict | None = None,
+) -> dict[str, bytes]:
+    """Return the bundle's files: both competitions, and the scoring program alone.
+
+    Parameters
+    ----------
+    gold : path
+        A folder or zip with the labelled splits, named as the edition says.
+    start : date, optional
+        When the first phase starts; by default as the edition says, else today.
+    problems : Problems, optional
+        Gets the warnings about the gold.
+    edition : Edition, str or path, optional
+        The shared task; by default the ``edition.toml`` beside the gold, else ``semeval2024``.
+    data : path, optional
+        The data without labels, for participants; by default those of the gold.
+    folder : path
+        The folder that the names of the edition's pages start from.
+    predict : callable, optional
+        What predicts the public data, for the starting kit.
+
+    Returns
+    -------
+    dict
+        ``codabench.zip``, ``codalab.zip`` and ``scoring_program.zip``.
+
+    Raises
+    ------
+    ShroomError
+        Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle.
+    """
+    problems = Problems() if problems is None else problems
+    edition = named(edition, gold)
+    references = labelled(gold, problems, edition)
+    listed = phases_of(edition, {split for split, _ in references})
+    phases = dated(listed, start, dt.date.today())
+    splits = list(dict.fromkeys(phase.split for phase in listed))
+    references = {place: file for place, file in references.items() if place[0] in splits}
+    public = _public_data(references, data, edition, problems)
+    for split in splits:
+        _check_sample(public.sample(split), gold, edition)
+    about = pages(edition, scorer_folder() / "pages", Path(folder), public, splits)
+    files = {
+        **_downloads(public, splits, predict),
+        **_references(references, problems),
+        **{name: _program(edition, blind=name == BLIND) for name in map(program_of, phases)},
+        "logo.png": (scorer_folder() / "logo.png").read_bytes(),
+        **dict(about.values()),
+    }
+    titles = [(title, file) for title, (file, _) in about.items()]
+    tracks = list(dict.fromkeys(track for _, track in references))
+    return {
+        "codabench.zip": _bundle("Codabench", codabench(edition, phases, titles, tracks), files),
+        "codalab.zip": _bundle("CodaLab", codalab(edition, phases, titles, tracks), files),
+        "scoring_program.zip": _program(edition),
+    }
+
+
+def _bundle(platform: str, described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """Return a competition as a zip.
+
+    Raises
+    ------
+    ShroomError
+        With each reason for which Codabench would refuse it; titles and pages are the edition's.
+    """
+    bundle = zipped({**files, FILE: _COMMENT.format(platform) + yaml_text(described)})
+    version_2 = described if "version" in described else as_version_2(described)
+    findings = broken_rules(version_2, opened(bundle), f"{platform}: {FILE}")
+    if findings.refused:
+        raise ShroomError("\n".join(findings.refused))
+    return bundle
+
+
+def write(files: Mapping[str, bytes], out: Source) -> None:
+    """Write the bundle's files into a folder."""
+    for name, data in files.items():
+        write_atomically(Path(out) / name, data)
+
+
+def scorer_folder() -> Path:
+    """Return where the bundle's templates lie: beside the package, or where pip puts data."""
+    beside = Path(__file__).parents[2] / "scorer"
+    installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
+    for folder in (beside, installed):
+        if (folder / "logo.png").is_file():
+            return folder
+    raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
+
+
+def labelled(gold: Source, problems: Problems, edition: Edition) -> dict[tuple[str, str], Document]:
+    """Return the labelled files of a gold folder by split and track, in the order of the edition.
+
+    Raises
+    ------
+    ShroomError
+        If there is none, or one has errors.
+    """
+    listed = latest(documents(gold, problems, edition), problems, edition, Role.GOLD)
+    files = {}
+    for split in edition.submitted:
+        for track in edition.track_names:
+            document = listed.get((split, track))
+            if document is None:
+                continue
+            table = read_table(document, Role.GOLD, problems, edition)
+            if table is not None and table.labelled:
+                check_doubled(table, problems)
+                kind_of(edition).check_votes(table, problems)
+                files[split, track] = document
+    if problems.errors:
+        raise InvalidInput(problems)
+    if not files:
+        pattern = edition.expected_name(edition.submitted)
+        raise ShroomError(f"{gold}: has no labelled file named {pattern}")
+    return files
+
+
+def _public_data(
+    references: Mapping[tuple[str, str], Document],
+    data: Source | None,
+    edition: Edition,
+    problems: Problems,
+) -> PublicData:
+    """Return the organiser's data without labels; where there are none, the gold's."""
+    if data is None:
+        return PublicData.of(references, edition, problems, stripped=True)
+    listed = latest(documents(data, problems, edition), problems, edition, Role.DATA)
+    if problems.errors:
+        raise InvalidInput(problems)
+    for split, track in references:
+        if (split, track) not in listed:
+            wanted = edition.name_of(split, track)
+            raise ShroomError(f"{data}: has no data for {wanted}, of which the gold has labels")
+    files = {place: listed[place] for place in references}
+    return PublicData.of(files, edition, problems, stripped=False)
+
+
+def _check_sample(
+    sample: Mapping[str, Sequence[Mapping[str, Any]]], gold: Source, edition: Edition
+) -> None:
+    """Raise :class:`InvalidInput` unless made-up predictions for the public data can be scored.
+
+    This shows where the data are not those that the gold has labels of.
+    """
+    problems = Problems()
+    files = [
+        Document(f"the public data, {name}", name, written(name, rows), member=True)
+        for name, rows in sample.items()
+    ]
+    check_documents(files, gold, problems=problems, edition=edition).raise_for_errors()
+
+
+def _downloads(
+    public: PublicData, splits: Sequence[str], predict: Predict | None
+) -> dict[str, bytes]:
+    """Return what participants may download: the data of each split, and the starting kit."""
+    by_split = {split: public.files(split) for split in splits}
+    files = {name: content for own in by_split.values() for name, content in own.items()}
+    predictions = predict(files) if predict else {}
+    return {
+        "starting_kit.zip": starting_kit(public, splits[0], predictions),
+        **{f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()},
+    }
+
+
+def _references(
+    references: Mapping[tuple[str, str], Document], problems: Problems
+) -> dict[str, bytes]:
+    """Return the gold of each split."""
+    by_split: dict[str, dict[str, bytes]] = {}
+    for (split, _), document in references.items():
+        base = document.base.removesuffix(".gz")
+        by_split.setdefault(split, {})[base] = document.read(problems) or b""
+    return {f"reference_data_{split}.zip": zipped(files) for split, files in by_split.items()}
+
+
+def _program(edition: Edition, *, blind: bool = False) -> bytes:
+    """Return the scoring program as a zip; that of a blind phase shows no scores."""
+    package = Path(__file__).parents[1]
+    modules = [package / "__init__.py"]
+    for name in PACKAGES:
+        modules += sorted((package / name).rglob("*.py"))
+    command = f"{_COMMAND} --blind" if blind else _COMMAND
+    metadata = f"{command}\ndescription: The scores of a submission by the SHROOM kit.\n"
+    program = scorer_folder() / "scoring_program" / "score.py"
+    files: dict[str, str | bytes] = {
+        "score.py": program.read_bytes(),
+        "metadata": metadata,
+        "metadata.yaml": metadata,
+        "edition.json": json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n",
+    }
+    sources = {f"shroom/{path.relative_to(package).as_posix()}": path for path in modules}
+    return zipped({**files, **{name: path.read_bytes() for name, path in sources.items()}})

@@ -1,0 +1,447 @@
+"""Bundles made from editions: two and three phases, and what participants get to see."""
+
+import datetime as dt
+import io
+import json
+import sys
+import zipfile
+from dataclasses import replace
+
+import pytest
+import yaml
+from conftest import gold, write_json
+from platform_worker import Worker, bare_python, unzip
+
+from shroom.bundle import build, check, write
+from shroom.bundle.public_files import sample_rows, without_labels
+from shroom.core.problems import ShroomError
+from shroom.scoring.editions.edition import (
+    Annotation,
+    Aspect,
+    Column,
+    Edition,
+    Files,
+    Item,
+    Phase,
+    Split,
+    TaskRule,
+    Track,
+)
+from shroom.scoring.scores import score
+
+SPANISH = Edition(
+    "halu-es",
+    "Alucinaciones: ¿qué es 'verdad'?",
+    2027,
+    contact="task@example.org",
+    languages=("es",),
+    splits=(Split("dev"), Split("eval")),
+    files=Files("{split}.json", gold="{split}.gold.json", data="{split}.data.json"),
+    item=Item("string", {"id": "clave", "hyp": "respuesta"}),
+    tasks={"QA": TaskRule(title="question answering"), "SUM": TaskRule()},
+    metrics=("accuracy", "brier"),
+    phases=(
+        Phase("Practice", "dev", start=dt.date(2027, 1, 10)),
+        Phase("Development", "dev", "Two a day.", dt.date(2027, 2, 1), per_day=2, total=20),
+        Phase("Evaluation", "eval", "", dt.date(2027, 3, 1), dt.date(2027, 3, 14), blind=True),
+    ),
+)
+TWO = Edition(
+    "two",
+    "Two tracks",
+    2027,
+    tracks=(Track("open", "Open"), Track("closed")),
+    splits=(Split("dev"), Split("test", ids=True)),
+    files=Files("{split}.{track}.json"),
+    columns=(
+        Column("open_brier", "brier", "open", "Brier score"),
+        Column("closed_acc", "accuracy", "closed", "Accuracy", hidden=True),
+    ),
+)
+
+
+LABELS = ("Not Hallucination", "Hallucination")
+
+
+def spanish_rows(split, *, turned=False):
+    rows = []
+    for index in range(30):
+        votes = [vote < index % 8 for vote in range(7)]
+        share = sum(votes) / 7
+        yes = share > 0.5
+        rows.append(
+            {
+                "clave": f"es-{split}-{index}",
+                "respuesta": f"La respuesta {index}.",
+                "src": f"¿Pregunta {index}?",
+                "tgt": "",
+                "task": "QA" if index % 3 else "SUM",
+                "labels": [LABELS[vote != turned] for vote in votes],
+                "label": LABELS[yes != turned],
+                "p(Hallucination)": round(1 - share if turned else share, 9),
+                "note": "turned" if turned else "secret",
+            }
+        )
+    return rows
+
+
+def spanish_gold(folder, **more):
+    for split in ("dev", "eval"):
+        write_json(folder / f"{split}.gold.json", spanish_rows(split, **more))
+    return folder
+
+
+def two_gold(folder):
+    for track in ("open", "closed"):
+        write_json(folder / f"dev.{track}.json", gold(20))
+        write_json(folder / f"test.{track}.json", gold(20, first_id=100))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def spanish(tmp_path_factory):
+    """The bundle of an edition of three phases, with its gold beside it."""
+    folder = tmp_path_factory.mktemp("spanish")
+    write(build(spanish_gold(folder / "gold"), edition=SPANISH), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def numpy_alone(tmp_path_factory):
+    return bare_python(tmp_path_factory.mktemp("numpy-alone"))
+
+
+def described(bundle, platform="codabench"):
+    with zipfile.ZipFile(bundle / f"{platform}.zip") as archive:
+        return yaml.safe_load(archive.read("competition.yaml"))
+
+
+def member(bundle, *names):
+    """The bytes of a file of a zip within the bundle."""
+    data = (bundle / "codabench.zip").read_bytes()
+    for name in names:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            data = archive.read(name)
+    return data
+
+
+@pytest.mark.parametrize("platform", ["codabench", "codalab"])
+def test_codabench_takes_three_phases(spanish, platform):
+    findings = check(spanish / f"{platform}.zip")
+    assert (findings.refused, findings.warnings) == ([], [])
+
+
+@pytest.mark.parametrize("platform", ["codabench", "codalab"])
+def test_codabench_takes_two_phases(tmp_path, platform):
+    write(build(two_gold(tmp_path / "gold"), dt.date(2027, 1, 15), edition=TWO), tmp_path)
+    findings = check(tmp_path / f"{platform}.zip")
+    assert findings.refused == []
+    assert [line.rpartition("[")[2] for line in findings.warnings] == ["hidden-column]"]
+
+
+def test_the_edition_is_in_the_description(spanish):
+    about = described(spanish)
+    assert (about["title"], about["contact_email"]) == (SPANISH.title, "task@example.org")
+    first, second, third = about["phases"]
+    assert first["name"] == "Practice"
+    assert (first["start"], first["end"]) == (dt.date(2027, 1, 10), "2027-01-31 23:59:59")
+    assert (second["start"], second["end"]) == (dt.date(2027, 2, 1), "2027-02-28 23:59:59")
+    assert (third["start"], third["end"]) == (dt.date(2027, 3, 1), "2027-03-14 23:59:59")
+    assert (second["max_submissions_per_day"], second["max_submissions"]) == (2, 20)
+    hidden = [phase.get("hide_score_output", False) for phase in about["phases"]]
+    assert hidden == [False, False, True]
+    (board,) = about["leaderboards"]
+    assert "hidden" not in board  # all phases share it
+    accuracy, brier = board["columns"]
+    assert (accuracy["key"], accuracy["sorting"]) == ("accuracy", "desc")
+    assert (brier["key"], brier["sorting"]) == ("brier", "asc")
+    assert described(spanish, "codalab")["end_date"] == dt.date(2027, 3, 14)
+
+
+@pytest.mark.parametrize("platform", ["codabench", "codalab"])
+@pytest.mark.parametrize("phase", [0, 1, 2])
+def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, platform, phase):
+    split = ("dev", "dev", "eval")[phase]
+    worker = Worker(tmp_path, spanish, numpy_alone, platform=platform, phase=phase)
+    chances = {"Hallucination": 0.9, "Not Hallucination": 0.2}
+    rows = [
+        {"clave": row["clave"], "label": row["label"], "p(Hallucination)": chances[row["label"]]}
+        for row in spanish_rows(split)
+    ]
+    done = worker.submit({f"{split}.json": rows}).run()
+    assert (done.returncode, done.stderr) == (0, "")
+    given = tmp_path / "input"
+    result = score(given / "res", given / "ref", edition=SPANISH)
+    scores = result.platform_scores()
+    assert scores["accuracy"] == 1.0
+    figure = f"{scores['brier']:.3f}"
+    if phase < 2:
+        assert worker.scores == scores
+        assert figure in worker.page
+        assert figure in done.stdout
+        return
+    # Whatever a phase hides, Codabench shows participants the scores of their submissions.
+    output = tmp_path / "output"
+    assert "Accepted" in worker.page
+    assert json.loads((output / "scores.json").read_text()) == {}
+    assert (output / "scores.txt").read_text() == done.stdout == ""
+    assert (figure in worker.page, "brier" in worker.page) == (False, False)
+    assert json.loads((output / "hidden_scores.json").read_text()) == scores
+
+
+def test_a_blind_phase_shows_the_problems_of_a_submission(spanish, numpy_alone, tmp_path):
+    worker = Worker(tmp_path, spanish, numpy_alone, platform="codabench", phase=2)
+    assert worker.submit({"eval.json": [{"clave": "es-eval-0"}]}).run().returncode == 1
+    assert "key-missing" in worker.page
+
+
+@pytest.mark.parametrize("platform", ["codabench", "codalab"])
+def test_the_sample_submission_is_scored(spanish, numpy_alone, tmp_path, platform):
+    worker = Worker(tmp_path, spanish, numpy_alone, platform=platform)
+    sample = member(spanish, "starting_kit.zip", "sample_submission.zip")
+    unzip(io.BytesIO(sample), tmp_path / "input" / "res")
+    done = worker.run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(worker.scores) == {"accuracy", "brier"}
+
+
+def test_the_public_data_have_the_keys_of_data_alone(spanish):
+    for split in ("dev", "eval"):
+        rows = json.loads(member(spanish, f"public_data_{split}.zip", f"{split}.data.json"))
+        assert [row["clave"] for row in rows] == [f"es-{split}-{index}" for index in range(30)]
+        assert {key for row in rows for key in row} == {"clave", "respuesta", "src", "tgt", "task"}
+
+
+def visible(data):
+    """Every file of a bundle but the gold, and those of zips within, by name."""
+    files = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            if not name.startswith("reference_data"):
+                content = archive.read(name)
+                files[name] = visible(content) if name.endswith(".zip") else content
+    return files
+
+
+def test_what_participants_see_does_not_depend_on_the_annotations(tmp_path):
+    bundles = [
+        build(spanish_gold(tmp_path / name, turned=turned), edition=SPANISH)
+        for name, turned in (("a", False), ("b", True))
+    ]
+    for name in ("codabench.zip", "codalab.zip"):
+        one, other = (visible(bundle[name]) for bundle in bundles)
+        assert one == other
+        assert b"secret" not in bundles[0]["codabench.zip"]
+        text = repr({key: value for key, value in one.items() if "program" not in key})
+        assert "secret" not in text
+        shares = {str(row["p(Hallucination)"]) for row in spanish_rows("dev")} - {"0.0", "1.0"}
+        assert len(shares) > 3
+        assert not [share for share in shares if share in text]
+
+
+def test_the_kits_model_predicts_the_public_data(tmp_path):
+    def predict(files):
+        assert set(files) == {"dev.data.json", "eval.data.json"}
+        return {"dev.json": b"[]"}
+
+    write(build(spanish_gold(tmp_path / "gold"), edition=SPANISH, predict=predict), tmp_path)
+    assert member(tmp_path, "starting_kit.zip", "predictions/dev.json") == b"[]"
+    assert "predictions" in member(tmp_path, "starting_kit.zip", "README.md").decode()
+
+
+def data_of(folder, change=lambda rows: rows):
+    for split in ("dev", "eval"):
+        rows = [
+            {**{key: row[key] for key in ("clave", "respuesta", "src")}, "url": "x"}
+            for row in spanish_rows(split)
+        ]
+        write_json(folder / f"{split}.data.json", change(rows))
+    return folder
+
+
+def test_the_organisers_data_are_taken_as_they_are(tmp_path):
+    reference, data = spanish_gold(tmp_path / "gold"), data_of(tmp_path / "data")
+    write(build(reference, edition=SPANISH, data=data), tmp_path)
+    rows = json.loads(member(tmp_path, "public_data_dev.zip", "dev.data.json"))
+    assert rows == json.loads((data / "dev.data.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (lambda rows: [{**row, "label": "Hallucination"} for row in rows], "without annotations"),
+        (lambda rows: rows[1:], "[count]"),
+        (lambda rows: [{**row, "clave": row["clave"] + "x"} for row in rows], "[id-"),
+    ],
+)
+def test_data_that_are_labelled_or_of_other_items_are_refused(tmp_path, change, part):
+    data = data_of(tmp_path / "data", change)
+    with pytest.raises(ShroomError) as error:
+        build(spanish_gold(tmp_path / "gold"), edition=SPANISH, data=data)
+    assert part in str(error.value)
+    (data / "eval.data.json").unlink()
+    with pytest.raises(ShroomError, match="has no data for eval"):
+        build(tmp_path / "gold", edition=SPANISH, data=data_of(tmp_path / "other") and data)
+
+
+def test_pages_of_the_edition_are_taken_as_they_are(tmp_path, shroom):
+    reference = two_gold(tmp_path / "gold")
+    (reference / "mine.md").write_text("# Mine $title\n")
+    (reference / "edition.toml").write_text(
+        'name = "own"\ntitle = "Own <pages>"\nyear = 2027\n[files]\n'
+        'predictions = "{split}.{track}.json"\n'
+        '[[tracks]]\nname = "open"\n[[tracks]]\nname = "closed"\n[[splits]]\nname = "dev"\n'
+        '[[splits]]\nname = "test"\n[pages]\noverview = "mine.md"\nfrequent_questions = "mine.md"\n'
+    )
+    code, _, err = shroom("bundle", "-o", tmp_path / "out", "--gold", reference)
+    assert (code, "the edition is own" in err) == (0, True)
+    about = described(tmp_path / "out")
+    assert [page["title"] for page in about["pages"]] == [
+        *("Overview", "Evaluation", "Data", "Frequent questions"),
+    ]
+    assert member(tmp_path / "out", "pages/overview.md") == b"# Mine $title\n"
+    assert b"Own &lt;pages&gt;" in member(tmp_path / "out", "pages/terms.html")
+    assert b"$" not in member(tmp_path / "out", "pages/evaluation.html")
+    (reference / "mine.md").write_text(" ")
+    code, _, err = shroom("bundle", "-o", tmp_path / "none", "--gold", reference)
+    assert (code, "pages.overview" in err, "is empty" in err) == (1, True, True)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "start", "part"),
+    [
+        (
+            {"phases": SPANISH.phases[:2] + SPANISH.phases[:1]},
+            None,
+            "expected a day after 2027-02-01",
+        ),
+        ({}, dt.date(2027, 5, 1), "expected a day after 2027-05-01"),
+        ({"phases": SPANISH.phases[2:]}, dt.date(2027, 5, 1), "before its start"),
+        ({"phases": (Phase("Train", "train"),)}, None, "no labelled file of a phase's split"),
+        ({"phases": ()}, dt.date.max, "leaves no time for the phases"),
+        ({"title": "t" * 257}, None, "title: expected a text of at most 256 characters"),
+        ({"phases": (Phase("p" * 257, "dev"),)}, None, "[phases.name]"),
+        ({"columns": (Column("a", "accuracy"), Column("a", "brier"))}, None, "[column-key]"),
+        ({"columns": (Column("a", "accuracy", hidden=True),)}, None, "[shown-column]"),
+    ],
+)
+def test_what_codabench_would_refuse_is_not_built(tmp_path, change, start, part):
+    with pytest.raises(ShroomError) as error:
+        build(spanish_gold(tmp_path), start, edition=replace(SPANISH, **change))
+    assert part in str(error.value)
+
+
+def test_an_edition_without_phases_has_one_for_each_split(tmp_path):
+    edition = replace(SPANISH, phases=())
+    write(build(spanish_gold(tmp_path / "gold"), dt.date(2027, 1, 1), edition=edition), tmp_path)
+    assert [phase["name"] for phase in described(tmp_path)["phases"]] == ["Dev", "Eval"]
+    assert "hidden" not in described(tmp_path)["leaderboards"][0]
+
+
+def test_the_default_pages_name_the_rules(spanish):
+    page = member(spanish, "pages/evaluation.html").decode()
+    for part in ("<code>dev.json", "<code>clave<", "es-dev-0", "brier", "less is better"):
+        assert part in page
+    assert "question answering" in member(spanish, "pages/overview.html").decode()
+    assert "dev.data.json</code>: 30 items" in member(spanish, "pages/data.html").decode()
+
+
+def test_codabench_computes_the_mean_over_tracks(tmp_path):
+    edition = replace(TWO, columns=(), average=True)
+    write(build(two_gold(tmp_path / "gold"), edition=edition), tmp_path)
+    findings = check(tmp_path / "codabench.zip")
+    assert (findings.refused, findings.warnings) == ([], [])
+    columns = described(tmp_path)["leaderboards"][0]["columns"]
+    keys = [column["key"] for column in columns]
+    assert keys[:2] == ["mean_accuracy", "mean_rho"]
+    for column, name in zip(columns[:2], ("accuracy", "rho")):
+        of = [keys[index] for index in column["computation_indexes"]]
+        assert of == [f"open_{name}", f"closed_{name}"]
+
+
+def test_a_track_without_gold_has_no_column(tmp_path):
+    reference = two_gold(tmp_path / "gold")
+    for split in ("dev", "test"):
+        (reference / f"{split}.closed.json").unlink()
+    write(build(reference, edition=replace(TWO, columns=(), average=True)), tmp_path)
+    columns = described(tmp_path)["leaderboards"][0]["columns"]
+    assert [column["key"] for column in columns] == ["open_accuracy", "open_rho"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        (
+            Annotation("aspects", (Aspect("true", "true", "ja", "nein"),)),
+            [{"id": 1, "true": "nein"}, {"id": 2, "true": "ja"}],
+        ),
+        (
+            Annotation("spans"),
+            [
+                {"id": 1, "soft_labels": [], "hard_labels": []},
+                {
+                    "id": 2,
+                    "soft_labels": [{"start": 0, "end": 1, "prob": 0.75}],
+                    "hard_labels": [[0, 1]],
+                },
+            ],
+        ),
+        (
+            Annotation("labelled-spans", labels=("OCR",)),
+            [
+                {"id": 1, "labels": []},
+                {"id": 2, "labels": [{"start": 0, "end": 1, "prob": 0.75, "label": "OCR"}]},
+            ],
+        ),
+    ],
+)
+def test_the_form_of_a_sample_follows_from_the_annotation(annotation, expected):
+    edition = replace(TWO, annotation=annotation)
+    rows = [{"id": 1, "hyp": "a"}, {"id": 2, "hyp": "b"}]
+    assert sample_rows(rows, edition) == expected
+    assert without_labels([{**rows[0], **expected[0], "true": "ja"}], edition) == rows[:1]
+
+
+def test_a_built_bundle_needs_no_yaml(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert build(two_gold(tmp_path), edition=TWO)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "answer"),
+    [
+        (Annotation("aspects", (Aspect("wrong", "wrong"),)), {"wrong": "y"}),
+        (Annotation("spans"), {"soft_labels": [{"start": 2, "end": 5, "prob": 0.625}]}),
+        (
+            Annotation("labelled-spans", labels=("OCR", "other")),
+            {"labels": [{"start": 2, "end": 5, "prob": 0.625, "label": "OCR"}]},
+        ),
+    ],
+)
+def test_other_annotations_are_scored(tmp_path, numpy_alone, annotation, answer):
+    empty = {key: [] if isinstance(value, list) else "n" for key, value in answer.items()}
+    rows = [
+        {"id": f"{index}", "hyp": f"An answer, number {index}.", **(answer if index % 3 else empty)}
+        for index in range(20)
+    ]
+    edition = Edition(
+        "other",
+        "Others",
+        2027,
+        splits=(Split("dev"),),
+        files=Files("{split}.jsonl"),
+        item=Item("string"),
+        annotation=annotation,
+    )
+    write_json(tmp_path / "gold" / "dev.json", rows)
+    write(build(tmp_path / "gold", edition=edition), tmp_path)
+    worker = Worker(tmp_path / "run", tmp_path, numpy_alone, platform="codabench")
+    sample = member(tmp_path, "starting_kit.zip", "sample_submission.zip")
+    unzip(io.BytesIO(sample), tmp_path / "run" / "input" / "res")
+    done = worker.run()
+    assert done.returncode == 0, done.stderr
+    assert set(worker.scores) == set(worker.keys)
+    public = member(tmp_path, "public_data_dev.zip", "dev.jsonl").decode()
+    assert public.count("\n") == 20
+    assert ("0.625" in public, "labels" in public, "wrong" in public) == (False, False, False)
