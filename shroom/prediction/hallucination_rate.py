@@ -10,6 +10,7 @@ import numpy as np
 
 from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import RUN
 from shroom.metrics.prediction_powered import (
     Estimate,
@@ -76,12 +77,15 @@ class HallucinationRate:
         All outputs first, then each task and each model.
     out_of_fold : int
         The labelled items on which the detector was fitted; they have their out-of-fold p.
+    labelled_outputs : int
+        The outputs that are among the labelled items as well, and so count twice.
     """
 
     detector: str
     confidence: float
     groups: list[GroupRate]
     out_of_fold: int = 0
+    labelled_outputs: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -155,7 +159,8 @@ def hallucination_rate(
             )
         )
     out_of_fold = int(detector.out_of_fold_items(labelled, run).sum())
-    return HallucinationRate(detector.name, confidence, groups, out_of_fold)
+    labelled_outputs = int(TrainingItems.of(labelled).contain(outputs).sum())
+    return HallucinationRate(detector.name, confidence, groups, out_of_fold, labelled_outputs)
 
 
 def _rate(
