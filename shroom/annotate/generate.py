@@ -15,11 +15,10 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN
 from shroom.detectors import settings
+from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.prompts import Template
-from shroom.detectors.judge.service import Service
 from shroom.detectors.judge.settings import (
     BudgetSettings,
-    Configurable,
     EndpointSettings,
     PromptSettings,
     setting,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from shroom.core.paths import Source
+    from shroom.detectors.judge.service import Service
     from shroom.inference.run_settings import Run
 
 #: Version of the code that reads replies: those that were read by another are requested again.
@@ -88,23 +88,11 @@ class Texts(Log):
     kind: ClassVar[str] = "generations"
 
 
-class Generator(Configurable):
+class Generator(Asking[SamplingSettings]):
     """Generates answers and refusals by a model behind an endpoint or on this machine.
 
-    Parameters
-    ----------
-    sampling : SamplingSettings
-        Which model generates, and what. Without an endpoint, the model is a causal model on the
-        hub or in a folder.
-    endpoint : EndpointSettings, optional
-        Where requests are sent.
-    budget : BudgetSettings, optional
-        What they may cost.
-
-    Raises
-    ------
-    ShroomError
-        If the settings contradict each other.
+    The settings are :class:`SamplingSettings`; see
+    :class:`~shroom.detectors.judge.asking.Asking`.
 
     Examples
     --------
@@ -116,55 +104,49 @@ class Generator(Configurable):
     uncertainty 0 Who?
     """
 
-    groups = (SamplingSettings, EndpointSettings, BudgetSettings)
+    kind = SamplingSettings
+    needs_model = "model: is missing; name one of the endpoint, the hub, or a folder"
 
     def __init__(
         self,
-        sampling: SamplingSettings,
+        settings: SamplingSettings,
         endpoint: EndpointSettings | None = None,
         budget: BudgetSettings | None = None,
     ) -> None:
-        if sampling.model is None:
-            raise ShroomError("model: is missing; name one of the endpoint, the hub, or a folder")
-        self.sampling, endpoint = sampling, endpoint or EndpointSettings()
-        self._normal = _template("template", sampling.template or "{question}")
+        super().__init__(settings, endpoint, budget)
+        self._normal = _template("template", settings.template or "{question}")
         self._refusals = {
-            chinese: _template("refusal", sampling.refusal or form)
+            chinese: _template("refusal", settings.refusal or form)
             for chinese, form in REFUSALS.items()
         }
-        self._body = sampling.request(
-            mode=sampling.mode, temperature=0.8, max_tokens=512, top_logprobs=None
+        self._body = settings.request(
+            mode=settings.mode, temperature=0.8, max_tokens=512, top_logprobs=None
         )
-        if sampling.top_p is not None:
-            self._body["top_p"] = sampling.top_p
-        if not self._body["temperature"] and max(sampling.normal, sampling.refusals) > 1:
+        if settings.top_p is not None:
+            self._body["top_p"] = settings.top_p
+        if not self._body["temperature"] and max(settings.normal, settings.refusals) > 1:
             raise ShroomError("temperature: at 0 all generations are alike; give one above 0")
-        self.service: Service | None = None
-        if endpoint.endpoint is not None:
-            self.service = Service(
-                sampling,
-                endpoint,
-                budget or BudgetSettings(),
-                self._body,
-                mode=sampling.mode or "chat",
-                reading=_READING,
-                shorter="give shorter questions",
-            )
+        self._service = self.service(self._body, reading=_READING, shorter="give shorter questions")
+
+    @property
+    def spent(self) -> float | None:
+        """The cost of the requests so far; ``None`` without an endpoint or without prices."""
+        return self._service.budget.spent if self._service and self.budget.priced else None
 
     @cached_property
     def identity(self) -> str:
         """All that the generations depend on besides their prompts."""
-        if self.service:
-            return self.service.key({**self._body, "seed": self.sampling.seed})
-        model = hub.identity(str(self.sampling.model), self.sampling.revision)
-        return f"{model} {self.sampling.mode} {self._body} {self.sampling.seed}"
+        if self._service:
+            return self._service.key({**self._body, "seed": self.settings.seed})
+        model = hub.identity(str(self.settings.model), self.settings.revision)
+        return f"{model} {self.settings.mode} {self._body} {self.settings.seed}"
 
     def items(self, question: str) -> list[Item]:
         """Return the generations that are wanted for a question."""
         refusal = self._refusals[language_of([question]) == CHINESE]
         parts = (
-            (NORMAL, self._normal, self.sampling.normal),
-            (UNCERTAIN, refusal, self.sampling.refusals),
+            (NORMAL, self._normal, self.settings.normal),
+            (UNCERTAIN, refusal, self.settings.refusals),
         )
         return [
             Item(kind, template.fill(question=question), number)
@@ -178,25 +160,25 @@ class Generator(Configurable):
 
     def cost(self, items: Sequence[Item]) -> str:
         """Return a sentence on the requests for generations, without sending them."""
-        if self.service is None:
+        if self._service is None:
             return f"{len(items)} generations by a model on this machine, which only take time"
-        requests = [self._request(self.service, item) for item in items]
-        return str(self.service.estimate(requests)).partition("\n")[0]
+        requests = [self._request(self._service, item) for item in items]
+        return str(self._service.estimate(requests)).partition("\n")[0]
 
     def generate(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, str | Failure]]:
         """Yield the text of each generation as it is made, or the reason for its failure."""
-        if self.service:
+        if self._service:
             owners: dict[str, list[Item]] = {}
-            requests = {item: self._request(self.service, item) for item in items}
+            requests = {item: self._request(self._service, item) for item in items}
             for item, request in requests.items():
                 owners.setdefault(request.key, []).append(item)
-            for key, reply in until_hopeless(self.service, list(requests.values()), run):
+            for key, reply in until_hopeless(self._service, list(requests.values()), run):
                 text = reply if isinstance(reply, Failure) else without_thought(reply.text).strip()
                 if not text:
                     text = Failure("the reply is empty; raise max_tokens if it was cut")
                 yield from ((item, text) for item in owners[key])
         elif items:
-            model = _Local(self.sampling, self._body, run)
+            model = _Local(self.settings, self._body, run)
             numbers: dict[tuple[str, str], list[Item]] = {}
             for item in items:
                 numbers.setdefault(item[:2], []).append(item)
@@ -209,7 +191,7 @@ class Generator(Configurable):
                 run.report(done, len(items))
 
     def _request(self, service: Service, item: Item) -> Any:
-        return service.request(item.prompt, seed=self.sampling.seed + item.number)
+        return service.request(item.prompt, seed=self.settings.seed + item.number)
 
 
 class _Local:

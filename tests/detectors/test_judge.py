@@ -125,8 +125,19 @@ def test_the_share_of_no_among_samples():
         [],
         {"error": {"message": "out of memory"}},
         {"choices": [None]},
-        {"choices": [{"logprobs": 3}]},
+    ],
+)
+def test_a_response_without_an_answer_is_reported(response):
+    with pytest.raises(ShroomError, match="without an answer"):
+        reply_of(response)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"choices": [{"text": "a", "logprobs": 3}]},
         {"choices": [{"text": "a", "logprobs": {"content": [{"token": "a", "logprob": "x"}]}}]},
+        chat("Yes", [("Yes", math.nan)]),
         completion(logprobs=[-(10**401)]),
         completion(logprobs=[math.inf]),
         completion(tokens=[None]),
@@ -134,11 +145,10 @@ def test_the_share_of_no_among_samples():
         *(chat("Yes", [("Yes", YES), (token, NO)]) for token in (7, None, [], {}, True)),
     ],
 )
-def test_a_response_without_an_answer_is_reported(response):
-    with pytest.raises(ShroomError, match="without an answer"):
-        reply_of(response)
-    with pytest.raises(ShroomError, match="without an answer"):
-        verdicts.reply_of(response)
+def test_unreadable_log_probabilities_are_reported(response):
+    for read_reply in (reply_of, verdicts.reply_of):
+        with pytest.raises(ShroomError, match="an answer whose log-probabilities cannot be read"):
+            read_reply(response)
 
 
 @pytest.mark.parametrize("count", [math.inf, -1, [], 10**10])
@@ -1126,8 +1136,8 @@ def test_a_recipe_has_valid_settings(name):
     assert recipe.pop("data") in (["val", "test"], ["test"])
     made = judging(**recipe)
     if name == "official-mistral-7b":
-        assert made.prompt.official
-        assert made.prompt.seed == 442
+        assert made.settings.official
+        assert made.settings.seed == 442
         assert recipe["endpoint"] == "http://localhost:8080/v1"
         assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
 
