@@ -16,6 +16,7 @@ from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN
 from shroom.detectors import settings
 from shroom.detectors.judge.asking import Asking
+from shroom.detectors.judge.local import WITHOUT_TEMPLATE, loaded
 from shroom.detectors.judge.prompts import Template
 from shroom.detectors.judge.settings import (
     BudgetSettings,
@@ -25,7 +26,7 @@ from shroom.detectors.judge.settings import (
 )
 from shroom.inference import hub
 from shroom.inference.endpoint.answer import without_thought
-from shroom.inference.tokenization import in_chat, padded
+from shroom.inference.tokenization import in_chat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,8 +44,8 @@ REFUSALS = {
     False: "{question}\n\nSuppose that you lack the knowledge to answer this. Reply briefly that "
     "you do not know or are not sure, and give no answer.",
 }
-#: The most tokens that a model on this machine reads and writes, and how many texts at a time.
-_LONGEST, _BATCH = 8192, 16
+#: How many texts a model on this machine makes at a time.
+_BATCH = 16
 
 
 @dataclass(frozen=True)
@@ -199,24 +200,20 @@ class _Local:
 
     def __init__(self, sampling: SamplingSettings, body: Mapping[str, Any], run: Run) -> None:
         self._name, self._body, self._seed = str(sampling.model), body, sampling.seed
-        self._tokenizer = padded(hub.tokenizer(self._name, sampling.revision))
-        template = getattr(self._tokenizer, "chat_template", None)
-        if sampling.mode == "chat" and not template:
-            raise ShroomError(
-                f"{self._name}: its tokenizer has no chat template; set mode=completion"
-            )
-        self._chat = bool(template) and sampling.mode != "completion"
-        self._model = hub.model("causal", self._name, sampling.revision, run.device)
-        reads = getattr(self._model.config, "max_position_embeddings", None) or _LONGEST
-        self._room = min(int(self._tokenizer.model_max_length), int(reads), _LONGEST)
+        self._tokenizer, self._model, mode, self._room = loaded(
+            self._name, sampling.revision, sampling.mode, run.device
+        )
+        self._chat = mode == "chat"
 
     def texts(self, prompt: str, n: int) -> list[str]:
         """Return n continuations; the same prompt and seed give the same ones."""
         import torch
 
         if self._chat:
-            turns, way_out = [("user", prompt)], "set mode=completion"
-            prompt = in_chat(self._tokenizer, self._name, turns, asks=True, way_out=way_out)
+            turns = [("user", prompt)]
+            prompt = in_chat(
+                self._tokenizer, self._name, turns, asks=True, way_out=WITHOUT_TEMPLATE
+            )
         ids = self._tokenizer(prompt, add_special_tokens=not self._chat)["input_ids"]
         longest = min(self._body["max_tokens"], self._room - 1)
         start = torch.tensor([ids[-(self._room - longest) :]], device=self._model.device)
