@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shroom.core import json_reading
 from shroom.scoring.input_files import documents_among_others
 
 if TYPE_CHECKING:
@@ -106,7 +105,6 @@ def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Docu
             data = document.read(problems)
             if data is None:
                 continue
-            lines = document.is_lines(data)
-            items = json_reading.items(bytes(data), document.file, problems, lines=lines)
+            items = document.items(data, problems)
             if items is not None:
                 yield document, items

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shroom.core import json_reading
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.scoring.input_files import documents
 from shroom.scoring.item_values import id_in
@@ -64,9 +63,7 @@ class Samples:
         items: list[Any] | None = None
         for file in files:
             data = file.read(problems)
-            if data is not None:
-                lines = file.is_lines(data)
-                items = json_reading.items(bytes(data), file.file, problems, lines=lines)
+            items = None if data is None else file.items(data, problems)
         if problems.errors or items is None:
             raise InvalidInput(problems)
         rows = tuple(_row(item, f"{path}: item {index}") for index, item in enumerate(items))
