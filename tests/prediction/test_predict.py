@@ -176,9 +176,9 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
     [
         ("detector = ", "mine.toml: is not TOML: "),
         ("\x00", "mine.toml: is not TOML: "),
-        ("", 'mine.toml: says no detector; begin it with: detector = "nli"'),
-        ('model = "x"', "mine.toml: says no detector"),
-        ('detector = ["lexical"]', "mine.toml: says no detector"),
+        ("", 'mine.toml: names no detector; begin it with: detector = "nli"'),
+        ('model = "x"', "mine.toml: names no detector"),
+        ('detector = ["lexical"]', "mine.toml: names no detector"),
         ('detector = "lexicle"', "mine.toml: no detector 'lexicle'; did you mean"),
         ('detector = "lexical"\ntreshold = 1', "mine.toml: the detector lexical has no setting"),
         ('detector = "lexical"\ntreshold = 1', "did you mean 'threshold'?"),
