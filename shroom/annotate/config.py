@@ -61,7 +61,7 @@ class Config:
     scorers : tuple of Scorer
         In the order in which they run.
     ranker : Ranker or None
-        ``None`` for scores alone.
+        ``None`` to write only scores.
     output : Path
         The file that the questions are written to.
     ranked, pairs : Path or None

@@ -52,7 +52,7 @@ _BATCH = 16
 class SamplingSettings(PromptSettings):
     """What is generated.
 
-    ``template`` is a text with ``{question}``, by default the question alone; ``temperature`` is
+    ``template`` is a text with ``{question}``, by default only the question; ``temperature`` is
     0.8 and ``max_tokens`` 512 by default.
 
     Attributes
@@ -76,7 +76,7 @@ class SamplingSettings(PromptSettings):
 
 
 class Item(NamedTuple):
-    """A generation that is wanted: its type, its prompt, and which of its kind it is."""
+    """A wanted generation: its type, its prompt, and its number among those of its type."""
 
     kind: str
     prompt: str
@@ -136,7 +136,7 @@ class Generator(Asking[SamplingSettings]):
 
     @cached_property
     def identity(self) -> str:
-        """All that the generations depend on besides their prompts."""
+        """Everything that the generations depend on besides their prompts."""
         if self._service:
             return self._service.key({**self._body, "seed": self.settings.seed})
         model = hub.identity(str(self.settings.model), self.settings.revision)

@@ -29,11 +29,11 @@ class FileRecords:
     Attributes
     ----------
     file : str
-        As messages name it.
+        Name of the file in messages.
     records : list
         In the order of its rows.
     dropped : int
-        How many further rows the file has, which could not be used.
+        Number of further rows in the file, which could not be used.
     """
 
     file: str
@@ -42,7 +42,7 @@ class FileRecords:
 
     @property
     def base(self) -> str:
-        """Its own name, without folders."""
+        """Its name without folders."""
         return PurePath(self.file).name
 
     def to_dict(self) -> dict[str, Any]:

@@ -37,13 +37,13 @@ class Recorded:
     Attributes
     ----------
     file : str
-        How messages name the CSV file.
+        Name of the CSV file in messages.
     contradiction : array of float, shape [n]
         p(Contr), in [0, 1].
     entailment : array of float, shape [n], or None
-        p(Entl), in [0, 1]; ``None`` where the file has no such column.
+        p(Entl), in [0, 1]; ``None`` if the file has no such column.
     ids : array of int, shape [n], or None
-        ``None`` where the file has no such column.
+        ``None`` if the file has no such column.
     """
 
     file: str
@@ -60,7 +60,7 @@ def files(source: Source, model: str | None = None) -> list[Path]:
     source : path
         A file or a folder.
     model : str, optional
-        How the names of the model's files begin, where the folder has those of several.
+        The start of the names of the model's files, if the folder has files of several models.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def files(source: Source, model: str | None = None) -> list[Path]:
     if not path.is_dir():
         return [path]
     there = sorted(file for file in path.iterdir() if file.name.lower().endswith(CSV))
-    # What was packed beside itself is read once.
+    # A file that is there both packed and unpacked is read once.
     paths = [
         file for file in there if file.suffix.lower() == ".csv" or file.with_suffix("") not in there
     ]

@@ -61,7 +61,7 @@ def threads() -> int:
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[range]:
     """Yield ranges of neighbours whose longest times their number is at most ``batch_tokens``.
 
-    An item that is longer than that forms a batch alone.
+    A longer item forms a batch of its own.
 
     Examples
     --------

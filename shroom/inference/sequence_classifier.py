@@ -90,7 +90,7 @@ class SequenceClassifier:
 
     @cached_property
     def tokenizer(self) -> Any:
-        """The tokenizer that lies beside the weights, with the padding that they know."""
+        """The tokenizer in the folder of the weights, with the padding that the model knows."""
         tokenizer = padded(hub.tokenizer(self._folder, self._revision), self.config)
         if self.config.model_type != "xlnet":  # its score is at the last place
             tokenizer.padding_side = "right"  # places may be counted from the left
@@ -98,7 +98,7 @@ class SequenceClassifier:
 
     @cached_property
     def room(self) -> int:
-        """The most tokens of an item."""
+        """Maximum number of tokens of an item."""
         return longest(self.tokenizer, self.config)
 
     def logits(
@@ -178,7 +178,7 @@ class SequenceClassifier:
         return files_digest(path for path in beside if path.is_file() and path.suffix != PARTIAL)
 
     def _key(self, reading: str) -> CacheKey:
-        """Return all that the logits depend on besides the items."""
+        """Return everything that the logits depend on besides the items."""
         model = f"{reading} {self._identity}"
         return CacheKey(model, lambda: self._lasting(reading), self._forward.precision)
 
@@ -230,6 +230,6 @@ def _folder(name: str, graph: Path) -> str:
         if (folder / "config.json").is_file():
             return str(folder)
     raise ShroomError(
-        f"{name}: has no config.json beside it or in the folder above; put that of its model "
+        f"{name}: has no config.json in its folder or in the folder above; put that of its model "
         "there, and the tokenizer's files"
     )

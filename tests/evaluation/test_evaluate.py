@@ -565,7 +565,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["lexical", "--on", "felm=VAL"], "has the form of semeval2024, not of felm"),
         (["lexical", "--on", "VAL", "--on", "VAL"], "has the same content as"),
         (["lexical", "--on", "VAL", "--on", "FOLDER"], "has the same content as"),
-        (["lexical", "--on", "ODD"], "of no form that the kit knows; say what it is: NAME="),
+        (["lexical", "--on", "ODD"], "in no form that the kit knows; say what it is: NAME="),
         (["lexical", "--on", "UNLABELLED"], "has no item of semeval2024 that is judged"),
         (["lexical", "--on", "FOLDER", "--runs", "FOLDER"], "which is data; name another"),
         (["lexical", "--on", "FOLDER", "-o", "FOLDER/out.json"], "which is data; name another"),

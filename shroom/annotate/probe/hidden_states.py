@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 POSITIONS = ("last", "before-answer")
 MODES = ("chat", "completion")
 QUESTION = "{question}"
-#: What a model is given if nothing else is wanted: in completion mode a line end follows, so that
-#: there is a token between question and answer.
+#: The default prompts: in completion mode a line end follows the question, so that there is a
+#: token between question and answer.
 PROMPTS = {"chat": QUESTION, "completion": f"{QUESTION}\n"}
 #: A character of no script, which no template changes.
 _MARK = "\ue137"
 #: The most tokens of a text, whatever the model reads.
 _LONGEST = 8192
-#: By what part of its size a causal model's state may change with what follows: by rounding alone.
+#: The largest change of a causal model's state, relative to its size, that rounding explains.
 _ROUNDING = 1e-3
 
 
@@ -81,7 +81,7 @@ class Frame:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Frame:
-        """Return what :meth:`to_dict` gave; raises KeyError and ValueError for others."""
+        """Return the frame of :meth:`to_dict`; raises KeyError and ValueError for other values."""
         fields = {name: content[name] for name in cls.__dataclass_fields__}
         if not all(isinstance(value, str) for value in fields.values()):
             raise ValueError("a text is none")
@@ -98,9 +98,9 @@ def frame(
     Parameters
     ----------
     tokenizer : tokenizer of transformers
-        Whose chat template is used in chat mode.
+        Its chat template is used in chat mode.
     name : str
-        What messages call the model.
+        Name of the model in messages.
     position : str
         One of ``POSITIONS``.
     mode : str, optional

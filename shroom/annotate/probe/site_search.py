@@ -32,7 +32,7 @@ CHOICE = ("auroc", "balanced_accuracy")
 GRID = tuple(10.0**power for power in range(-5, 1))
 #: The folds of the choice of C.
 _INNER = 5
-#: A column that spreads no more than this part of its size has rounding errors alone.
+#: A column whose spread, relative to its size, is at most this has only rounding errors.
 _ALIKE = 1e-5
 
 
@@ -181,7 +181,7 @@ class Figures:
     chosen : list of Site
         What was chosen, fold by fold.
     floor : dict of float
-        What the majority label alone has.
+        The figures of always predicting the majority label.
     c : float
         Of the probe at the best place.
     folds, seed : int

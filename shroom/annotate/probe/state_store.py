@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "shroom-states-1"
 _INDEX = "index.json"
-#: How many numbers a shard has at most (unless one question alone has more), and how many rows.
+#: Maximum of numbers in a shard (unless a single question has more), and of rows.
 _NUMBERS, _ROWS = 1 << 25, 1024
 #: The keys of an index that must be equal for states to go together, and their names.
 _SAME = {
@@ -44,17 +44,17 @@ _SAME = {
 class Store:
     """The states of texts, by a key of each text.
 
-    Every shard says itself which keys it has and which index it belongs to, so that nothing is
-    lost or read twice whenever a run is killed.
+    Every shard names its keys and the index that it belongs to, so that a killed run loses nothing
+    and reads nothing twice.
 
     Parameters
     ----------
     folder : Path
-        Of the index and the shards.
+        The folder of the index and the shards.
     about : dict
-        What the states are of: ``identity``, ``frame``, ``states`` (kinds), ``dtype`` and more.
+        Describes the states: ``identity``, ``frame``, ``states`` (kinds), ``dtype`` and more.
     resume : bool
-        Whether what is there counts.
+        Whether to keep the states that the folder has.
 
     Attributes
     ----------

@@ -45,8 +45,8 @@ class Probe(Scorer):
         The folder that ``shroom probe train`` wrote, or the weights of a probe that the source's
         notebook has saved (``probe.pt``), which are read without unpickling any object.
     model : str, optional
-        The language model: for a folder, where it no longer is where it was in training. The
-        weights in a ``.pt`` need one.
+        The language model: for a folder, needed if the model was moved after the training; always
+        needed for the weights in a ``.pt``.
     layer : int, optional
         For a ``.pt``, the layer whose state at the question's last token it reads, from 0 for the
         embeddings; negative numbers count from the last. By default the number after ``layer`` in
@@ -75,7 +75,7 @@ class Probe(Scorer):
         if self._place.suffix in _TORCH:
             self._saved = LinearProbe.load(self._place, self._model, layer)
         elif layer is not None:
-            raise ShroomError(f"layer: is for a probe.pt; {probe} knows its own")
+            raise ShroomError(f"layer: is for a probe.pt; {probe} has its own layer")
         else:
             self._saved = SavedProbe.load(self._place)
 
@@ -171,9 +171,9 @@ class LinearProbe:
         """
         named = _LAYER.findall(path.stem)
         if model is None:
-            raise ShroomError(f"{path}: has weights alone; give the model that the probe is of")
+            raise ShroomError(f"{path}: has only weights; give the probe's model")
         if layer is None and not named:
-            raise ShroomError(f"{path}: has weights alone; give the layer that the probe reads")
+            raise ShroomError(f"{path}: has only weights; give the layer that the probe reads")
         number = settings.integer("layer", named[-1] if layer is None else layer, -1000, 1000)
         require("models", "torch")
         import torch

@@ -79,7 +79,7 @@ class Reward(Scorer):
         else a pair.
     question, refusal : str, optional
         The form of the question before an answer, and before a refusal; see :class:`Prompt`.
-        By default the question alone, and the same before a refusal.
+        By default only the question, also before a refusal.
 
     References
     ----------

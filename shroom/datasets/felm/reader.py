@@ -55,7 +55,7 @@ class Segments:
     domain : array of str, shape [n]
         Of each response.
     kind : array of str, shape [m]
-        The type of each segment's error, ``"none"`` where there is none, or none is given.
+        The type of each segment's error, ``"none"`` if it has no error or no type is given.
     """
 
     response: NDArray[np.intp]

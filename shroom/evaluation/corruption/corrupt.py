@@ -176,7 +176,7 @@ def balanced(
 def pairs(
     datapoints: Sequence[Datapoint], methods: Sequence[str] = tuple(METHODS), seed: int = 0
 ) -> list[tuple[Datapoint, Datapoint]]:
-    """Return each faithful datapoint of some with each corrupted one that is made of it.
+    """Return pairs of a faithful datapoint and a corrupted one that is made of it.
 
     See :func:`corruptions`, which also returns the method and the edit.
 

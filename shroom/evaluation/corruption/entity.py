@@ -23,7 +23,7 @@ _OFFERED = 8
 def edits(item: Item, pool: Pool) -> list[Edit]:
     """Return edits of each name that the hypothesis has once, to names that neither text has.
 
-    They are names of the same kind that the item's knowledge has or, where it has none, of a list.
+    They are names of the same kind from the item's knowledge or, if it has none, from a list.
     """
     near = {word.removesuffix("'s") for word in item.vocabulary}
     name_edits: list[Edit] = []

@@ -227,7 +227,7 @@ def _content(listed: Sequence[Token]) -> frozenset[str]:
 
 
 def draws(*key: object) -> random.Random:
-    """Return a generator of random numbers that depend on the key alone.
+    """Return a generator of random numbers that depend only on the key.
 
     Examples
     --------

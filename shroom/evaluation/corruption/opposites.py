@@ -33,8 +33,8 @@ _MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})
 def negations(item: Item, pool: Pool) -> list[Edit]:
     """Return an edit for each auxiliary that can be negated, or for the one that is.
 
-    Questions are left alone, and hedged statements: "some are" and "some are not" may both hold;
-    so are clauses before a "but" or after a "because", of which the rest may depend.
+    Questions are left unchanged, and so are hedged statements, since "some are" and "some are not"
+    may both hold, and clauses before a "but" or after a "because", on which the rest may depend.
     """
     lows = {token.low for token in item.tokens}
     if words("hedges") & lows or "?" in item.hyp:
@@ -48,9 +48,9 @@ def negations(item: Item, pool: Pool) -> list[Edit]:
 
 
 def antonym(item: Item, pool: Pool) -> list[Edit]:
-    """Return an edit for each word and antonym, where neither text has the antonym.
+    """Return an edit for each word and each antonym of it that neither text has.
 
-    Opposites may both be false, so that nothing beside a negation is touched; and both may be
+    Opposites may both be false, so that words next to a negation are not touched; and both may be
     true of some things, or sometimes. A clause with a reason or a condition would contradict
     itself. Words of fixed phrases, as in "how long", stay.
     """

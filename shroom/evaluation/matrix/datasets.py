@@ -54,10 +54,10 @@ class Named:
 
 
 def named(text: str) -> Named:
-    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` alone means.
+    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` names.
 
-    A path alone is recognised by its form; a name alone is looked for among the fetched data, and
-    in the folder ``SHROOM_DATA``.
+    A path without a name is recognised by its form; a name without a path is looked for among the
+    fetched data, and in the folder ``SHROOM_DATA``.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def named(text: str) -> Named:
     if Path(text).exists():
         name = guess(text)
         if name is None:
-            what = "a pipe" if is_pipe(text) else "of no form that the kit knows"
+            what = "a pipe" if is_pipe(text) else "in no form that the kit knows"
             raise ShroomError(
                 f"{text}: is {what}; say what it is: NAME={text}, with one of {names}"
             )

@@ -112,7 +112,7 @@ def _contender(text: str) -> Contender:
 
 
 def _content(value: Any) -> Any:
-    """Return a setting with a digest beside each file that it names."""
+    """Return a setting with a digest of each file that it names."""
     if isinstance(value, dict):
         return {key: _content(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
