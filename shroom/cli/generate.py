@@ -60,7 +60,7 @@ Examples:
 @click.option(
     "-o", "--output", type=OUTPUT, required=True, help="Write questions with generations here."
 )
-@click.option("--template", help="Prompt with {question} in it; by default the question alone.")
+@click.option("--template", help="Prompt with {question} in it; by default only the question.")
 @click.option("--refusal", help="Prompt with {question} in it that asks for a refusal.")
 @click.option(
     "--temperature",
@@ -145,7 +145,7 @@ def command(
 
 
 def _generator(settings: dict[str, Any]) -> Generator:
-    """Return the generator of some settings, whose names and values are of the command line."""
+    """Return the generator with the settings of the command line."""
     unknown = settings.keys() - set(Generator.setting_names())
     if unknown:
         names = ", ".join(Generator.setting_names())

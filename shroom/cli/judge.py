@@ -40,7 +40,7 @@ JUDGES: Registry[Entry] = Registry(
 @click.option(
     "--method",
     type=click.Choice(METHODS),
-    help="Ask for the answer alone, with a thought first, with links or texts of the references, "
+    help="Ask for only the answer, for a thought first, with links or texts of the references, "
     "or for several answers with thoughts.  [default: raw]",
 )
 @click.option("--model", help="Name of the model at the endpoint.")
