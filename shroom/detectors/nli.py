@@ -240,7 +240,7 @@ class _Classifier:
     def probabilities(self, pairs: list[tuple[str, str]], run: Run) -> NDArray[np.float64]:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3].
 
-        The texts of the pairs, at least one, must be such that UTF-8 can write them.
+        UTF-8 must be able to represent the texts of the pairs, of which there is at least one.
         """
         room = self._reader.room
         lengths = self._reader.lengths(pairs)

@@ -110,11 +110,11 @@ class Similarity(JSONDetector):
             raise ShroomError("fitting needs labelled datapoints")
         if not 0 < p.sum() < len(p):
             raise ShroomError(
-                "fitting needs datapoints that annotators called a hallucination, and such that "
+                "fitting needs datapoints that annotators called a hallucination, and others that "
                 "they did not"
             )
         if self._calibration is not None:
-            raise ShroomError("calibration: is what fitting makes; leave it out")
+            raise ShroomError("calibration: is a result of fitting; leave it out")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = replace(self._fitted(), curves=curves, threshold=0.5, items=TrainingItems())

@@ -231,4 +231,4 @@ def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise ShroomError("the tokenizer reads a text otherwise in a pair than alone")
+    raise ShroomError("the tokenizer reads a text in a pair differently from the same text alone")

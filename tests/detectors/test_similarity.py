@@ -299,7 +299,7 @@ def test_a_setting_beside_a_fitted_file_that_would_be_dropped_is_refused(revisio
 def test_what_is_fitted_needs_no_calibration(made, tmp_path):
     path = tmp_path / "fitted.json"
     Similarity(made()).fit(POINTS, P).save(path)
-    with pytest.raises(ShroomError, match="calibration: is what fitting makes; leave it out"):
+    with pytest.raises(ShroomError, match="calibration: is a result of fitting; leave it out"):
         Similarity(made(), calibration=path).fit(POINTS, P)
     Similarity(path).fit(POINTS, P)
 

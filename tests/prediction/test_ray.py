@@ -165,7 +165,7 @@ def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
         write_json(tmp_path / name, gold(3))
     (shard,) = shards_of(str(tmp_path), SPLITS)
     assert (shard.base, shard.submission) == ("val.model-aware.v2.json", "val.model-aware.json")
-    with pytest.raises(ShroomError, match=r"none of them is named trial\.model-"):
+    with pytest.raises(ShroomError, match=r"but none named trial\.model-"):
         shards_of(str(tmp_path), ("trial",))
 
 
@@ -623,7 +623,7 @@ def test_an_address_where_nothing_listens_is_told(address, data, tmp_path, shroo
     given = ["--engine", "ray", "--address", address, "-o", tmp_path / "out"]
     code, _, err = shroom("predict", "lexical", data, *given)
     assert code == 1
-    assert err.startswith(f"shroom: {address}: no Ray cluster can be joined there: ")
+    assert err.startswith(f"shroom: {address}: no Ray cluster is reachable there: ")
     assert not (tmp_path / "out").exists()
 
 

@@ -83,7 +83,7 @@ class Similarity(Scorer):
     ) -> None:
         self._question = settings.flag("question", question)
         if revision is not None and model is None:
-            raise ShroomError("revision: is of a model, and none is named; name one, or remove it")
+            raise ShroomError("revision: needs a model, and none is named; name one, or remove it")
         self._measure: _Measure
         if detector is not None:
             self._measure = _Detected(detector, model, revision)

@@ -94,7 +94,7 @@ def to_hf(data: Sequence[Datapoint] | DataFile) -> datasets.Dataset:
     except UnicodeEncodeError as error:
         near = show(error.object[max(0, error.start - 20) : error.end])
         raise ShroomError(
-            f"half of a surrogate pair in {near}: no UTF-8, and so no dataset, can hold it"
+            f"half of a surrogate pair in {near}, which UTF-8, and so a dataset, cannot represent"
         ) from error
 
 

@@ -170,7 +170,7 @@ def normalised(text: str) -> str:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
-        raise ShroomError(f"{path}: a corpus that the recipe names is not there")
+        raise ShroomError(f"{path}: there is no such file, which the recipe names as a corpus")
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="") as stream:
         if path.name.removesuffix(".gz").endswith(".csv"):

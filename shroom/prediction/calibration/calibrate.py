@@ -204,7 +204,7 @@ def _fit_track(track: AlignedTrack, settings: FitSettings) -> TrackQuality:
     if settings.in_sample:
         return _quality(track, fitted, before, Quality.of(*fitted(p), gold_label, y), IN_SAMPLE)
     if gold.n < 2:
-        raise ShroomError(f"{file}: one item cannot be cross-validated; give more of them")
+        raise ShroomError(f"{file}: one item cannot be cross-validated; give more items")
     unseen = Quality.of(*out_of_fold(p, y, gold_label, settings), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
     after = unseen.with_order_of(before if calibrator.keeps_order else None)

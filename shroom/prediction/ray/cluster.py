@@ -126,7 +126,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
             yield
     except OSError as error:
         raise ShroomError(
-            f"{address or 'this machine'}: no Ray cluster can be joined there: {error}"
+            f"{address or 'this machine'}: no Ray cluster is reachable there: {error}"
         ) from error
     except ray.exceptions.RayError as error:
         reason = str(error).strip().rpartition("\n")[2]

@@ -139,7 +139,7 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
         documents = select_documents(documents, splits, edition)
     if not documents:
         named = edition.expected_name(splits)
-        raise ShroomError(f"{data}: has files of SHROOM, and none of them is named {named}")
+        raise ShroomError(f"{data}: has files of SHROOM, but none named {named}")
     chosen = [files[document.file] for document in documents]
     return [
         Shard(
@@ -285,8 +285,9 @@ class Worker:
         lines = encoded(shard.output, text)
         check_output({shard.output: lines.decode()})
         rows = len(file.datapoints)
-        if lines.count(b"\n") != rows:
-            raise ShroomError(f"{shard.input}: has {rows} datapoints, and not so many predictions")
+        made = lines.count(b"\n")
+        if made != rows:
+            raise ShroomError(f"{shard.input}: has {rows} datapoints, but {made} predictions")
         return Outcome(
             shard.number, lines, rows, problems, notes=tuple(notes), weights=self.detector.identity
         )
