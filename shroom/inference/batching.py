@@ -36,7 +36,7 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Return whether an error reports that memory does not suffice."""
+    """Return whether an error reports a lack of memory."""
     return isinstance(error, MemoryError) or bool(_NO_MEMORY.search(str(error)))
 
 
@@ -170,7 +170,7 @@ def batched(
 
 
 def _values(work: Callable[[list[Item]], NDArray[Any]], batch: list[Item]) -> NDArray[np.float64]:
-    """Return the values of a batch, shape [batch, k]; MemoryError where memory does not suffice."""
+    """Return the values of a batch, shape [batch, k]; MemoryError if memory does not suffice."""
     try:
         return np.asarray(work(batch), np.float64).reshape(len(batch), -1)
     except RuntimeError as error:
@@ -180,7 +180,7 @@ def _values(work: Callable[[list[Item]], NDArray[Any]], batch: list[Item]) -> ND
 
 
 class Ahead(Generic[Result]):
-    """Calls that are made before their results are needed, as many at a time as there are workers.
+    """Calls that are made before their results are needed, in as many threads as workers.
 
     Several threads for one batch would wait for each other after every small step of a model. So
     each batch has one thread, and several batches are computed at the same time.

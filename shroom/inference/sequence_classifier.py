@@ -163,13 +163,13 @@ class SequenceClassifier:
         return of_torch(model, compiled=self._compiled)
 
     def _current_identity(self) -> str:
-        """Return what identifies the weights on this machine as long as their files stay."""
+        """Return an identifier of the weights on this machine, valid while their files stay."""
         graph = "" if self._graph is None else f" {self._graph.name}"
         return f"{hub.identity(self._folder, self._revision, self.config)}{graph}"
 
     @cached_property
     def _content(self) -> str | None:
-        """What identifies the weights anywhere; ``None`` where their files have changed."""
+        """Identifies the weights on any machine; ``None`` if their files have changed."""
         if self._current_identity() != self._identity:
             return None
         if self._graph is None:
@@ -183,7 +183,7 @@ class SequenceClassifier:
         return CacheKey(model, lambda: self._lasting(reading), self._forward.precision)
 
     def _lasting(self, reading: str) -> str | None:
-        """Return what identifies the model, the input and the libraries by content."""
+        """Return an identifier of the model, the input and the libraries by content."""
         if self._content is None:
             return None
         runtime = "torch" if self._graph is None else "onnxruntime"

@@ -64,7 +64,7 @@ class Frame:
     after: str
 
     def text(self, question: str) -> str:
-        """Return what the model is given, whose last token is where states are read.
+        """Return the model's input; states are read at its last token.
 
         A causal model's states do not depend on what follows, so nothing does.
 
@@ -76,7 +76,7 @@ class Frame:
         return self.before + question.strip() + (self.after if self.position != "last" else "")
 
     def to_dict(self) -> dict[str, str]:
-        """Return its attributes, for json."""
+        """Return plain values for json."""
         return asdict(self)
 
     @classmethod
@@ -165,7 +165,7 @@ class Reader:
 
     @property
     def identity(self) -> str:
-        """What identifies the model; see :func:`shroom.inference.hub.identity`."""
+        """Identifies the model; see :func:`shroom.inference.hub.identity`."""
         return hub.identity(self.name, self.revision)
 
     def ids(self, frame: Frame, question: str) -> Ids:
@@ -190,12 +190,12 @@ class Reader:
         return tuple(ids[-self.most :])
 
     def check(self, ids: Ids, run: Run) -> Floats:
-        """Return what the last block makes of the last token: shape [width]."""
+        """Return the last block's output at the last token: shape [width]."""
         last = Site("layers", len(self.blocks.modules))
         return np.asarray(self.states([ids], [last], run)[last][0])
 
     def widths(self, sites: Sequence[Site]) -> list[int]:
-        """Return how many numbers a state of each place has."""
+        """Return the number of values in a state of each place."""
         states = self._read([self._sample], sites)
         return [states[site].shape[1] for site in sites]
 

@@ -55,7 +55,7 @@ TEMPLATES = TemplateKind(
 
 @dataclass(frozen=True)
 class GenerationSettings(PromptSettings):
-    """What the scorer asks: whether a generation is right.
+    """The question of the scorer: whether a generation is right.
 
     ``template`` is ``"reason"`` (the default with an endpoint), which asks for a reason and a
     verdict as JSON; ``"word"`` (the default without), which asks for yes or no; a file; or a folder

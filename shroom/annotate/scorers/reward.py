@@ -194,7 +194,7 @@ class _Model:
 
 
 def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairReader | _TextReader:
-    """Return the object that makes a model's input from pairs."""
+    """Return the object that turns pairs into a model's input."""
     chat = bool(getattr(tokenizer, "chat_template", None))
     if template == CHAT and not chat:
         raise ShroomError(

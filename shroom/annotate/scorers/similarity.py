@@ -168,7 +168,7 @@ class _Encoded:
 
 
 class _Detected:
-    """1 - p(Hallucination), as a detector says; a blank text supports nothing."""
+    """1 - p(Hallucination) of a detector; a blank text supports nothing."""
 
     def __init__(self, name: str, model: str | None, revision: str | None) -> None:
         from shroom.detectors.registry import REGISTRY, detector
@@ -225,7 +225,7 @@ def embed(texts: Sequence[str]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1)
 def _vectorizer() -> Any:
-    """Return what counts pieces, and what makes unit vectors of the counts; neither is fitted."""
+    """Return the counter of pieces and the scaler to unit vectors; neither is fitted."""
     require("annotate", "scikit-learn")
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
     from sklearn.pipeline import make_pipeline

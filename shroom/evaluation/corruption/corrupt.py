@@ -163,7 +163,7 @@ def corruptions(
 def balanced(
     corrupted: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
 ) -> list[Corruption]:
-    """Return one corruption of each datapoint that has some, drawn by the seed."""
+    """Return one corruption, drawn by the seed, of each datapoint that has any."""
     by_datapoint: dict[int, list[Corruption]] = {}
     for corruption in corrupted:
         by_datapoint.setdefault(corruption.of, []).append(corruption)

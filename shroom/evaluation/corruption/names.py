@@ -78,13 +78,13 @@ class Rules:
         return [name for name in named if name is not None]
 
     def negated_verbs(self, text: str) -> list[Edit]:
-        """Return none: rules do not recognise verbs."""
+        """Return an empty list: rules do not recognise verbs."""
         del text
         return []
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a name, which is empty where it is unknown.
+    """Return the kind of a name, empty if it is unknown.
 
     Examples
     --------
