@@ -24,7 +24,23 @@ class Quiet(ThreadingHTTPServer):
         pass
 
 
-class Server:
+class Loopback:
+    """A server of a handler's class on the loopback, which runs until it is closed."""
+
+    def __init__(self, handler, path=""):
+        handler.log_message = lambda *_: None
+        self.http = Quiet(("127.0.0.1", 0), handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}{path}"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
+        self.thread.start()
+
+    def close(self):
+        self.http.shutdown()
+        self.http.server_close()
+        self.thread.join()
+
+
+class Server(Loopback):
     """An HTTP server on the loopback; ``answer`` makes of a request what is sent back.
 
     It gives a dict, or a tuple of status, headers and content; an exception closes the connection.
@@ -56,16 +72,5 @@ class Server:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *_):
-                pass
-
         self.lock = threading.Lock()
-        self.http = Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    def close(self):
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
+        super().__init__(Handler, "/v1")

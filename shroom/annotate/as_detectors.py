@@ -1,9 +1,8 @@
 """Scorers of generations as detectors: a datapoint is a question with one generation.
 
-The question is the source, or the reference where there is none; the answer is the reference, and
+The question is the source, or the reference if there is no source; the answer is the reference, and
 the generation is the hypothesis. Of the scorers that ``shroom annotate`` has, ``nli``,
-``similarity``, ``judge`` and ``selfcheck`` are detectors in their own right already; here are the
-others.
+``similarity``, ``judge`` and ``selfcheck`` have detectors of their own; the others are here.
 """
 
 from __future__ import annotations
@@ -128,9 +127,9 @@ class Unigram(ScorerDetector):
 class Reward(ScorerDetector):
     """p = 1 / (1 + e^r) from a reward model's raw score r of the hypothesis as a reply.
 
-    The order is that of the rewards, so that rho is theirs; where the middle of a reward model lies
-    is its own affair, so that 0.5 is a convention: ``shroom calibrate`` finds a threshold, or a
-    calibrator, on labelled data. The reference is not read; the source is.
+    The order, and so rho, is that of the rewards. Reward models differ in their middle, so 0.5 is
+    a convention: ``shroom calibrate`` finds a threshold, or a calibrator, on labelled data. The
+    source is read, the reference is not.
 
     Parameters
     ----------
@@ -163,7 +162,7 @@ class Reward(ScorerDetector):
 
 
 class Probe(ScorerDetector):
-    """p = 1 - how surely a language model knows the answer, by its hidden state at the source.
+    """p = 1 - p(a language model knows the answer), by its hidden state at the source.
 
     The hypothesis is not read: all hypotheses of a source have one p.
 

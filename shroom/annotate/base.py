@@ -1,4 +1,4 @@
-"""The scorers by name, what they have in common, and how a run hands its work to them."""
+"""The scorers by name, their base class, and the work that a run gives them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
 
 _TORCH = ("torch", "transformers")
-#: How many items are computed before they are handed on: a run that is killed loses one slice.
+#: Number of items that are computed before they are yielded: a killed run loses one slice.
 SLICE = 128
 Item = TypeVar("Item", bound="Hashable")
 Value = TypeVar("Value")
@@ -129,7 +129,7 @@ class Scorer:
         raise NotImplementedError
 
     def cost(self, work: Sequence[Work]) -> str:
-        """Return a sentence on what a service would charge for work; empty where there is none."""
+        """Return a sentence on what a service would charge for the work; empty if none does."""
         del work
         return ""
 
@@ -152,7 +152,7 @@ def normal(question: Question) -> tuple[int, ...]:
 
 
 def value_of(generation: Generation, name: str) -> Any:
-    """Return a field of a generation, ``None`` where it has none of that name.
+    """Return a field of a generation, ``None`` if it has no field of that name.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class Config:
     scorers : tuple of Scorer
         In the order in which they run.
     ranker : Ranker or None
-        ``None`` for scores alone.
+        ``None`` to write only scores.
     output : Path
         The file that the questions are written to.
     ranked, pairs : Path or None
@@ -106,10 +106,7 @@ class Config:
             content, folder = source_config.translated(file), Path()
         checked = _checked(file, content)
         config = cls(
-            data=tuple(
-                str(folder / name)
-                for name in (checked.data if isinstance(checked.data, list) else [checked.data])
-            ),
+            data=_data(file, folder, checked.data),
             scorers=tuple(
                 _built(file, SCORERS, scorer, ("scorers", place))
                 for place, scorer in enumerate(checked.scorers or [])
@@ -143,6 +140,15 @@ def _checked(file: YamlFile, content: dict[str, Any]) -> _Content:
             value = value[place[1]]
             expected = "expected a scorer's name, or one name with its settings"
         raise file.error(place, f"{expected}, got {show(value)}") from error
+
+
+def _data(file: YamlFile, folder: Path, named: str | list[str]) -> tuple[str, ...]:
+    """Return the paths of the data, which must exist."""
+    paths = [folder / name for name in ([named] if isinstance(named, str) else named)]
+    for place, path in enumerate(paths):
+        if not path.exists():
+            raise file.error(("data", place), f"data: there is no such file or folder: {path}")
+    return tuple(map(str, paths))
 
 
 def _built(file: YamlFile, registry: Registry[Any], named: _Named, place: tuple[Any, ...]) -> Any:

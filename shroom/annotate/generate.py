@@ -15,23 +15,24 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN
 from shroom.detectors import settings
+from shroom.detectors.judge.asking import Asking
+from shroom.detectors.judge.local import WITHOUT_TEMPLATE, loaded
 from shroom.detectors.judge.prompts import Template
-from shroom.detectors.judge.service import Service
 from shroom.detectors.judge.settings import (
     BudgetSettings,
-    Configurable,
     EndpointSettings,
     PromptSettings,
     setting,
 )
 from shroom.inference import hub
 from shroom.inference.endpoint.answer import without_thought
-from shroom.inference.tokenization import in_chat, padded
+from shroom.inference.tokenization import in_chat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from shroom.core.paths import Source
+    from shroom.detectors.judge.service import Service
     from shroom.inference.run_settings import Run
 
 #: Version of the code that reads replies: those that were read by another are requested again.
@@ -43,15 +44,15 @@ REFUSALS = {
     False: "{question}\n\nSuppose that you lack the knowledge to answer this. Reply briefly that "
     "you do not know or are not sure, and give no answer.",
 }
-#: The most tokens that a model on this machine reads and writes, and how many texts at a time.
-_LONGEST, _BATCH = 8192, 16
+#: How many texts a model on this machine makes at a time.
+_BATCH = 16
 
 
 @dataclass(frozen=True)
 class SamplingSettings(PromptSettings):
     """What is generated.
 
-    ``template`` is a text with ``{question}``, by default the question alone; ``temperature`` is
+    ``template`` is a text with ``{question}``, by default only the question; ``temperature`` is
     0.8 and ``max_tokens`` 512 by default.
 
     Attributes
@@ -75,7 +76,7 @@ class SamplingSettings(PromptSettings):
 
 
 class Item(NamedTuple):
-    """A generation that is wanted: its type, its prompt, and which of its kind it is."""
+    """A wanted generation: its type, its prompt, and its number among those of its type."""
 
     kind: str
     prompt: str
@@ -88,23 +89,11 @@ class Texts(Log):
     kind: ClassVar[str] = "generations"
 
 
-class Generator(Configurable):
+class Generator(Asking[SamplingSettings]):
     """Generates answers and refusals by a model behind an endpoint or on this machine.
 
-    Parameters
-    ----------
-    sampling : SamplingSettings
-        Which model generates, and what. Without an endpoint, the model is a causal model on the
-        hub or in a folder.
-    endpoint : EndpointSettings, optional
-        Where requests are sent.
-    budget : BudgetSettings, optional
-        What they may cost.
-
-    Raises
-    ------
-    ShroomError
-        If the settings contradict each other.
+    The settings are :class:`SamplingSettings`; see
+    :class:`~shroom.detectors.judge.asking.Asking`.
 
     Examples
     --------
@@ -116,55 +105,49 @@ class Generator(Configurable):
     uncertainty 0 Who?
     """
 
-    groups = (SamplingSettings, EndpointSettings, BudgetSettings)
+    kind = SamplingSettings
+    needs_model = "model: is missing; name one of the endpoint, the hub, or a folder"
 
     def __init__(
         self,
-        sampling: SamplingSettings,
+        settings: SamplingSettings,
         endpoint: EndpointSettings | None = None,
         budget: BudgetSettings | None = None,
     ) -> None:
-        if sampling.model is None:
-            raise ShroomError("model: is missing; name one of the endpoint, the hub, or a folder")
-        self.sampling, endpoint = sampling, endpoint or EndpointSettings()
-        self._normal = _template("template", sampling.template or "{question}")
+        super().__init__(settings, endpoint, budget)
+        self._normal = _template("template", settings.template or "{question}")
         self._refusals = {
-            chinese: _template("refusal", sampling.refusal or form)
+            chinese: _template("refusal", settings.refusal or form)
             for chinese, form in REFUSALS.items()
         }
-        self._body = sampling.request(
-            mode=sampling.mode, temperature=0.8, max_tokens=512, top_logprobs=None
+        self._body = settings.request(
+            mode=settings.mode, temperature=0.8, max_tokens=512, top_logprobs=None
         )
-        if sampling.top_p is not None:
-            self._body["top_p"] = sampling.top_p
-        if not self._body["temperature"] and max(sampling.normal, sampling.refusals) > 1:
+        if settings.top_p is not None:
+            self._body["top_p"] = settings.top_p
+        if not self._body["temperature"] and max(settings.normal, settings.refusals) > 1:
             raise ShroomError("temperature: at 0 all generations are alike; give one above 0")
-        self.service: Service | None = None
-        if endpoint.endpoint is not None:
-            self.service = Service(
-                sampling,
-                endpoint,
-                budget or BudgetSettings(),
-                self._body,
-                mode=sampling.mode or "chat",
-                reading=_READING,
-                shorter="give shorter questions",
-            )
+        self._service = self.service(self._body, reading=_READING, shorter="give shorter questions")
+
+    @property
+    def spent(self) -> float | None:
+        """The cost of the requests so far; ``None`` without an endpoint or without prices."""
+        return self._service.budget.spent if self._service and self.budget.priced else None
 
     @cached_property
     def identity(self) -> str:
-        """All that the generations depend on besides their prompts."""
-        if self.service:
-            return self.service.key({**self._body, "seed": self.sampling.seed})
-        model = hub.identity(str(self.sampling.model), self.sampling.revision)
-        return f"{model} {self.sampling.mode} {self._body} {self.sampling.seed}"
+        """Everything that the generations depend on besides their prompts."""
+        if self._service:
+            return self._service.key({**self._body, "seed": self.settings.seed})
+        model = hub.identity(str(self.settings.model), self.settings.revision)
+        return f"{model} {self.settings.mode} {self._body} {self.settings.seed}"
 
     def items(self, question: str) -> list[Item]:
         """Return the generations that are wanted for a question."""
         refusal = self._refusals[language_of([question]) == CHINESE]
         parts = (
-            (NORMAL, self._normal, self.sampling.normal),
-            (UNCERTAIN, refusal, self.sampling.refusals),
+            (NORMAL, self._normal, self.settings.normal),
+            (UNCERTAIN, refusal, self.settings.refusals),
         )
         return [
             Item(kind, template.fill(question=question), number)
@@ -178,25 +161,25 @@ class Generator(Configurable):
 
     def cost(self, items: Sequence[Item]) -> str:
         """Return a sentence on the requests for generations, without sending them."""
-        if self.service is None:
+        if self._service is None:
             return f"{len(items)} generations by a model on this machine, which only take time"
-        requests = [self._request(self.service, item) for item in items]
-        return str(self.service.estimate(requests)).partition("\n")[0]
+        requests = [self._request(self._service, item) for item in items]
+        return str(self._service.estimate(requests)).partition("\n")[0]
 
     def generate(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, str | Failure]]:
         """Yield the text of each generation as it is made, or the reason for its failure."""
-        if self.service:
+        if self._service:
             owners: dict[str, list[Item]] = {}
-            requests = {item: self._request(self.service, item) for item in items}
+            requests = {item: self._request(self._service, item) for item in items}
             for item, request in requests.items():
                 owners.setdefault(request.key, []).append(item)
-            for key, reply in until_hopeless(self.service, list(requests.values()), run):
+            for key, reply in until_hopeless(self._service, list(requests.values()), run):
                 text = reply if isinstance(reply, Failure) else without_thought(reply.text).strip()
                 if not text:
                     text = Failure("the reply is empty; raise max_tokens if it was cut")
                 yield from ((item, text) for item in owners[key])
         elif items:
-            model = _Local(self.sampling, self._body, run)
+            model = _Local(self.settings, self._body, run)
             numbers: dict[tuple[str, str], list[Item]] = {}
             for item in items:
                 numbers.setdefault(item[:2], []).append(item)
@@ -209,7 +192,7 @@ class Generator(Configurable):
                 run.report(done, len(items))
 
     def _request(self, service: Service, item: Item) -> Any:
-        return service.request(item.prompt, seed=self.sampling.seed + item.number)
+        return service.request(item.prompt, seed=self.settings.seed + item.number)
 
 
 class _Local:
@@ -217,24 +200,20 @@ class _Local:
 
     def __init__(self, sampling: SamplingSettings, body: Mapping[str, Any], run: Run) -> None:
         self._name, self._body, self._seed = str(sampling.model), body, sampling.seed
-        self._tokenizer = padded(hub.tokenizer(self._name, sampling.revision))
-        template = getattr(self._tokenizer, "chat_template", None)
-        if sampling.mode == "chat" and not template:
-            raise ShroomError(
-                f"{self._name}: its tokenizer has no chat template; set mode=completion"
-            )
-        self._chat = bool(template) and sampling.mode != "completion"
-        self._model = hub.model("causal", self._name, sampling.revision, run.device)
-        reads = getattr(self._model.config, "max_position_embeddings", None) or _LONGEST
-        self._room = min(int(self._tokenizer.model_max_length), int(reads), _LONGEST)
+        self._tokenizer, self._model, mode, self._room = loaded(
+            self._name, sampling.revision, sampling.mode, run.device
+        )
+        self._chat = mode == "chat"
 
     def texts(self, prompt: str, n: int) -> list[str]:
         """Return n continuations; the same prompt and seed give the same ones."""
         import torch
 
         if self._chat:
-            turns, way_out = [("user", prompt)], "set mode=completion"
-            prompt = in_chat(self._tokenizer, self._name, turns, asks=True, way_out=way_out)
+            turns = [("user", prompt)]
+            prompt = in_chat(
+                self._tokenizer, self._name, turns, asks=True, way_out=WITHOUT_TEMPLATE
+            )
         ids = self._tokenizer(prompt, add_special_tokens=not self._chat)["input_ids"]
         longest = min(self._body["max_tokens"], self._room - 1)
         start = torch.tensor([ids[-(self._room - longest) :]], device=self._model.device)

@@ -24,7 +24,7 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
     *paths : path or "-"
         JSON Lines or JSON lists of ``{"question", "answer", "generation"}``. A generation is an
         object with ``text``, ``type`` (``normal`` or ``uncertainty``) and whatever scores it has,
-        or a text alone, which is normal. Without an answer, scorers that need one say so. A
+        or only a text, which is normal. Scorers that need an answer report where there is none. A
         question with a ``category``, for a probe to learn from, needs no answer and no generation.
     problems : Problems, optional
         Gets everything that is odd, each with its place.

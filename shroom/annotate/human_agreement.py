@@ -252,7 +252,7 @@ def _agreement(
 def _out_of_fold(
     values: NDArray[Any], wrong: NDArray[np.bool_], unit: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
-    """Return labels by thresholds that are chosen on other questions; ``None`` of one alone."""
+    """Return labels by thresholds that are chosen on other questions; ``None`` for one question."""
     folds = min(FOLDS, int(unit.max()) + 1)
     if folds < 2:
         return None

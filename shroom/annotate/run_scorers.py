@@ -198,7 +198,7 @@ def is_finished(
 
 
 def _identity(scorer: Scorer, run: Run) -> str:
-    """Return all that the scores depend on besides the question."""
+    """Return everything that the scores depend on besides the question."""
     if not scorer.uses_precision:
         return scorer.identity
     # Named always: without a precision, logs of older kits have scores of whatever was fastest.

@@ -47,7 +47,7 @@ SCORERS: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
         },
     ),
 }
-#: The values that the source's program knows, or that alone it acts on.
+#: The values that the source's program accepts, or the only ones that it acts on.
 VALUES = {
     "model_type": ("ziya", "ziya_13b", "qwen", "llama2_13b", "llama2_13b_en"),
     "probe_state_key": ("hidden_states",),

@@ -211,7 +211,7 @@ class Chinese:
 
     @cached_property
     def _place(self) -> Path:
-        """Where the dictionary lies."""
+        """Path of the dictionary."""
         module = importlib.util.find_spec("jieba")
         if module is None or module.origin is None:
             raise _missing()
@@ -220,7 +220,7 @@ class Chinese:
 
 @lru_cache(maxsize=1 << 16)
 def cut(run: str, dictionary: Path, same: str) -> tuple[str, ...]:
-    """Return the words of a run of characters; what was asked of late is known."""
+    """Return the words of a run of characters; recent ones are cached."""
     return tuple(_tokenizer(dictionary, same).cut(run))
 
 
@@ -228,8 +228,9 @@ def cut(run: str, dictionary: Path, same: str) -> tuple[str, ...]:
 def _tokenizer(dictionary: Path, same: str) -> Any:
     """Return a tokenizer of our own; jieba's common one is another program's to change.
 
-    It does without jieba's cache, which lies where everyone can write, is known by its name and
-    time alone, and is reported on stderr. ``same`` identifies the content of the dictionary.
+    It does not use jieba's cache, which is in a folder where everyone can write, is recognised
+    only by its name and time, and is reported on stderr. ``same`` identifies the content of the
+    dictionary.
     """
     del same
     tokenizer = _imported("jieba").Tokenizer()

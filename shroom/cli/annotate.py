@@ -70,7 +70,7 @@ def command(
     run: Run,
     form: str,
 ) -> int:
-    """Score and rank generations as CONFIG says.
+    """Score and rank generations with the settings in CONFIG.
 
     Scorers run in their order and add their fields to each generation; a ranker sorts questions
     into all-right, partial-right and all-wrong, and ranks generations. A run that was interrupted
@@ -112,7 +112,7 @@ def command(
 
 
 def read_questions(*paths: str) -> list[Question]:
-    """Return the questions of files, having reported what is odd in them."""
+    """Return the questions of files, and report the problems of the files."""
     problems = Problems()
     questions = read(*paths, problems=problems)
     say(problems)
@@ -142,7 +142,7 @@ def has_ended(
 def run_scorers(
     scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run
 ) -> ScoringResult:
-    """Return the result of scorers, whose scores go to a log, with progress and notes shown."""
+    """Return the result of scorers; log the scores, and show progress and notes."""
     notes: set[str] = set()
 
     def note(text: str) -> None:
@@ -161,13 +161,13 @@ def run_scorers(
 
 
 def write_outputs(questions: Sequence[Question], outputs: Mapping[str, Path]) -> None:
-    """Write the questions, their rankings and their pairs, as far as there are files for them."""
+    """Write the questions, their rankings and their pairs to the files that are given."""
     for key, path in outputs.items():
         write_atomically(path, OUTPUTS[key](questions))
 
 
 def summary_of(ranked: Ranked) -> tuple[dict[str, int], list[str]]:
-    """Return how many questions have each category, and the lines that show it with the limits."""
+    """Return the number of questions of each category, and lines that show it with the limits."""
     counts = Counter(
         question.category or "not ranked" for question in ranked.questions
     ).most_common()

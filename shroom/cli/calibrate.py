@@ -159,7 +159,7 @@ def _fit(
 
 
 def _notes(checked: Checked, figures: Calibration) -> Iterator[str]:
-    """Yield a line for each threshold that costs accuracy out of fold."""
+    """Yield a line for each threshold that lowers the out-of-fold accuracy."""
     for track, result in zip(checked.tracks, figures.results):
         label = result.after.label
         fitted, half = label["accuracy"], label["accuracy_at_half"]

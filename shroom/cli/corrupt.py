@@ -60,7 +60,7 @@ Examples:
     "--output",
     type=OUTPUT,
     required=True,
-    help="Write to this .json or .jsonl file; - for stdout.",
+    help="Write to this .json or .jsonl file, to corrupted.json in this folder, or to stdout (-).",
 )
 @click.option(
     "--method",

@@ -124,7 +124,7 @@ def _refuse_misuse(
     train_gold: str | None,
     data: str | None,
 ) -> None:
-    """Raise a usage error for what does not go together."""
+    """Raise a usage error for inputs and options that do not fit together."""
     if any(is_pipe(path) for path in (*preds, *train, train_gold, data) if path):
         raise click.UsageError("an ensemble reads its inputs more than once, so none can be a pipe")
     if method != LOGISTIC and (train or train_gold):

@@ -49,7 +49,7 @@ Examples:
     multiple=True,
     required=True,
     metavar="[NAME[:VIEW]=]PATH",
-    help="Data set, or further files of one; may be repeated. NAME alone if it was fetched.",
+    help="Data set, or further files of one; may be repeated. Only NAME if it was fetched.",
 )
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")

@@ -11,7 +11,7 @@ import click
 
 from shroom.annotate.base import Failure
 from shroom.annotate.generate import Generator, Texts, read_rows, with_generations
-from shroom.cli.options import SETTINGS
+from shroom.cli.options import SETTINGS, usage_errors
 from shroom.cli.output import say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
@@ -60,7 +60,7 @@ Examples:
 @click.option(
     "-o", "--output", type=OUTPUT, required=True, help="Write questions with generations here."
 )
-@click.option("--template", help="Prompt with {question} in it; by default the question alone.")
+@click.option("--template", help="Prompt with {question} in it; by default only the question.")
 @click.option("--refusal", help="Prompt with {question} in it that asks for a refusal.")
 @click.option(
     "--temperature",
@@ -145,15 +145,13 @@ def command(
 
 
 def _generator(settings: dict[str, Any]) -> Generator:
-    """Return the generator of some settings, whose names and values are of the command line."""
+    """Return the generator with the settings of the command line."""
     unknown = settings.keys() - set(Generator.setting_names())
     if unknown:
         names = ", ".join(Generator.setting_names())
         raise click.UsageError(f"no setting '{min(unknown)}'; there are: {names}")
-    try:
+    with usage_errors():
         return Generator.from_settings(**settings)
-    except ShroomError as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _has_ended(rows: list[dict[str, Any]], items: list[Any], output: Path) -> bool:
@@ -171,7 +169,4 @@ def _has_ended(rows: list[dict[str, Any]], items: list[Any], output: Path) -> bo
 
 
 def _spent(generator: Generator) -> str:
-    service = generator.service
-    if service is None or not service.budget.settings.priced:
-        return ""
-    return f"; this run has cost about {service.budget.spent:.4g}"
+    return "" if generator.spent is None else f"; this run has cost about {generator.spent:.4g}"

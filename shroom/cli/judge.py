@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import SETTINGS
+from shroom.cli.options import SETTINGS, usage_errors
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
@@ -15,6 +15,7 @@ from shroom.core.atomic_writing import check_ending, refuse_overwriting, refuse_
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import Problems
 from shroom.core.registry import Entry, Registry
+from shroom.detectors.judge.felm_methods import METHODS, Response
 from shroom.inference.run_settings import Run
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ JUDGES: Registry[Entry] = Registry(
 @click.option("-o", "--output", type=OUTPUT, help="Write the predictions to this .jsonl file.")
 @click.option(
     "--method",
-    type=click.Choice(("raw", "cot", "link", "content", "cot-cons")),
-    help="Ask for the answer alone, with a thought first, with links or texts of the references, "
+    type=click.Choice(METHODS),
+    help="Ask for only the answer, for a thought first, with links or texts of the references, "
     "or for several answers with thoughts.  [default: raw]",
 )
 @click.option("--model", help="Name of the model at the endpoint.")
@@ -70,14 +71,14 @@ def command(
     from shroom.datasets.felm import reader as felm
     from shroom.datasets.felm.predictions import Predictions
     from shroom.datasets.registry import refuse_another
-    from shroom.detectors.judge.felm_methods import Response
 
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o': name a file for the predictions")
     if output and output != "-":
         check_ending(output, ".jsonl")
     options = {name: value for name, value in options.items() if value is not None}
-    judge: SegmentJudge = JUDGES.make(dataset, **{**settings, **options})
+    with usage_errors():
+        judge: SegmentJudge = JUDGES.make(dataset, **{**settings, **options})
     refuse_another(dataset, data)
     problems = Problems()
     records = felm.read(data, problems=problems).records
@@ -93,8 +94,13 @@ def command(
         refuse_overwriting([output], [data])
         refuse_unwritable([Path(output)])
     say([str(estimate).partition("\n")[0]])
-    with shown_progress(dataset) as report:
-        run = Run(report=report, note=lambda text: say([f"note: {text}"]))
-        wrong, p = judge.judge(responses, run)
+    try:
+        with shown_progress(dataset) as report:
+            run = Run(report=report, note=lambda text: say([f"note: {text}"]))
+            wrong, p = judge.judge(responses, run)
+    except KeyboardInterrupt:
+        if judge.endpoint.folder:
+            say(["the answers so far are kept; the same command goes on from there"])
+        raise
     rows = Predictions(wrong, p if judge.samples > 1 else None).rows(records)
     deliver(json_lines(rows), output)

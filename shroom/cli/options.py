@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import click
 
 from shroom.cli.output import say
 from shroom.cli.parameter_types import Number
+from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.csv_files import naming
 from shroom.scoring.slices import MORE_SLICES, SLICES
 from shroom.scoring.table import KEYS, P
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,6 +66,15 @@ SETTINGS = click.option(
     metavar="NAME=VALUE",
     help="Set any setting of the detector, as in a recipe; may be repeated.",
 )
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Report errors of settings that the command line gives as errors of the command line."""
+    try:
+        yield
+    except ShroomError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:

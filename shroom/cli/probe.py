@@ -180,8 +180,8 @@ def _train(
     required=True,
     help="Write the questions with probe_score to this file.",
 )
-@click.option("--model", help="Language model, if it has moved since the training; of a probe.pt.")
-@click.option("--layer", type=int, help="Layer that a probe.pt reads; by default as its name says.")
+@click.option("--model", help="Language model, for a probe.pt, or if it was moved since.")
+@click.option("--layer", type=int, help="Layer that a probe.pt reads; by default that in its name.")
 @run_options(precision=False)
 @click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 def _score(

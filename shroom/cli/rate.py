@@ -142,6 +142,11 @@ def _table(rate: HallucinationRate) -> str:
             f"{rate.detector} was fitted on {rate.out_of_fold} of the labelled outputs, for which "
             "it gives its out-of-fold p"
         )
+    if rate.labelled_outputs:
+        lines.append(
+            f"{rate.labelled_outputs} of the outputs are among the labelled ones as well, and "
+            "count twice; leave them out of one of the two"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shroom.core import json_reading
 from shroom.scoring.input_files import documents_among_others
 
 if TYPE_CHECKING:
@@ -30,11 +29,11 @@ class FileRecords:
     Attributes
     ----------
     file : str
-        As messages name it.
+        Name of the file in messages.
     records : list
         In the order of its rows.
     dropped : int
-        How many further rows the file has, which could not be used.
+        Number of further rows in the file, which could not be used.
     """
 
     file: str
@@ -43,7 +42,7 @@ class FileRecords:
 
     @property
     def base(self) -> str:
-        """Its own name, without folders."""
+        """Its name without folders."""
         return PurePath(self.file).name
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +105,6 @@ def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Docu
             data = document.read(problems)
             if data is None:
                 continue
-            lines = document.is_lines(data)
-            items = json_reading.items(bytes(data), document.file, problems, lines=lines)
+            items = document.items(data, problems)
             if items is not None:
                 yield document, items

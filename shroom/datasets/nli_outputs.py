@@ -6,8 +6,6 @@ contradicts or entails the hypothesis; and ``id``, in splits that have ids.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.core.problems import Problems, ShroomError, printable, show
+from shroom.datasets.csv_lines import lines_of
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import CSV, Document
 from shroom.scoring.item_values import id_in, number_in
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.paths import Source
-
-    _Line = tuple[int, list[str]]  # its number, from 1, and its fields
+    from shroom.datasets.csv_lines import Line
 
 CONTRADICTION, ENTAILMENT = "p(Contr)", "p(Entl)"
 #: How far C + E may exceed 1 by rounding each to two digits, and by adding floats.
@@ -39,13 +37,13 @@ class Recorded:
     Attributes
     ----------
     file : str
-        How messages name the CSV file.
+        Name of the CSV file in messages.
     contradiction : array of float, shape [n]
         p(Contr), in [0, 1].
     entailment : array of float, shape [n], or None
-        p(Entl), in [0, 1]; ``None`` where the file has no such column.
+        p(Entl), in [0, 1]; ``None`` if the file has no such column.
     ids : array of int, shape [n], or None
-        ``None`` where the file has no such column.
+        ``None`` if the file has no such column.
     """
 
     file: str
@@ -62,7 +60,7 @@ def files(source: Source, model: str | None = None) -> list[Path]:
     source : path
         A file or a folder.
     model : str, optional
-        How the names of the model's files begin, where the folder has those of several.
+        The start of the names of the model's files, if the folder has files of several models.
 
     Raises
     ------
@@ -73,7 +71,7 @@ def files(source: Source, model: str | None = None) -> list[Path]:
     if not path.is_dir():
         return [path]
     there = sorted(file for file in path.iterdir() if file.name.lower().endswith(CSV))
-    # What was packed beside itself is read once.
+    # A file that is there both packed and unpacked is read once.
     paths = [
         file for file in there if file.suffix.lower() == ".csv" or file.with_suffix("") not in there
     ]
@@ -141,7 +139,7 @@ def recorded(path: Source, problems: Problems) -> Recorded | None:
     )
 
 
-def _are_complete(header: list[str], rows: list[_Line], file: str, problems: Problems) -> bool:
+def _are_complete(header: list[str], rows: list[Line], file: str, problems: Problems) -> bool:
     """Report missing and doubled columns and rows; return whether there are values to read."""
     for name in ("id", CONTRADICTION, ENTAILMENT):
         if header.count(name) > 1:
@@ -159,7 +157,7 @@ def _are_complete(header: list[str], rows: list[_Line], file: str, problems: Pro
 
 
 def _column(
-    name: str, header: list[str], rows: list[_Line], file: str, problems: Problems
+    name: str, header: list[str], rows: list[Line], file: str, problems: Problems
 ) -> list[float]:
     """Return the values of a column; 0 for those that are reported."""
     values: list[float] = []
@@ -181,27 +179,13 @@ def _column(
     return values
 
 
-def _lines(path: Source, problems: Problems) -> list[_Line] | None:
-    """Return each line that is not blank as its number and fields."""
+def _lines(path: Source, problems: Problems) -> list[Line] | None:
+    """Return the lines that are not blank."""
     file = str(path)
-    data = Document(file, Path(path).name, Path(path)).read(problems)
-    if data is None:
+    lines = lines_of(Document(file, Path(path).name, Path(path)), problems)
+    if lines is None:
         return None
-    try:
-        text = bytes(data).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        got = f"byte 0x{error.object[error.start]:02x} at line {line}"
-        problems.add("not-utf8", file, "UTF-8", got)
-        return None
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        lines = [(reader.line_num, row) for row in reader if any(field.strip() for field in row)]
-    except csv.Error as error:
-        got = f"{error} at line {reader.line_num}"
-        problems.add("not-csv", file, "lines of fields between commas", got)
-        return None
-    if not lines:
+    filled = [(number, row) for number, row in lines if any(field.strip() for field in row)]
+    if not filled:
         problems.add("empty", file, f"a header with {CONTRADICTION}, and lines", "an empty file")
-        return None
-    return lines
+    return filled

@@ -47,7 +47,7 @@ class Row:
     file : str
         Name of the file in messages.
     problems : Problems
-        Receives what is odd.
+        Receives the warnings about rows.
     id : str, int or None
         The row's id, for messages.
     above : str
@@ -132,7 +132,7 @@ class RowReader(ABC, Generic[R]):
     file : str
         Name of the file in messages.
     problems : Problems
-        Receives what is odd.
+        Receives the warnings about rows.
     first : dict, optional
         The place of what was seen first, by content; shared between the files of a data set.
     """
@@ -188,7 +188,7 @@ class RowReader(ABC, Generic[R]):
         return Row(item, index, self.file, self.problems, row_id)
 
     def share(self, row: Row, key: str, expected: str, got: str) -> None:
-        """Note what is odd in many rows of a file, to be reported once with its count."""
+        """Note a peculiarity of many rows of a file, to be reported once with its count."""
         self._shared.setdefault((key, expected, got), []).append(row)
 
     def earlier(self, row: Row, content: Hashable) -> str | None:
@@ -211,7 +211,7 @@ def read_files(
     paths : iterable of path or "-"
         Files, folders or zips of JSON Lines or JSON lists, also gzipped.
     problems : Problems
-        Receives what is odd, and what cannot be read.
+        Receives the warnings about rows, and what cannot be read.
     reader : callable
         The subclass of :class:`RowReader`; called with the file, the problems, the places of what
         was seen first, and the ``options``.

@@ -1,1 +1,1 @@
-"""Detectors: what turns datapoints into p(Hallucination), one module for each family."""
+"""Detectors: classes that compute p(Hallucination) of datapoints, one module for each family."""

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Detector:
-    """Anything that turns datapoints into p(Hallucination).
+    """Base of detectors, which compute p(Hallucination) of datapoints.
 
     A subclass sets :attr:`name` and defines :meth:`predict`; everything else has a default. A
     detector that can be fitted derives from :class:`FittedDetector`.

@@ -1,8 +1,8 @@
-"""How alike two texts are, token by token, by the vectors of an encoder.
+"""BERTScore: the similarity of two texts by the token vectors of an encoder.
 
 Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT": greedy matching by cosine,
 precision over the tokens of one text, recall over those of the other, and their F1; here without
-weights by idf and without rescaling.
+idf weights and without rescaling.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from shroom.inference.run_settings import Run
 
-#: How many numbers of texts' vectors are kept for the items that follow: 128 MiB of them.
+#: Size of the cache of vectors for later items, in numbers: 128 MiB.
 _KEPT = 1 << 25
 
 
@@ -45,14 +45,14 @@ class BertScore:
         self._loaded: dict[str | None, tuple[Any, Any]] = {}
 
     def agreement(self, items: Sequence[tuple[Any, ...]], run: Run = RUN) -> NDArray[np.float64]:
-        """Return how far samples agree with a sentence: shape [items], in [0, 1].
+        """Return the agreement of samples with a sentence: shape [items], in [0, 1].
 
         Parameters
         ----------
         items : sequence of (sentence, sentences of a sample, sentences of the next …)
-            The mean over samples of the best F1 that any of their sentences has counts.
+            The agreement is the mean over samples of the best F1 of their sentences.
         run : Run
-            How it is run.
+            Settings of the run.
         """
         tokenizer, encoder = self._load(run.device)
         room = longest(tokenizer, encoder.config)
@@ -95,12 +95,12 @@ class BertScore:
 
 
 def f1(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
-    """Return BERTScore's F1 of two texts' vectors, each of length 1: in [0, 1].
+    """Return the F1 of BERTScore of the unit vectors of two texts: in [0, 1].
 
     Parameters
     ----------
     first, second : array, shape [tokens, k]
-        A text without tokens agrees with none; a negative F1 counts as 0.
+        F1 is 0 if a text has no tokens; a negative F1 counts as 0.
 
     Examples
     --------

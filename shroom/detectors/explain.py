@@ -1,4 +1,4 @@
-"""Which words of a hypothesis drive p: how p changes when each of them is left out."""
+"""The words of a hypothesis that drive p: the change of p when a word is left out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shroom.detectors.base import Detector
     from shroom.inference.run_settings import Run
 
-#: The most words to leave out one by one; in a longer hypothesis, neighbours go together.
+#: Maximum number of words to leave out one by one; in a longer hypothesis, they are grouped.
 MOST = 256
 #: Characters that follow a word without a blank.
 _CLOSING = frozenset(".,;:!?)]}…»”’")
@@ -24,20 +24,20 @@ _CLOSING = frozenset(".,;:!?)]}…»”’")
 
 @dataclass(frozen=True)
 class Explanation:
-    """What each word of a hypothesis adds to p(Hallucination).
+    """The contribution of each word of a hypothesis to p(Hallucination).
 
     Attributes
     ----------
     hyp : str
-        The hypothesis, as it was.
+        The hypothesis.
     spans : tuple of (start, end)
-        Where the words are in it, in order and without overlap; all else is white space.
+        Positions of the words, in order and without overlap; the rest is white space.
     weights : tuple of float
-        For each word, p with it minus p without it: positive where the word drives p up.
+        For each word, p with it minus p without it: positive if the word increases p.
     p : float
         p(Hallucination) of the whole hypothesis.
     flagged : bool or None
-        Whether the detector's label of it is Hallucination, where that does not follow from p.
+        Whether the detector's label is Hallucination, if the label does not follow from p.
     """
 
     hyp: str
@@ -48,11 +48,11 @@ class Explanation:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words, or groups of neighbouring words of a very long hypothesis."""
+        """The words, or groups of neighbouring words in a very long hypothesis."""
         return tuple(self.hyp[start:end] for start, end in self.spans)
 
     def pieces(self) -> Iterator[tuple[str, float | None]]:
-        """Yield the hypothesis piece by piece, each word with its weight, what is between without.
+        """Yield the pieces of the hypothesis: words with their weights, and the text between them.
 
         Joined, the pieces are the hypothesis.
         """
@@ -67,24 +67,24 @@ class Explanation:
 
 
 def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explanation:
-    """Return which words of the datapoint's hypothesis drive p, by leave-one-out occlusion.
+    """Return the contribution of each word of the hypothesis to p, by leave-one-out occlusion.
 
-    The hypothesis and its variants, each with one word left out, are judged in one call. Of a
-    hypothesis with more than ``MOST`` words, neighbours are left out together.
+    The hypothesis and its variants, each without one word, are judged in one call. In a hypothesis
+    with more than ``MOST`` words, neighbours are left out together.
 
     Parameters
     ----------
     detector : Detector
         Whose p is explained.
     datapoint : Datapoint
-        What it is asked about.
+        The datapoint to explain.
     run : Run
-        How it is run; ``run.note`` gets a sentence where words are grouped.
+        Settings of the run; ``run.note`` receives a sentence if words are grouped.
 
     Raises
     ------
     ShroomError
-        Where the hypothesis has no words.
+        If the hypothesis has no words.
 
     Notes
     -----

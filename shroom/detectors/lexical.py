@@ -1,8 +1,8 @@
-"""The first baseline: how much of the hypothesis' surface the reference has.
+"""The first baseline: the overlap of hypothesis and reference at the surface.
 
 A faithful hypothesis tends to share words with the text that carries the meaning. Four measures
-of that go into a logistic model, with weights for each task. It needs no network, no GPU and no
-language model, and is meant as a floor that a detector which understands anything must beat.
+of that are the columns of a logistic model, with weights for each task. It needs no network, no GPU
+and no language model, and is a floor for detectors that use one.
 """
 
 from __future__ import annotations
@@ -124,12 +124,13 @@ class _State:
 
 
 def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
-    """Return the measures of each datapoint, shape [n, 4], in the order of ``FEATURES``.
+    """Return the features of each datapoint, shape [n, 4], in the order of ``FEATURES``.
 
     ``chrf`` is the character n-gram F-score of Popović (2015) on lower-cased text, by sacrebleu;
-    ``overlap`` the share of the hypothesis' distinct words that the premise has; ``coverage`` the
-    share of the premise's that the hypothesis has; ``length_ratio`` the logarithm of the ratio of
-    their lengths in characters. With two premises, the one of the higher chrF counts.
+    ``overlap`` the share of the hypothesis' distinct words that occur in the premise; ``coverage``
+    the share of the premise's distinct words that occur in the hypothesis; ``length_ratio`` the
+    logarithm of the ratio of their lengths in characters. Of two premises, the one with the higher
+    chrF counts.
     """
     chrf = _chrf()
     return np.array(

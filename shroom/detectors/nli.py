@@ -1,8 +1,7 @@
-"""The field's classic baseline: whether the reference entails the hypothesis, by an NLI model.
+"""The classic baseline of the field: an NLI model on reference and hypothesis.
 
-The premise is the side that carries the meaning, the hypothesis is ``hyp``. Of the model's three
-probabilities, p(Hallucination) is C/(C+E) by default: what is neither entailed nor contradicted
-does not count.
+The premise is the side that carries the meaning, the hypothesis is ``hyp``. By default
+p(Hallucination) is C/(C+E), so that the probability of neutral does not count.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
 FORMULAS = ("c/(c+e)", "1-e", "c")
 _ENTAILMENT, _NEUTRAL, _CONTRADICTION = range(3)
-#: The names of classes, without what is neither a letter nor a digit.
+#: Names of classes, in lower case, without blanks and signs.
 _MEANING = {
     **dict.fromkeys(["entailment", "entail", "entails", "entailed"], _ENTAILMENT),
     "neutral": _NEUTRAL,
@@ -42,7 +41,7 @@ _MEANING = {
         _CONTRADICTION,
     ),
 }
-#: Of two classes: whatever is not entailed counts as contradicted.
+#: Names of the second of two classes: what is not entailed counts as contradicted.
 _NOT_ENTAILED = frozenset(("notentailment", "notentailed", "nonentailment", "noentailment"))
 
 
@@ -64,13 +63,13 @@ class NLI(Detector):
     threshold : float
         The label is Hallucination where p is greater.
     windows, overlap
-        How a premise is read that is too long for a model: see
+        How to read a premise that is too long for a model: see
         :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
-    Which class is which is read from the names in the model's ``id2label``. Where either of two
-    sides may support the hypothesis, the one that does so better counts.
+    The meaning of the classes follows from their names in the model's ``id2label``. If either of
+    two sides may support the hypothesis, the better support counts.
     """
 
     name = "nli"
@@ -117,7 +116,7 @@ class NLI(Detector):
 
     @property
     def identity(self) -> str:
-        """The names of the models' weights.
+        """The identities of the models' weights.
 
         Examples
         --------
@@ -136,7 +135,7 @@ class NLI(Detector):
         pairs : sequence of (premise, hypothesis), length n
             Any two texts.
         run : Run
-            How it is run.
+            Settings of the run.
 
         Returns
         -------
@@ -189,19 +188,19 @@ def p_from(
 
 
 def columns(name: str, id2label: Mapping[int, str]) -> tuple[int, int | None, int]:
-    """Return where a model has entailment, neutral (if at all) and contradiction.
+    """Return the columns of entailment, neutral (or ``None``) and contradiction of a model.
 
     Parameters
     ----------
     name : str
-        How a message names the model.
+        Name of the model in messages.
     id2label : mapping
         The name of each class, as in the model's configuration.
 
     Raises
     ------
     ShroomError
-        If the names do not show it.
+        If the names do not show the meaning of the classes.
 
     Examples
     --------
@@ -241,7 +240,7 @@ class _Classifier:
     def probabilities(self, pairs: list[tuple[str, str]], run: Run) -> NDArray[np.float64]:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3].
 
-        The texts of the pairs, at least one, must be such that UTF-8 can write them.
+        UTF-8 must be able to represent the texts of the pairs, of which there is at least one.
         """
         room = self._reader.room
         lengths = self._reader.lengths(pairs)

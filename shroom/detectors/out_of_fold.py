@@ -1,4 +1,4 @@
-"""Cross-validation, and what a fitted detector answers for its training items: out-of-fold p."""
+"""Cross-validation, and the out-of-fold p of a fitted detector for its training items."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class TrainingItems:
         Parameters
         ----------
         datapoints : sequence of Datapoint, length n
-            What the detector was fitted on.
+            The datapoints of the fit.
         p, thresholds : array, shape [n], optional
             The out-of-fold p of each datapoint, and the threshold that goes with it.
         """
@@ -122,21 +122,21 @@ class TrainingItems:
 
     @classmethod
     def from_dict(cls, content: Any) -> TrainingItems:
-        """Return what :meth:`to_dict` has given; raise one of ``UNREADABLE`` for anything else."""
+        """Return the items of :meth:`to_dict`; raise one of ``UNREADABLE`` for anything else."""
         return cls({str(key): _answer(value) for key, value in content.items()})
 
     def to_dict(self) -> dict[str, list[float] | None]:
-        """Return the answers as JSON can write them."""
+        """Return the answers as plain values for JSON."""
         return {key: None if value is None else list(value) for key, value in self.answers.items()}
 
     def beside(self, content: Mapping[str, Any]) -> str:
-        """Return a model's content as indented JSON, with the items on a line of their own."""
+        """Return a model's content as indented JSON, with the items on a separate line."""
         text = json.dumps(content, indent=2).removesuffix("\n}")
         items = json.dumps(self.to_dict(), separators=(",", ":"))
         return f'{text},\n  "training_items": {items}\n}}\n'
 
     def without_answers(self) -> TrainingItems:
-        """Return the same items without their out-of-fold p, for a model that reads otherwise."""
+        """Return the same items without out-of-fold p, for a model with another reference rule."""
         return TrainingItems(dict.fromkeys(self.answers))
 
     @property

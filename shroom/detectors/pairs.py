@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 
-#: How the values of a premise's windows become one, and the words of a note on it.
+#: How to aggregate the values of a premise's windows, and the words of a note about it.
 AGGREGATES = {
     "max": "what supports it best counts",
     "mean": "their mean counts",
     "first": "the end of the premise was not read",
 }
-#: The share of a model's window that the premise gets, however long the hypothesis.
+#: Share of a model's window that the premise gets at least, for any hypothesis.
 _PREMISE_SHARE = 1 / 4
 
 
@@ -39,11 +39,11 @@ class Pairs:
     Attributes
     ----------
     items : list of (task, premise, hyp)
-        Most datapoints have one; those of which either side may support the hypothesis have two.
+        Most datapoints have one; those with two sides that may support the hypothesis have two.
     owner : array of int, shape [pairs]
-        The place of each pair's datapoint.
+        Index of the datapoint of each pair.
     n : int
-        The number of datapoints.
+        Number of datapoints.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Pairs:
         return cls(items, np.array(owner, np.intp), len(datapoints))
 
     def best(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return each datapoint's least p over its premises: what supports it best counts."""
+        """Return the least p of each datapoint over its premises: the best support counts."""
         least = np.full(self.n, np.inf)
         np.minimum.at(least, self.owner, p)
         return least
@@ -84,15 +84,15 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Windows:
-    """How a premise is read that is too long for the model.
+    """How to read a premise that is too long for the model.
 
     Attributes
     ----------
     aggregate : str
-        One of ``AGGREGATES``: what supports the hypothesis best, the mean of all windows, or the
-        beginning of the premise alone, the rest being cut.
+        One of ``AGGREGATES``: the best support counts, the mean of all windows, or only the
+        beginning of the premise, the rest of which is cut.
     overlap : int
-        How many sentences each window shares with the one before.
+        Number of sentences that each window shares with the previous one.
     """
 
     aggregate: str = "max"
@@ -100,12 +100,12 @@ class Windows:
 
     @classmethod
     def of(cls, windows: object, overlap: object) -> Windows:
-        """Return what settings of these names mean.
+        """Return the settings of these names.
 
         Raises
         ------
         ShroomError
-            Where they mean nothing.
+            If a value is invalid.
 
         Examples
         --------
@@ -121,26 +121,26 @@ class Windows:
         return self.aggregate == "first"
 
     def folded(self, p: NDArray[np.float64], read: Windowed[Any]) -> NDArray[np.float64]:
-        """Return one value for each pair from those of its windows, of which the least is best."""
+        """Return one value for each pair from those of its windows; the least is the best."""
         return read.mean(p) if self.aggregate == "mean" else read.least(p)
 
 
 @dataclass(frozen=True)
 class Windowed(Generic[Item]):
-    """What a model is given instead of pairs, some of which are too long for it.
+    """The inputs of a model for pairs, some of which are too long for it.
 
     Attributes
     ----------
     items : list of tuple
-        Pairs that fit, as they were; of others, one item for each window.
+        Pairs that fit, and for other pairs one item for each window.
     starts : array of int, shape [pairs]
-        Where the items of each pair begin.
+        Index of the first item of each pair.
     split : int
-        How many premises became several windows.
+        Number of premises that were split into windows.
     windows : int
-        How many these became.
+        Number of their windows.
     cut : int
-        How many hypotheses had to be cut.
+        Number of hypotheses that were cut.
     """
 
     items: list[Item]
@@ -174,21 +174,21 @@ class Windowed(Generic[Item]):
         )
 
     def least(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the least value of each pair's items; of rows, in each column."""
+        """Return the least value of each pair's items; for rows, in each column."""
         return np.asarray(np.minimum.reduceat(values, self.starts))
 
     def greatest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the greatest value of each pair's items; of rows, in each column."""
+        """Return the greatest value of each pair's items; for rows, in each column."""
         return np.asarray(np.maximum.reduceat(values, self.starts))
 
     def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean value of each pair's items; of rows, in each column."""
+        """Return the mean value of each pair's items; for rows, in each column."""
         sizes = np.diff(np.append(self.starts, len(self.items)))
         sums = np.add.reduceat(values, self.starts)
         return np.asarray(sums / sizes.reshape(-1, *[1] * (values.ndim - 1)))
 
     def notes(self, name: str, room: int, options: Windows) -> list[str]:
-        """Return the sentences on what did not fit into a model's ``room`` tokens."""
+        """Return notes on the pairs that did not fit into a model's ``room`` tokens."""
         sentences, total, rule = [], len(self.starts), AGGREGATES[options.aggregate]
         if self.split:
             sentences.append(
@@ -206,7 +206,7 @@ class Windowed(Generic[Item]):
 def parts_of(
     premise: str, hyp: str, reader: PairReader | Encoding, options: Windows, prefix: str = ""
 ) -> tuple[list[str], str]:
-    """Return the windows of a premise and the hypothesis, which the model can read together.
+    """Return windows of a premise and the hypothesis, such that the model can read them together.
 
     The hypothesis is cut only where it leaves the premise less than a quarter of the model's
     window, and less than it needs.
@@ -236,10 +236,10 @@ def best_rows(
 ) -> NDArray[np.float64]:
     """Return one row (entailment, neutral, contradiction) for each pair from those of its windows.
 
-    By ``max``, a premise entails what one of its windows entails: E is their greatest. It
-    contradicts what a window contradicts, as far as none supports it: C is their greatest, but at
-    most 1 - E, and the rest is neutral. The window of the greatest E alone would not do, as one
-    that is unrelated to the hypothesis has some E and C by chance and hides a contradiction.
+    With ``max``, a premise entails what one of its windows entails: E is the maximum. It
+    contradicts what a window contradicts unless another supports it: C is the maximum, but at most
+    1 - E, and the rest is neutral. The window of the greatest E alone would hide a contradiction,
+    since a window that is unrelated to the hypothesis has some E and C by chance.
 
     Examples
     --------

@@ -28,17 +28,17 @@ class Recipe:
     Attributes
     ----------
     name : str
-        The name of the run: the file's name, or the detector's.
+        Name of the run: that of the file, or of the detector.
     detector : str
-        A name of the registry.
+        A name in the registry.
     settings : mapping
         Arguments of the detector's class.
     data : tuple of str
-        The splits that it is run on; empty for those that are handed in.
+        The splits to run on; empty for those that are handed in.
     path : path or None
-        The file from which it was read.
+        The file of the recipe.
     precision : str or None
-        The precision of its model: see :class:`shroom.inference.run_settings.Run`.
+        Precision of the model: see :class:`shroom.inference.run_settings.Run`.
     """
 
     name: str
@@ -50,12 +50,12 @@ class Recipe:
 
     @classmethod
     def of(cls, name: str) -> Recipe:
-        """Return the recipe of a TOML file, or that of a detector with its own settings.
+        """Return the recipe in a TOML file, or that of a detector with its default settings.
 
         Raises
         ------
         ShroomError
-            Where the file cannot be read as a recipe.
+            If the file cannot be read as a recipe.
 
         Examples
         --------
@@ -68,7 +68,7 @@ class Recipe:
         table = _table(path)
         chosen, data = table.pop("detector", None), table.pop("data", None)
         if not isinstance(chosen, str):
-            raise ShroomError(f'{path}: says no detector; begin it with: detector = "nli"')
+            raise ShroomError(f'{path}: names no detector; begin it with: detector = "nli"')
         if data is not None and (
             not isinstance(data, list)
             or not data
@@ -83,7 +83,7 @@ class Recipe:
         return cls(path.stem, chosen, _filled(table), tuple(data or ()), path, precision)
 
     def make(self, /, **settings: Any) -> Detector:
-        """Return the detector; ``settings`` go before the recipe's own."""
+        """Return the detector; ``settings`` override those of the recipe."""
         try:
             return detector(self.detector, **{**self.settings, **settings})
         except ShroomError as error:

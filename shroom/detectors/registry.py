@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _TORCH = ("torch", "transformers")
 
-#: Each detector's name, and what there is to know of it before it is imported.
+#: The detectors by name, with what is known about them before they are imported.
 REGISTRY = Registry(
     "detector",
     {
@@ -23,7 +23,7 @@ REGISTRY = Registry(
         ),
         "lexical": Entry(
             "shroom.detectors.lexical:Lexical",
-            "how much of the hypothesis' surface the reference has; a floor",
+            "overlap of hypothesis and reference at the surface; a floor",
             ("sacrebleu",),
             "fit",
         ),
@@ -85,7 +85,7 @@ REGISTRY = Registry(
     base="shroom.detectors.base:Detector",
 )
 
-#: The detector that is meant where none is named.
+#: The default detector.
 DEFAULT = "cross-encoder"
 
 

@@ -2,7 +2,7 @@
 
 The method is SelfCheckGPT's: Manakul, Liusie and Gales (2023), "SelfCheckGPT: Zero-Resource
 Black-Box Hallucination Detection for Generative Large Language Models", section 5. What a model
-knows comes again in every sample; what it makes up differs from sample to sample.
+knows recurs in every sample; what it makes up differs from sample to sample.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class SelfCheck(Detector):
     threshold : float
         The label is Hallucination where p is greater.
     windows, overlap
-        How ``nli`` reads a sample that is too long for the model: see
+        How to read a sample that is too long for the model of ``nli``: see
         :class:`shroom.detectors.pairs.Windows`.
 
     Examples

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shroom.core import json_reading
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.scoring.input_files import documents
 from shroom.scoring.item_values import id_in
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """One row of the file: the alternatives, and where it says so, of what."""
+    """One row of the file: the alternatives, and the id and hypothesis if it has them."""
 
     texts: tuple[str, ...]
     id: int | None
@@ -35,9 +34,9 @@ class Samples:
     Attributes
     ----------
     file : str
-        How messages name it.
+        Name of the file in messages.
     rows : tuple of Row
-        In the order of the file; all of them have an id, or none has.
+        In the order of the file; either all have an id, or none.
     """
 
     file: str
@@ -53,7 +52,7 @@ class Samples:
         Raises
         ------
         ShroomError
-            With the place of what is wrong.
+            With the place of the problem.
         """
         if Path(path).is_dir():
             raise ShroomError(f"{path}: is a folder; name one file of samples")
@@ -64,9 +63,7 @@ class Samples:
         items: list[Any] | None = None
         for file in files:
             data = file.read(problems)
-            if data is not None:
-                lines = file.is_lines(data)
-                items = json_reading.items(bytes(data), file.file, problems, lines=lines)
+            items = None if data is None else file.items(data, problems)
         if problems.errors or items is None:
             raise InvalidInput(problems)
         rows = tuple(_row(item, f"{path}: item {index}") for index, item in enumerate(items))
@@ -80,17 +77,17 @@ class Samples:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the samples, wherever their file is."""
+        """A digest of the samples that does not depend on the file's path."""
         text = json.dumps(self.rows)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
-        """Return the alternatives of each datapoint: by id where the rows have one, else by order.
+        """Return the alternatives of each datapoint, by id if the rows have ids, else by order.
 
         Raises
         ------
         ShroomError
-            Where a datapoint has none, the numbers differ, or a row's ``hyp`` is another one.
+            If a datapoint has none, the numbers differ, or a row has another ``hyp``.
         """
         if self.rows and self.rows[0].id is not None:
             return self._by_id(datapoints)

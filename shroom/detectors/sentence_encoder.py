@@ -28,14 +28,14 @@ _DECIMALS = 7
 
 
 class SentenceEncoder:
-    """A model that makes a unit vector of each text.
+    """A model that embeds texts as unit vectors.
 
     Parameters
     ----------
     name, revision : str
         A folder, or a name on the hub; and its commit, tag or branch there.
     device : str, optional
-        By default the best that is there.
+        By default the fastest available.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class SentenceEncoder:
     def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
         """Return the embedding of each text, scaled to length 1: shape [n, dimensions].
 
-        Each distinct text is embedded once. Of one that is too long, the beginning counts.
+        Each distinct text is embedded once. Only the beginning of a text that is too long is read.
         """
         if not self._listed:
             run.note(f"{self._name}: no modules.json was found, so its tokens are averaged")
@@ -128,7 +128,7 @@ class SentenceEncoder:
 
 
 def _loaded(name: str, revision: str | None, device: str) -> Any:
-    """Return the model of sentence-transformers, in float32; code of its own is never run."""
+    """Return the model of sentence-transformers, in float32; code in its folder is never run."""
     require("models", "sentence-transformers")
     import torch
     from sentence_transformers import SentenceTransformer

@@ -1,7 +1,7 @@
-"""How unlike the reference the hypothesis is: 1 - cosine of their sentence embeddings.
+"""The distance of hypothesis and reference: 1 - cosine of their sentence embeddings.
 
-Fitted on labelled data, the cosine becomes p(Hallucination) by a logistic curve for each task:
-what is close for a translation is not for a definition.
+Fitted on labelled data, it becomes p(Hallucination) by a logistic curve for each task, since a
+distance that is small for a definition is large for a translation.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 #: Inverse strength of the L2 penalty on the curves; chosen by cross-validation.
 _C = 0.3
-#: How many distances are kept at most.
+#: Maximum number of stored distances.
 _REMEMBERED = 100_000
-#: How many encoders are kept loaded, and of how many the distances: a stack has several.
+#: Numbers of encoders that stay loaded, and whose distances are stored: a stack has several.
 _LOADED, _ENCODERS = 4, 16
 
 
 class Similarity(JSONDetector):
-    """1 - cosine of sentence embeddings, calibrated for each task where it was fitted.
+    """1 - cosine of sentence embeddings, calibrated for each task if it was fitted.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ class Similarity(JSONDetector):
     threshold : float, optional
         The label is Hallucination where p is greater; by default that of the fit, else 0.5.
     windows, overlap
-        How a reference is read that is too long: see
+        How to read a reference that is too long: see
         :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
-    Not fitted, p is 1 - cosine, and 1 where the cosine is negative. Where either of two sides may
+    Without a fit, p is 1 - cosine, and 1 if the cosine is negative. If either of two sides may
     support the hypothesis, the more similar one counts.
     """
 
@@ -110,11 +110,11 @@ class Similarity(JSONDetector):
             raise ShroomError("fitting needs labelled datapoints")
         if not 0 < p.sum() < len(p):
             raise ShroomError(
-                "fitting needs datapoints that annotators called a hallucination, and such that "
+                "fitting needs datapoints that annotators called a hallucination, and others that "
                 "they did not"
             )
         if self._calibration is not None:
-            raise ShroomError("calibration: is what fitting makes; leave it out")
+            raise ShroomError("calibration: is a result of fitting; leave it out")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = replace(self._fitted(), curves=curves, threshold=0.5, items=TrainingItems())
@@ -172,7 +172,7 @@ class Similarity(JSONDetector):
         return state
 
     def _refuse_what_the_file_has(self, state: _State) -> None:
-        """Refuse settings beside a fitted file that would be dropped."""
+        """Refuse settings that contradict a fitted file, and would be ignored."""
         # A recipe with main, and a fit without a revision, mean the same.
         if self._revision and self._revision != (state.revision or "main"):
             raise ShroomError(
@@ -211,7 +211,7 @@ class Similarity(JSONDetector):
 
 @dataclass(frozen=True)
 class _State:
-    """What is compared with what, and, where it was fitted, the curves."""
+    """The encoder and the reference rule, and the curves if it was fitted."""
 
     encoder: str
     revision: str | None
@@ -255,9 +255,9 @@ def _encoder(name: str, revision: str | None, device: str | None, content: str) 
 def _remembered(
     encoder: tuple[str, str | None, str | None], content: str, windows: Windows
 ) -> dict[tuple[str, str], float]:
-    """Return the distances that an encoder has returned, by the pair, to be filled.
+    """Return the stored distances of an encoder by pair, a dict to be filled.
 
-    In cross-validation, the same pairs come again for each fold, in copies of the detector.
+    In cross-validation, copies of the detector compare the same pairs in each fold.
     """
     del encoder, content, windows
     return {}

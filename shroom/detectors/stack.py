@@ -1,8 +1,8 @@
-"""Several detectors' p in one, weighted for each task.
+"""Stacking: a weighted combination of several detectors for each task.
 
-The weights must not trust a detector more than it deserves on new data. So the stack is fitted on
-its detectors' *out-of-fold p*, of datapoints on which they were not fitted; a detector that was
-fitted on the data and is not fitted again is refused.
+The weights must reflect how good a detector is on new data. So the stack is fitted on the
+*out-of-fold p* of its detectors; a detector that was fitted on the data and is not fitted again is
+refused.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Words = NDArray[np.str_]
 
-#: The inverse strengths of the L2 penalty that are tried where none is given.
+#: Inverse strengths of the L2 penalty to try if none is given.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0)
-#: p is taken as log odds, no farther out than this, so that 0 and 1 stay finite.
+#: p is clipped to this distance from 0 and 1, so that its log odds are finite.
 _CLIP = 1e-3
 
 
@@ -51,18 +51,18 @@ class Stack(JSONDetector):
     Parameters
     ----------
     model : path, optional
-        What ``shroom fit stack`` has written. It names its detectors itself.
+        The file that ``shroom fit stack`` has written; it names the detectors.
     detectors : str or list, optional
-        What to fit on: names of detectors, or tables with ``name``, settings, and perhaps
-        ``frozen = true`` for one that could be fitted and shall stay as it is.
+        The detectors to combine: names, or tables with ``name``, settings, and perhaps
+        ``frozen = true`` for a trainable detector that is not to be fitted again.
     features : bool
-        Whether the lexical measures are columns, too.
+        Whether the lexical features are columns as well.
     c : float, optional
-        The inverse strength of the penalty; by default the one of least loss out of fold.
+        Inverse strength of the penalty; by default the one with the least loss out of fold.
     folds : int
-        The parts for what is fitted out of fold inside.
+        Number of folds of the inner cross-validation.
     threshold : float, optional
-        Instead of the fitted ones.
+        Threshold of the labels, instead of the fitted ones.
 
     Examples
     --------
@@ -113,13 +113,13 @@ class Stack(JSONDetector):
     def fit(self, datapoints: Sequence[Datapoint], p: Values, run: Run = RUN) -> Stack:
         """Fit detectors, weights and thresholds on the annotators' proportions p, shape [n].
 
-        What can be fitted gives its columns out of fold, and is then fitted on all datapoints.
+        The columns of trainable detectors are out of fold; then these are fitted on all datapoints.
 
         Raises
         ------
         ShroomError
-            Where no detectors are named, or one stays as it is that was fitted on some of the
-            datapoints and has no out-of-fold p of them.
+            If no detectors are named, or a detector that is not fitted again was fitted on some of
+            the datapoints and has no out-of-fold p for them.
         """
         inputs = self._wanted()
         self._check_unseen(datapoints)
@@ -159,7 +159,7 @@ class Stack(JSONDetector):
     ) -> tuple[Values, Values]:
         """Return p and thresholds of datapoints from stacks that were fitted on the other folds.
 
-        What does not depend on labels is computed once, for all datapoints together.
+        Columns that do not depend on labels are computed once for all datapoints.
 
         Raises
         ------
@@ -177,13 +177,13 @@ class Stack(JSONDetector):
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the stack as json, and beside it a folder with the detectors that were fitted.
 
-        A threshold that was set is written in place of the fitted ones.
+        A threshold that was given is written in place of the fitted ones.
         """
         state = replace(self._fitted(), threshold=self.threshold, thresholds=self.thresholds)
         state.save(path, **about)
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.bool_]:
-        """Return for which datapoints the stack, or one of its detectors, answers in-sample."""
+        """Return which datapoints get an in-sample p, of the stack or one of its detectors."""
         inner = [detector.in_sample(datapoints, run) for detector in self._fitted().detectors]
         out_of_fold = self.out_of_fold_items(datapoints, run)
         of_stack = super().in_sample(datapoints, run)
@@ -199,7 +199,7 @@ class Stack(JSONDetector):
         return f"{self.name} {hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return the texts with which its detectors compare the hypothesis, each text once."""
+        """Return the distinct texts with which its detectors compare the hypothesis."""
         state = self._fitted()
         texts = [text for detector in state.detectors for text in detector.premises(datapoint)]
         if state.features:
@@ -237,13 +237,13 @@ class Stack(JSONDetector):
     def _column(
         self, number: int, detector: Detector, datapoints: Sequence[Datapoint], run: Run
     ) -> Values:
-        """Return p of a detector, for one that is not fitted here from what is stored of it."""
+        """Return p of a detector; the stored p of one that is not fitted here."""
         if number in self._stored and not run.in_sample:
             return self._stored[number][1].of(datapoints, run)[:, 0]
         return detector.predict(datapoints, run)
 
     def _fixed(self, number: int, entry: Input) -> tuple[Detector, _Stored]:
-        """Return a detector that is not fitted here, and the p that it has returned."""
+        """Return a detector that is not fitted here, and its stored p."""
         if number not in self._stored:
             detector = entry.make()
             self._stored[number] = detector, _Stored(detector.predict)
@@ -258,7 +258,7 @@ class Stack(JSONDetector):
 
 
 class _Stored:
-    """What depends on a datapoint alone, p or measures, computed once for each."""
+    """Values of datapoints, p or features, that are computed once for each."""
 
     def __init__(self, compute: Callable[[Sequence[Datapoint], Run], NDArray[np.float64]]) -> None:
         self._compute = compute

@@ -1,4 +1,4 @@
-"""What a stack is made of, as a recipe names it, and its fitted state in a file."""
+"""The detectors of a stack as a recipe names them, and its fitted state in a file."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Input:
     name : str
         Its name in the registry.
     settings : dict
-        What its class takes.
+        Arguments of its class.
     frozen : bool
-        Whether it stays as it is although it can be fitted.
+        Whether it is not fitted, although it is trainable.
     """
 
     name: str
@@ -64,7 +64,7 @@ def inputs_of(value: object) -> tuple[Input, ...]:
     Raises
     ------
     ShroomError
-        Where it names no detector or an unknown one.
+        If it names no detector or an unknown one.
 
     Examples
     --------
@@ -99,24 +99,24 @@ def _input(entry: object, place: str) -> Input:
 
 @dataclass(frozen=True)
 class State:
-    """What fitting leaves.
+    """The fitted state of a stack.
 
     Attributes
     ----------
     inputs : tuple of Input
-        What was asked for.
+        The detectors with their settings.
     detectors : list of detector
-        What was made of it.
+        The detectors themselves.
     combined : Logistic
         The model that weighs them.
     features : bool
-        Whether the lexical measures are columns, too.
+        Whether the lexical features are columns as well.
     threshold, thresholds : float, dict of float
-        The label is Hallucination where p is greater; by task, where it has one of its own.
+        The label is Hallucination where p is greater; the latter for tasks with their own.
     items : TrainingItems
-        What it was fitted on.
+        The training items.
     digest : str or None
-        Of its file, where it was read from one.
+        Digest of the file, if it was read from one.
     """
 
     inputs: tuple[Input, ...]

@@ -26,25 +26,25 @@ Result = TypeVar("Result")
 _NO_MEMORY = re.compile(
     r"out of memory|(allocate|not enough) memory|bad_alloc|STATUS_ALLOC_FAILED", re.IGNORECASE
 )
-#: The most attention scores of one head for all batches that are computed at a time: those of a
-#: single text of 4096 tokens, which take 0.8 GiB with 12 heads.
+#: Maximum number of attention scores of one head in all batches that are computed at a time: those
+#: of a single text of 4096 tokens, which take 0.8 GiB with 12 heads.
 _MAX_SCORES = 4096**2
-#: The most threads: no machine has more cores.
+#: Maximum number of threads: no machine has more cores.
 _MAX_THREADS = 1024
 #: The processor time that a container may use: microseconds, or ``max``, in each period.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Return whether an error reports that memory does not suffice."""
+    """Return whether an error reports a lack of memory."""
     return isinstance(error, MemoryError) or bool(_NO_MEMORY.search(str(error)))
 
 
 def threads() -> int:
-    """Return how many threads keep this process's cores busy, at least 1.
+    """Return the number of threads for the cores of this process, at least 1.
 
-    ``OMP_NUM_THREADS`` counts where it is set. Else it is the cores that the process may run on,
-    and no more than its container's share of time: more threads would wait for each other.
+    ``OMP_NUM_THREADS`` counts if it is set. Otherwise it is the number of cores that the process
+    may use, at most the container's share of time: more threads would wait for each other.
     """
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if asked.isdecimal() and int(asked):
@@ -61,7 +61,7 @@ def threads() -> int:
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[range]:
     """Yield ranges of neighbours whose longest times their number is at most ``batch_tokens``.
 
-    An item that is longer by itself has a batch of its own.
+    A longer item forms a batch of its own.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def batched(
     work : callable
         Takes a batch of items, returns an array with one row for each.
     tokens : int
-        The most tokens in one batch; halved for good where memory does not suffice.
+        Maximum number of tokens in one batch; halved for the rest if memory does not suffice.
     workers : int
         The number of batches that are computed at the same time.
     fall_back : callable
@@ -120,7 +120,7 @@ def batched(
     Raises
     ------
     ShroomError
-        Where a single item does not fit into memory, or a value is not finite.
+        If a single item does not fit into memory, or a value is not finite.
     """
     ordered = [lengths[row] for row in order]
     start = scores = 0
@@ -170,7 +170,7 @@ def batched(
 
 
 def _values(work: Callable[[list[Item]], NDArray[Any]], batch: list[Item]) -> NDArray[np.float64]:
-    """Return the values of a batch, shape [batch, k]; MemoryError where memory does not suffice."""
+    """Return the values of a batch, shape [batch, k]; MemoryError if memory does not suffice."""
     try:
         return np.asarray(work(batch), np.float64).reshape(len(batch), -1)
     except RuntimeError as error:
@@ -180,16 +180,16 @@ def _values(work: Callable[[list[Item]], NDArray[Any]], batch: list[Item]) -> ND
 
 
 class Ahead(Generic[Result]):
-    """Calls made before their results are needed, as many at a time as there are workers.
+    """Calls that are made before their results are needed, in as many threads as workers.
 
-    The threads of one batch would wait for each other after every small step of a model. So each
-    batch has one thread, and several batches are computed at the same time.
+    Several threads for one batch would wait for each other after every small step of a model. So
+    each batch has one thread, and several batches are computed at the same time.
 
     Parameters
     ----------
     workers : int
-        With one, a call is made in the caller's own thread when its result is needed. With more,
-        each has a thread in which torch does not start others.
+        With one, a call is made in the caller's thread when its result is needed. With more, each
+        has a thread in which torch starts no others.
 
     Attributes
     ----------
@@ -234,24 +234,24 @@ class Ahead(Generic[Result]):
 
     @property
     def full(self) -> bool:
-        """Whether every worker has a call, and another one waits for the first that is free."""
+        """Whether every worker has a call, and another call waits."""
         return self.waiting >= (self.workers + 1 if self.workers > 1 else 1)
 
     def ask(self, about: Any, call: Callable[[], Result]) -> None:
-        """Have a call made; ``about`` comes back with its result."""
+        """Submit a call; ``about`` is returned with its result."""
         future = self._pool.submit(call) if self._pool else None
         self._calls.append((about, future.result if future else call, future))
 
     def next(self) -> tuple[Any, Callable[[], Result]]:
-        """Return what the first call not yet taken is about, and a function giving its result.
+        """Return ``about`` of the first call whose result was not taken, and a function for it.
 
-        The function raises what the call raised.
+        The function returns the result, or raises the exception of the call.
         """
         about, result, _ = self._calls.popleft()
         return about, result
 
     def forget(self) -> None:
-        """Wait for what is being computed, and take none of it."""
+        """Wait for the running calls, and discard all results."""
         wait([future for *_, future in self._calls if future and not future.cancel()])
         self._calls.clear()
 

@@ -29,9 +29,9 @@ class CacheKey:
         weights: valid on this machine, while the model's files stay as they are.
     content : callable or None
         Returns the same by content, valid at any time on any machine: a digest of the weights, the
-        device, the versions of libraries. ``None``, or a callable that returns ``None``, where
-        that is not known: the values are not stored beyond the run. It is called only where there
-        is a cache, as reading the weights takes time.
+        device, the versions of libraries. ``None``, or a callable that returns ``None``, if that
+        is not known: the values are not stored beyond the run. It is called only if there is a
+        cache, as reading the weights takes time.
     precision : str
         The number format that the model computes in.
 

@@ -199,7 +199,7 @@ class _Values:
 
 
 def give_back() -> None:
-    """Give memory that has been freed back to the system, where the C library keeps it.
+    """Return freed memory to the system if the C library keeps it.
 
     What is freed between pieces that are still in use stays with the process, and the arrays of
     batches are of ever new sizes: over thousands of batches that is as much as the model itself.

@@ -69,7 +69,7 @@ def tokenizer(name: str, revision: str | None = None) -> Any:
         tokenizer = library.AutoTokenizer.from_pretrained(
             place, revision=revision, trust_remote_code=False
         )
-        # Where its files are missing, some versions make a tokenizer of added words alone.
+        # If its files are missing, some versions make a tokenizer of added words only.
         if len(tokenizer.get_vocab().keys() - tokenizer.get_added_vocab().keys()) < _FEWEST_WORDS:
             raise OSError("there is no vocabulary, as in tokenizer.json")
         return tokenizer
@@ -137,10 +137,10 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
 
 
 def file(name: str, path: str, revision: str | None = None) -> Path | None:
-    """Return where a file of a model lies, or ``None`` where it is not found.
+    """Return the path of a file of a model, or ``None`` if it is not found.
 
-    That is where the model has no such file, or where it is not in the cache and the hub is out of
-    reach: what follows from ``None`` is a guess then, and should be reported.
+    That is, the model has no such file, or it is not in the cache and the hub is out of reach:
+    conclusions from ``None`` are guesses then, and should be reported.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def identity(name: str, revision: str | None = None, config: Any = None) -> str:
 
 
 def content(name: str, revision: str | None = None) -> str | None:
-    """Return what identifies a model by its content alone, for keys that outlast a run.
+    """Return an identifier of a model's content, for keys that outlast a run.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _PRODUCT = "MatMulIntegerToFloat"
 
 
 class _Node(NamedTuple):
-    """An operation of a graph: what it is, what it reads and makes, and its bytes."""
+    """An operation of a graph: its type, inputs, outputs and bytes."""
 
     kind: str
     inputs: tuple[str, ...]

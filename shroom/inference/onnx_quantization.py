@@ -270,7 +270,7 @@ class _Rewriting:
         return name
 
     def _integers(self, name: str, values: NDArray[np.int8]) -> str:
-        """Return the name of a constant whose bytes lie in the file beside the graph."""
+        """Return the name of a constant whose bytes are in a separate file."""
         proto = self.onnx.TensorProto
         tensor = proto(name=name, data_type=proto.INT8, dims=values.shape)
         tensor.data_location = proto.EXTERNAL

@@ -30,7 +30,7 @@ _EXACT = "float32"
 
 
 def precision_for(asked: str | None, device: str) -> str:
-    """Return the precision to be tried on a device.
+    """Return the precision to try on a device.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Trusted:
             note(f"--precision auto computes in {self.precision}{times}")
 
     def _seconds(self, forward: Forward, sample: Sequence[Any]) -> float:
-        """Return how long batches take that have been computed before: the shorter of two times."""
+        """Return the time that batches take which were computed before: the shorter of two runs."""
         if not self._clock:
             return 0.0
         seconds = []

@@ -62,7 +62,7 @@ class Run:
 
     @property
     def tokens(self) -> int:
-        """The most tokens in one batch on the run's device.
+        """Maximum number of tokens in one batch on the run's device.
 
         Examples
         --------
@@ -78,7 +78,7 @@ class Run:
         return replace(self, device=device)
 
     def bare(self) -> Run:
-        """Return this run without what belongs to one process: callbacks, journal and cache."""
+        """Return this run without its callbacks, journal and cache, which belong to one process."""
         return Run(
             self.batch_tokens, self.device, precision=self.precision, in_sample=self.in_sample
         )

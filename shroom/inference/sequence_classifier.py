@@ -90,7 +90,7 @@ class SequenceClassifier:
 
     @cached_property
     def tokenizer(self) -> Any:
-        """The tokenizer that lies beside the weights, with the padding that they know."""
+        """The tokenizer in the folder of the weights, with the padding that the model knows."""
         tokenizer = padded(hub.tokenizer(self._folder, self._revision), self.config)
         if self.config.model_type != "xlnet":  # its score is at the last place
             tokenizer.padding_side = "right"  # places may be counted from the left
@@ -98,7 +98,7 @@ class SequenceClassifier:
 
     @cached_property
     def room(self) -> int:
-        """The most tokens of an item."""
+        """Maximum number of tokens of an item."""
         return longest(self.tokenizer, self.config)
 
     def logits(
@@ -163,13 +163,13 @@ class SequenceClassifier:
         return of_torch(model, compiled=self._compiled)
 
     def _current_identity(self) -> str:
-        """Return what identifies the weights on this machine as long as their files stay."""
+        """Return an identifier of the weights on this machine, valid while their files stay."""
         graph = "" if self._graph is None else f" {self._graph.name}"
         return f"{hub.identity(self._folder, self._revision, self.config)}{graph}"
 
     @cached_property
     def _content(self) -> str | None:
-        """What identifies the weights anywhere; ``None`` where their files have changed."""
+        """Identifies the weights on any machine; ``None`` if their files have changed."""
         if self._current_identity() != self._identity:
             return None
         if self._graph is None:
@@ -178,12 +178,12 @@ class SequenceClassifier:
         return files_digest(path for path in beside if path.is_file() and path.suffix != PARTIAL)
 
     def _key(self, reading: str) -> CacheKey:
-        """Return all that the logits depend on besides the items."""
+        """Return everything that the logits depend on besides the items."""
         model = f"{reading} {self._identity}"
         return CacheKey(model, lambda: self._lasting(reading), self._forward.precision)
 
     def _lasting(self, reading: str) -> str | None:
-        """Return what identifies the model, the input and the libraries by content."""
+        """Return an identifier of the model, the input and the libraries by content."""
         if self._content is None:
             return None
         runtime = "torch" if self._graph is None else "onnxruntime"
@@ -230,6 +230,6 @@ def _folder(name: str, graph: Path) -> str:
         if (folder / "config.json").is_file():
             return str(folder)
     raise ShroomError(
-        f"{name}: has no config.json beside it or in the folder above; put that of its model "
+        f"{name}: has no config.json in its folder or in the folder above; put that of its model "
         "there, and the tokenizer's files"
     )

@@ -159,7 +159,7 @@ def _parts(text: str, span: Span, most: int, count: Count) -> list[Span]:
 
 
 def _sizes(text: str, spans: Sequence[Span], count: Count) -> list[int]:
-    """Return the tokens of each span, at least 1: a window of nothing but blanks ends, too."""
+    """Return the number of tokens of each span, at least 1 so that windows of blanks end."""
     texts = [text[start:end] for start, end in spans]
     counts = count(texts)
     return [max(1, counts[text]) for text in texts]

@@ -70,7 +70,7 @@ def in_chat(
 
 
 def longest(tokenizer: Any, config: Any) -> int:
-    """Return the most tokens, special ones included, that a model reads at once.
+    """Return the maximum number of tokens, with special ones, that a model reads at once.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def longest(tokenizer: Any, config: Any) -> int:
 
 
 def padded(tokenizer: Any, config: Any = None) -> Any:
-    """Return a tokenizer that fills up batches with what its model takes for padding.
+    """Return a tokenizer that pads batches as its model expects.
 
     A causal classifier has its score at the last token that is not padding. Where it does not name
     the padding, that is the last token whatever it is, so that the padding must end no text.
@@ -138,7 +138,7 @@ def encoded(tokenizer: Any, texts: Iterable[str]) -> dict[str, NDArray[np.int32]
 
 
 def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
-    """Return how many tokens each distinct text has, without special ones."""
+    """Return the number of tokens of each distinct text, without special ones."""
     return {text: len(ids) for text, ids in encoded(tokenizer, texts).items()}
 
 
@@ -185,7 +185,7 @@ class PairReader:
         }
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return how many tokens each distinct text has, without special ones."""
+        """Return the number of tokens of each distinct text, without special ones."""
         return counts(self._tokenizer, texts)
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
@@ -218,7 +218,7 @@ class PairReader:
         return self._shares(pair)[1] < len(self._ids[pair[1]])
 
     def _shares(self, pair: tuple[str, str]) -> tuple[int, int]:
-        """Return how many tokens of each text are kept: all of the second where that can be."""
+        """Return the number of tokens to keep of each text: all of the second if possible."""
         first, second = (len(self._ids[text]) for text in pair)
         free = self.room - self.special
         if min(first, 1) + second > free:
@@ -231,4 +231,4 @@ def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise ShroomError("the tokenizer reads a text otherwise in a pair than alone")
+    raise ShroomError("the tokenizer reads a text in a pair differently from the same text alone")

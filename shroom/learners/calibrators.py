@@ -39,12 +39,12 @@ class Calibrator:
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
-        """Return the curve that suits p and the annotators' proportions y best."""
+        """Return the curve fitted to p and the annotators' proportions y."""
         raise NotImplementedError
 
     @property
     def rises(self) -> bool:
-        """Whether a greater p ever means more; if not, p runs against the gold, or is constant."""
+        """Whether the curve increases; if not, p is constant or decreases with the gold."""
         return True
 
     def __call__(self, p: Floats) -> Floats:
@@ -60,7 +60,7 @@ class Calibrator:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return what :meth:`to_dict` gave; raises ValueError, KeyError, TypeError for others."""
+        """Return the calibrator of :meth:`to_dict`; raise ValueError, KeyError or TypeError."""
         parameters = {}
         for field in fields(cls):
             values = np.array(content[field.name], np.float64)
@@ -130,12 +130,12 @@ class Platt(Calibrator):
 
 @dataclass(frozen=True)
 class Temperature(Calibrator):
-    """The log-odds of p over a temperature: above 1 it takes p nearer to 0.5.
+    """The log-odds of p divided by a temperature: above 1 it moves p towards 0.5.
 
     Attributes
     ----------
     temperature : float
-        Above 0; infinite where p says nothing.
+        Above 0; infinite if p has no information.
 
     References
     ----------
@@ -187,7 +187,7 @@ class Isotonic(Calibrator):
     knots : array, shape [k]
         Rising p; below the first and above the last the curve is flat.
     values : array, shape [k]
-        The curve there; it never falls.
+        The curve at the knots; it never decreases.
 
     References
     ----------
@@ -240,13 +240,13 @@ class Isotonic(Calibrator):
 
 @dataclass(frozen=True)
 class Unchanged(Calibrator):
-    """p as it is, for those who want a threshold alone."""
+    """The identity, for fitting a threshold only."""
 
     method: ClassVar[str] = "none"
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
-        """Return the one there is."""
+        """Return the identity."""
         del p, y
         return cls()
 

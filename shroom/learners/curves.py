@@ -1,7 +1,7 @@
-"""Fitting logistic curves to proportions, and what is computed with them.
+"""Fitting logistic curves to proportions, and functions on log-odds.
 
-An item with proportion y counts as a hallucination with weight y and as none with weight 1 - y, as
-if each vote were an item.
+An item with proportion y counts as a hallucination with weight y and as not one with weight 1 - y,
+as if each vote were an item.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: What keeps log-odds finite: p is squeezed into [MARGIN, 1 - MARGIN]. Squeezing, unlike clipping,
+#: Keeps log-odds finite: p is squeezed into [MARGIN, 1 - MARGIN]. Squeezing, unlike clipping,
 #: makes no ties. The value had the best Brier score, out of fold, over 40 recorded files.
 MARGIN = 1e-4
 _MAX_STEPS = 100
-#: A standardised slope that is no greater is one of rounding.
+#: A standardised slope up to this is a rounding error.
 FLAT = 1e-9
 
 
@@ -38,7 +38,7 @@ def log_odds(p: Floats) -> Floats:
 
 
 def clipped_log_odds(p: Floats, clip: float) -> Floats:
-    """Return log(p / (1 - p)), p being kept within [clip, 1 - clip].
+    """Return log(p / (1 - p)) with p clipped to [clip, 1 - clip].
 
     Examples
     --------
@@ -50,10 +50,10 @@ def clipped_log_odds(p: Floats, clip: float) -> Floats:
 
 
 def smoothed(y: Floats) -> Floats:
-    """Return Platt's targets, which keep curves finite where p sets the classes apart.
+    """Return Platt's targets, which keep curves finite if p separates the classes.
 
-    Of ``h`` hallucinations and ``o`` others, one is held to be a hallucination to
-    ``(h + 1) / (h + 2)``, another item to ``1 / (o + 2)``; a proportion lies between the two.
+    With ``h`` hallucinations and ``o`` others, the target of a hallucination is
+    ``(h + 1) / (h + 2)`` and that of another item ``1 / (o + 2)``; proportions are interpolated.
 
     Examples
     --------
@@ -76,13 +76,13 @@ def fit_logistic(
     Parameters
     ----------
     columns : array, shape [n, k]
-        Without a penalty, columns that do not depend on each other.
+        Without a penalty, the columns must be linearly independent.
     p : array, shape [n]
         The labels, in [0, 1]; without a penalty within (0, 1), so that the weights are finite.
     c : float
         The inverse strength of an L2 penalty on the weights, not on the intercept; none by default.
     intercept : bool
-        Whether there is an intercept; 0 is returned where there is none.
+        Whether to fit an intercept; otherwise it is 0.
 
     Returns
     -------

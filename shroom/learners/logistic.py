@@ -1,8 +1,8 @@
 """Logistic models with weights for each task, fitted on the annotators' proportions.
 
-:class:`Logistic` is linear. :class:`KernelLogistic` has a smooth surface on top: log odds are
+:class:`Logistic` is linear. :class:`KernelLogistic` adds a smooth surface: log odds are
 f(x) = b + w·z + (b_task + w_task·z) + g(z, task), where z are the standardised columns. All but b
-are drawn towards 0 by one L2 penalty; g lives in the space of a Gaussian kernel (Zhu & Hastie 2005,
+have one L2 penalty; g is in the space of a Gaussian kernel (Zhu & Hastie 2005,
 "Kernel logistic regression and the import vector machine"), spanned by a few landmarks (Williams &
 Seeger 2001, "Using the Nyström method to speed up kernel machines").
 """
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Words = NDArray[np.str_]
 
-#: Values of a column that spread no more than this are all the same.
+#: Maximum standard deviation of a column that counts as constant.
 _ALIKE = 1e-6
-#: How many training rows span the surface.
+#: Number of training rows that span the surface.
 LANDMARKS = 100
 #: The kernel of two rows is exp(-WIDTH · their mean squared difference over the columns).
 WIDTH = 0.7
-#: How large differences between tasks are, a priori, beside what they share.
+#: Prior scale of the differences between tasks, relative to what they share.
 TASK = 0.5
-#: A label that all voters agree on counts almost wholly; wholly would let weights grow forever.
+#: Distance of targets from 0 and 1, so that the weights stay finite.
 _SURE = 1e-3
 
 
@@ -44,9 +44,9 @@ class Logistic:
     Attributes
     ----------
     mean, scale : array, shape [k]
-        How each column is standardised.
+        Mean and scale of each column, to standardise it.
     weights : dict of array, shape [1 + k]
-        Of each task: its intercept, then a weight for each column.
+        For each task, the intercept and a weight for each column.
 
     Examples
     --------
@@ -64,19 +64,19 @@ class Logistic:
     def fit(cls, values: Values, tasks: Sequence[str] | Words, p: Values, c: float) -> Logistic:
         """Fit the weights: those of all tasks together plus a penalised difference for each.
 
-        Each datapoint counts as a hallucination with weight p and as none with weight 1 - p. A task
-        that is not in the data has the common weights.
+        Each datapoint counts as a hallucination with weight p and as not one with weight 1 - p. A
+        task that is not in the data has the common weights.
 
         Parameters
         ----------
         values : array, shape [n, k]
             The columns.
         tasks : sequence of str, shape [n]
-            Each datapoint's task.
+            Task of each datapoint.
         p : array, shape [n]
             The annotators' proportions.
         c : float
-            The inverse strength of the L2 penalty, which all but the common intercept have.
+            Inverse strength of the L2 penalty on all weights but the common intercept.
         """
         mean, scale = values.mean(axis=0), values.std(axis=0)
         scale = np.where(scale > _ALIKE, scale, 1.0)
@@ -92,13 +92,13 @@ class Logistic:
         return sigmoid(logits)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as json could write it."""
+        """Return plain values for JSON."""
         weights = {task: values.tolist() for task, values in self.weights.items()}
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "weights": weights}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], k: int) -> Logistic:
-        """Return what :meth:`to_dict` wrote, for k columns; ``ValueError`` if it is none."""
+        """Return the model of :meth:`to_dict` for k columns; raise ``ValueError`` for others."""
         mean, scale = numbers(content["mean"], k), numbers(content["scale"], k)
         if not (scale > 0).all():
             raise ValueError("a scale is not positive")
@@ -107,7 +107,7 @@ class Logistic:
 
 
 def numbers(values: Sequence[float], n: int) -> Values:
-    """Return what a file says as n finite numbers; ``ValueError`` if it is something else."""
+    """Return the values of a file as n finite numbers; raise ``ValueError`` for others."""
     array = np.array(values, np.float64)
     if array.shape != (n,) or not np.isfinite(array).all():
         raise ValueError(f"expected {n} numbers")
@@ -121,15 +121,15 @@ class KernelLogistic:
     Attributes
     ----------
     mean, scale : array, shape [k]
-        How each column is standardised.
+        Mean and scale of each column, to standardise it.
     tasks : array of str, shape [t]
-        The tasks that it was fitted on; of another one, it knows what they share.
+        The tasks of the fit; another task has the common weights.
     landmarks : array, shape [m, k + t]
         The rows that span the surface.
     root : array, shape [m, r]
-        From kernels with the landmarks to coordinates in their space.
+        Maps kernels with the landmarks to coordinates in their space.
     weights : array, shape [(1 + k) · (1 + t) + r]
-        Those of :meth:`design`.
+        Weights of the columns of :meth:`design`.
 
     Examples
     --------
@@ -149,14 +149,14 @@ class KernelLogistic:
 
     @classmethod
     def fit(cls, values: Values, tasks: Words, p: Values, c: float) -> KernelLogistic:
-        """Fit on soft labels: each row counts as a hallucination with weight p, else as none.
+        """Fit on soft labels: a row is a hallucination with weight p, and not one with 1 - p.
 
         Parameters
         ----------
         values : array, shape [n, k]
             The columns.
         tasks : array of str, shape [n]
-            Each row's task.
+            Task of each row.
         p : array, shape [n]
             The annotators' proportions.
         c : float
@@ -182,7 +182,7 @@ class KernelLogistic:
         return sigmoid(self.design(values, tasks) @ self.weights)
 
     def design(self, values: Values, tasks: Words) -> Values:
-        """Return the columns that the weights are for.
+        """Return the columns of the weights.
 
         They are the linear ones of all tasks, those of each task, and the surface's coordinates.
         """

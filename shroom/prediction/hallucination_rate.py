@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import RUN
 from shroom.metrics.prediction_powered import (
     Estimate,
@@ -76,12 +77,15 @@ class HallucinationRate:
         All outputs first, then each task and each model.
     out_of_fold : int
         The labelled items on which the detector was fitted; they have their out-of-fold p.
+    labelled_outputs : int
+        The outputs that are among the labelled items as well, and so count twice.
     """
 
     detector: str
     confidence: float
     groups: list[GroupRate]
     out_of_fold: int = 0
+    labelled_outputs: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -143,43 +147,20 @@ def hallucination_rate(
     y = np.array([point.label is Label.HALLUCINATION for point in labelled], float)
     groups = []
     for by, group, of_output, of_labelled in _groups(outputs, labelled):
-        groups.append(
-            _rate(
-                by,
-                group,
-                p[of_output],
-                flagged[of_output],
-                y[of_labelled],
-                p_labelled[of_labelled],
-                confidence,
+        n, n_labelled = int(of_output.sum()), int(of_labelled.sum())
+        rate = GroupRate(by, group, n, n_labelled, float(flagged[of_output].mean()))
+        if n_labelled >= MIN_LABELLED and n > 1:
+            labels = y[of_labelled], p_labelled[of_labelled]
+            rate = replace(
+                rate,
+                corrected=prediction_powered_mean(*labels, p[of_output], confidence),
+                labels_alone=estimate_mean(labels[0], confidence),
+                labels_for_half=labels_for_half(*labels, n),
             )
-        )
+        groups.append(rate)
     out_of_fold = int(detector.out_of_fold_items(labelled, run).sum())
-    return HallucinationRate(detector.name, confidence, groups, out_of_fold)
-
-
-def _rate(
-    by: str,
-    group: str,
-    p: NDArray[np.float64],
-    flagged: NDArray[np.bool_],
-    y: NDArray[np.float64],
-    p_labelled: NDArray[np.float64],
-    confidence: float,
-) -> GroupRate:
-    naive = float(flagged.mean())
-    if len(y) < MIN_LABELLED or len(p) < 2:
-        return GroupRate(by, group, len(p), len(y), naive)
-    return GroupRate(
-        by,
-        group,
-        len(p),
-        len(y),
-        naive,
-        prediction_powered_mean(y, p_labelled, p, confidence),
-        estimate_mean(y, confidence),
-        labels_for_half(y, p_labelled, len(p)),
-    )
+    labelled_outputs = int(TrainingItems.of(labelled).contain(outputs).sum())
+    return HallucinationRate(detector.name, confidence, groups, out_of_fold, labelled_outputs)
 
 
 def _groups(

@@ -1,7 +1,7 @@
 """The record of a run: detector, settings, versions, duration and scores.
 
-It is the file ``run.json`` in the folder of a submission. What is made from predictions in-sample
-has one, too, so that scores on it are marked.
+It is the file ``run.json`` in the folder of a submission. A submission that was made from in-sample
+predictions also has one, so that its scores are marked.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def run_record(
     Parameters
     ----------
     recipe, detector
-        The recipe and its detector.
+        The recipe, and the detector that it makes.
     files : sequence of DataFile
         The data.
     data : path
-        Where the data are.
+        Path of the data.
     output : path
         The folder of the submission.
     seconds : float
@@ -96,7 +96,7 @@ def record_path(output: str) -> Path | None:
     Raises
     ------
     ShroomError
-        Where a file that no run has written has that name.
+        If a file of that name exists that no run has written.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def record_path(output: str) -> Path | None:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a record whole or not at all."""
+    """Write a record completely or not at all."""
     write_atomically(path, json.dumps(record, indent=2, default=str) + "\n")
 
 
@@ -141,7 +141,7 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
     Returns
     -------
     str or None
-        What the user should know where the submission cannot be marked.
+        A note for the user if the submission cannot be marked.
     """
     path, counts = record_path(output), {name: n for name, n in in_sample.items() if n}
     if path:
@@ -160,7 +160,7 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
 
 
 def _scores(output: Path, data: str, names: Collection[str]) -> list[dict[str, Any]]:
-    """Return what the submission scores where the data have labels, each with its signature."""
+    """Return the scores of the submission with their signatures, if the data have labels."""
     try:
         scored = score(output, data, intervals=Intervals(resamples=0))
     except InvalidInput:  # without labels there is nothing to score

@@ -59,7 +59,7 @@ def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> s
 
 
 def remarks(file: DataFile) -> list[str]:
-    """Return what a reader of the predictions should know of a file, in sentences."""
+    """Return notes on a file for a reader of its predictions."""
     sentences = []
     empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
     if empty:
@@ -70,13 +70,13 @@ def remarks(file: DataFile) -> list[str]:
 def training_counts(
     chosen: Detector, files: Sequence[DataFile], run: Run
 ) -> dict[str, dict[str, int]]:
-    """Return how many items of each file the detector was fitted on, by how it answers for them.
+    """Return how many items of each file are training items, by the p that the detector gives them.
 
     Returns
     -------
     dict of dict
-        ``in_sample``: answered by a model that has seen them; ``out_of_fold``: with their
-        out-of-fold p. Both by the file's name, without files that have none.
+        ``in_sample``: p of a model that has seen them; ``out_of_fold``: their out-of-fold p. Both
+        by the file's name, without files that have none.
     """
     masks = {"in_sample": chosen.in_sample, "out_of_fold": chosen.out_of_fold_items}
     return {
@@ -103,7 +103,7 @@ def training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: i
 
 
 def check_data(file: DataFile, problems: Problems) -> None:
-    """Report every datapoint of a file that cannot be judged, or not in a submission."""
+    """Report every datapoint of a file that cannot be judged, or cannot be in a submission."""
     _check_premises(file, problems)
     _check_ids(file, problems)
 
@@ -117,7 +117,7 @@ def _check_premises(file: DataFile, problems: Problems) -> None:
 
 
 def _check_ids(file: DataFile, problems: Problems) -> None:
-    """Report ids that a submission could not have: doubled ones, or on some items alone."""
+    """Report ids that a submission cannot have: doubled ones, and ids of some items only."""
     seen: set[int | str] = set()
     some = any(point.id is not None for point in file.datapoints)
     for index, point in enumerate(file.datapoints):
@@ -161,7 +161,7 @@ def text_of(
     Parameters
     ----------
     label : array of bool, shape [n]
-        Whether it is Hallucination.
+        Whether the label is Hallucination.
     p : array of float, shape [n]
         p(Hallucination), in [0, 1].
     ids : array of int or str, shape [n], optional

@@ -438,7 +438,8 @@ WRONG = {
     "data: in.jsonl\noutput: [o]\nscorers: [counting]\n": "line 2: output: expected a path",
     "data: in.jsonl\noutput: o\nscorers: [counting]\nranker: length\nranked: o\n": "are the same",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
-    "data: none.jsonl\noutput: o\nscorers: [counting]\n": "none.jsonl",
+    "output: o\ndata:\n - in.jsonl\n - none.jsonl\nscorers: [counting]\n": "line 4: data: there "
+    "is no such file or folder: ",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
     "data: !!python/object:os.system x\noutput: o\n": "is not YAML",
     "data: in.jsonl\noutput: o\n? [a, b]\n: 3\n": "a key is not a text",
@@ -781,6 +782,7 @@ def test_the_config_of_the_help_is_valid(tmp_path, counting):
     text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
     text = text.replace("    - unigram\n", "")
     (tmp_path / "annotate.yaml").write_text(text)
+    (tmp_path / "generations.jsonl").touch()
     assert [each.name for each in Config.read(tmp_path / "annotate.yaml").scorers] == ["counting"]
 
 

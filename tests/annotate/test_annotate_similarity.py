@@ -259,7 +259,7 @@ def test_what_scores_depend_on_is_in_the_identity(folder, tmp_path):
     [
         ({"model": ""}, 'model: expected a name or a list of names, got ""'),
         ({"model": 3}, "model: expected a name or a list of names, got 3"),
-        ({"revision": "v1"}, "revision: is of a model, and none is named"),
+        ({"revision": "v1"}, "revision: needs a model, and none is named"),
         ({"question": "perhaps"}, "question: expected true or false"),
         ({"detector": "cross-encodr"}, r"detector: expected .*; did you mean 'cross-encoder'\?"),
         ({"detector": "nli"}, "the detector nli needs --model"),

@@ -18,8 +18,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shroom.core.paths import shown_path
-from shroom.datasets.collection import FileRecords
-from shroom.datasets.description import describe, named
+from shroom.datasets.description import describe
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.datasets.verifiability.citation_scores import citation_scores
 from shroom.metrics.agreement import AGREEMENT
@@ -509,11 +508,6 @@ def test_one_file_twice_is_counted_twice(tmp_path, shroom):
     assert [row["queries"] for row in found["tables"]["file"]] == [1, 1]
     assert [file["dropped"] for file in found["files"]] == [1, 1]
     assert (found["rows"], found["dropped"]) == (4, 2)
-
-
-def test_names_are_short_where_they_can_be():
-    files = [FileRecords(name, [], 0) for name in ("a/x.json", "b/x.json", "c.zip/d/y.json")]
-    assert [name for name, _ in named(files)] == ["a/x.json", "b/x.json", "y.json"]
 
 
 def test_a_pipe_is_read_once(small):

@@ -80,16 +80,6 @@ def real():
 
 
 @pytest.mark.real
-def test_every_row_is_read_or_reported(real):
-    counts = Counter(record.file for record in real.records)
-    assert counts == {"dpr": 1193, "gt": 1199, "knn": 1197, EXPERT: 926}
-    assert (real.rows, real.dropped) == (4515, 0)
-    for file in real.files:
-        data = Path(file).read_text(encoding="utf-8")
-        assert counts[Path(file).stem] == sum(1 for _ in csv.reader(io.StringIO(data))) - 1
-
-
-@pytest.mark.real
 def test_the_experts_mean_without_the_value_that_is_out_of_range(real):
     experts = [record for record in real.records if record.file == EXPERT]
     assert (experts[398].given_correctness, experts[398].correctness) == (3.0, None)

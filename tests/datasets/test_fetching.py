@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tarfile
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
 import pooch
 import pytest
+from chat_server import Loopback
 from conftest import DATA, ROOT
 
 from shroom.cli import run
@@ -35,7 +36,7 @@ def sha256(content):
     return hashlib.sha256(content).hexdigest()
 
 
-class Server:
+class Server(Loopback):
     """An HTTP server; ``answer`` returns what to do with a request for a path.
 
     This is the content to be served, or a tuple of status, headers and body, or a function of
@@ -65,24 +66,7 @@ class Server:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *_):
-                pass
-
-        class Quiet(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                pass
-
-        self.http = Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    def close(self):
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
+        super().__init__(Handler)
 
 
 def head(handler, length):

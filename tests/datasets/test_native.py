@@ -532,13 +532,6 @@ def test_a_key_that_comes_again_is_told(shroom, tmp_path, rows, said, key, row_i
     assert f'warning: {twice}: {place}, got "{key}" again (the last counts)' in found[1][1]
 
 
-def test_gold_that_is_named_as_another_is_told_by_evaluate(shroom, tmp_path):
-    gold_file = write_json(tmp_path / "val.model-aware.json", gold())
-    code, _, err = shroom("evaluate", "unigram", "--on", f"felm={gold_file}")
-    assert code == 1
-    assert "this has the form of semeval2024, not of felm" in err
-
-
 @pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "null", '[{"a": 1}]', "\x00" * 10])
 def test_what_is_of_no_form_is_of_none(tmp_path, content):
     (tmp_path / "x.json").write_text(content)

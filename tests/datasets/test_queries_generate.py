@@ -351,20 +351,6 @@ def test_a_finished_run_is_not_asked_again_and_can_grow(serve, make, out):
     assert (made(out), len(server.bodies)) == (usable(3), 15)
 
 
-def test_a_log_that_was_cut_anywhere_gives_the_same(serve, make, out):
-    make(serve(model).url)
-    log = out.with_name("new.jsonl.log")
-    content, whole = out.read_bytes(), log.read_bytes()
-    ends = [place for place, byte in enumerate(whole) if byte == 10]
-    for cut in [0, 1, 20, *(end + shift for end in ends for shift in (-30, 0, 1))]:
-        out.unlink()
-        log.write_bytes(whole[:cut])
-        server = serve(model)
-        assert make(server.url, "--resume")[0] == 0
-        assert (out.read_bytes(), log.read_bytes()) == (content, whole)
-        assert len(server.bodies) == 9 - max(0, whole[:cut].count(b"\n") - 1)
-
-
 def test_an_interrupted_run_goes_on(serve, make, out, monkeypatch):
     server = serve(model)
     ask = Endpoint.ask

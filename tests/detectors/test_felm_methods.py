@@ -12,8 +12,9 @@ from conftest import DATA, SAMPLE
 
 from shroom.core.problems import ShroomError
 from shroom.datasets.felm import reader as felm
-from shroom.detectors.judge.felm_methods import METHODS, Response, SegmentJudge, wrong_segments
+from shroom.detectors.judge.felm_methods import Response, SegmentJudge, wrong_segments
 from shroom.detectors.judge.prompts import SEGMENTS
+from shroom.inference.endpoint.client import Endpoint
 from shroom.inference.run_settings import Run
 from shroom.metrics.segment_metrics import scored
 
@@ -185,9 +186,9 @@ def test_the_verb_writes_predictions_that_score_reads(serve, shroom, data, tmp_p
         (["-o", "{data}", "--model", "m", "--endpoint", "http://localhost:1/v1"], 1, "is an input"),
         (["-o", "p.csv"], 1, "its name should end in .jsonl"),
         (["--max-cost", "nan", "-o", "p.jsonl"], 2, "nan is not a number"),
-        (["-o", "p.jsonl"], 1, "needs a model behind an endpoint"),
-        (["--model", "m", "--endpoint", "here", "-o", "p.jsonl"], 1, "is not the URL of a server"),
-        (["-o", "p.jsonl", "--set", "sample=3"], 1, "has no setting 'sample'; did you mean"),
+        (["-o", "p.jsonl"], 2, "needs a model behind an endpoint"),
+        (["--model", "m", "--endpoint", "here", "-o", "p.jsonl"], 2, "is not the URL of a server"),
+        (["-o", "p.jsonl", "--set", "sample=3"], 2, "has no setting 'sample'; did you mean"),
     ],
 )
 def test_the_verb_reports_what_is_wrong_before_it_asks(shroom, data, options, code, message):
@@ -196,15 +197,39 @@ def test_the_verb_reports_what_is_wrong_before_it_asks(shroom, data, options, co
     assert message in err
 
 
+@pytest.mark.parametrize(
+    ("cache", "message", "asked_again"),
+    [("true", "the answers so far are kept; the same command goes on", 2), ("false", "", 3)],
+)
+def test_an_interrupted_verb_goes_on(
+    serve, shroom, data, tmp_path, monkeypatch, cache, message, asked_again
+):
+    monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
+    server = serve(lambda *_: chat("ALL_CORRECT"))
+    line = ("judge", "felm", data, "--model", "m", "--endpoint", server.url, "--set", "retries=0")
+    line += ("--set", f"cache={cache}", "--set", "concurrency=1", "-o", tmp_path / "p.jsonl")
+    ask = Endpoint.ask
+
+    def interrupted(self, body):
+        if server.bodies:
+            raise KeyboardInterrupt
+        return ask(self, body)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Endpoint, "ask", interrupted)
+        code, _, err = shroom(*line)
+    assert (code, len(server.bodies)) == (130, 1)
+    assert message in err
+    assert ("are kept" in err) == bool(message)
+    assert shroom(*line)[0] == 0
+    assert len(server.bodies) == 1 + asked_again
+
+
 def test_the_verb_refuses_data_of_another_form(shroom):
     options = ("--model", "m", "--endpoint", "http://localhost:1/v1", "--dry-run")
     code, _, err = shroom("judge", "felm", SAMPLE, *options)
     assert code == 1
     assert "this has the form of semeval2024, not of felm" in err
-
-
-def test_the_verb_offers_every_method(shroom):
-    assert f"[{'|'.join(METHODS)}]" in shroom("judge", "--help")[1]
 
 
 #: The figures that a run of the source's program on Vicuna-7B recorded: recall of the factual and

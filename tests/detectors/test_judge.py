@@ -25,7 +25,6 @@ from shroom.detectors.judge.prompting import Shots
 from shroom.detectors.judge.prompts import SUPPORT
 from shroom.detectors.judge.responses import Reply, reply_of
 from shroom.detectors.registry import detector
-from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
 from shroom.scoring.datapoint_files import read
 
@@ -125,8 +124,19 @@ def test_the_share_of_no_among_samples():
         [],
         {"error": {"message": "out of memory"}},
         {"choices": [None]},
-        {"choices": [{"logprobs": 3}]},
+    ],
+)
+def test_a_response_without_an_answer_is_reported(response):
+    with pytest.raises(ShroomError, match="without an answer"):
+        reply_of(response)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"choices": [{"text": "a", "logprobs": 3}]},
         {"choices": [{"text": "a", "logprobs": {"content": [{"token": "a", "logprob": "x"}]}}]},
+        chat("Yes", [("Yes", math.nan)]),
         completion(logprobs=[-(10**401)]),
         completion(logprobs=[math.inf]),
         completion(tokens=[None]),
@@ -134,11 +144,10 @@ def test_the_share_of_no_among_samples():
         *(chat("Yes", [("Yes", YES), (token, NO)]) for token in (7, None, [], {}, True)),
     ],
 )
-def test_a_response_without_an_answer_is_reported(response):
-    with pytest.raises(ShroomError, match="without an answer"):
-        reply_of(response)
-    with pytest.raises(ShroomError, match="without an answer"):
-        verdicts.reply_of(response)
+def test_unreadable_log_probabilities_are_reported(response):
+    for read_reply in (reply_of, verdicts.reply_of):
+        with pytest.raises(ShroomError, match="an answer whose log-probabilities cannot be read"):
+            read_reply(response)
 
 
 @pytest.mark.parametrize("count", [math.inf, -1, [], 10**10])
@@ -816,20 +825,6 @@ def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
     assert len(server.bodies) == 3
 
 
-def test_a_half_written_line_is_asked_again(serve, judge, tmp_path):
-    server = serve(lambda *_: chat("no"))
-    judge(server.url).predict(points(4))
-    (file,) = tmp_path.rglob("*.jsonl")
-    file.write_bytes(file.read_bytes()[:-20])
-    judge(server.url).predict(points(4))
-    assert len(server.bodies) == 5
-    judge(server.url).predict(points(4))
-    assert len(server.bodies) == 5
-    file.write_bytes(file.read_bytes() + b'\n["x"]\n[1, 2]\n["k", {"text": "a"}]\n\xff\n')
-    judge(server.url).predict(points(4))
-    assert len(server.bodies) == 5
-
-
 def test_without_a_cache_nothing_is_kept(serve, judge, tmp_path):
     server = serve(lambda *_: chat("no"))
     for _ in range(2):
@@ -1092,28 +1087,11 @@ def test_a_local_model_reads_any_hypothesis(folder):
     assert ((p >= 0) & (p <= 1)).all()
 
 
-def test_a_local_run_is_resumed(folder, tmp_path):
-    path = tmp_path / "journal"
-    made = judging(model=str(folder))
-    p = made.predict(points(3), Run(journal=Journal(path)))
-    recorder = Recorder(journal=Journal(path, resume=True).read())
-    again = judging(model=str(folder)).predict(points(3), recorder.run)
-    assert again.tolist() == p.tolist()
-    assert recorder.steps == []
-
-
 def test_nothing_is_loaded_before_it_is_needed():
     made = judging(model="an/unknown-model")
     estimate = made.dry_run(points(3))
     assert (estimate.requests, estimate.cost) == (3, 0)
     assert made.predict([]).shape == (0,)
-
-
-@pytest.mark.parametrize("name", ["/nowhere/at/all", "nobody/nothing"])
-def test_a_missing_model_is_reported(name, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(ShroomError, match=r"there is no such folder|cannot be fetched"):
-        judging(model=name).predict([point()])
 
 
 # The recipes
@@ -1126,8 +1104,8 @@ def test_a_recipe_has_valid_settings(name):
     assert recipe.pop("data") in (["val", "test"], ["test"])
     made = judging(**recipe)
     if name == "official-mistral-7b":
-        assert made.prompt.official
-        assert made.prompt.seed == 442
+        assert made.settings.official
+        assert made.settings.seed == 442
         assert recipe["endpoint"] == "http://localhost:8080/v1"
         assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
 

@@ -24,7 +24,6 @@ from shroom.detectors.registry import detector
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.detectors.similarity import Similarity
 from shroom.inference import hub
-from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.logistic import Logistic
 from shroom.scoring.datapoint_files import read
@@ -242,23 +241,6 @@ def test_no_datapoints_and_nothing_loaded():
     assert detector("similarity", model="no/such-model", threshold="0.25").threshold == 0.25
 
 
-def test_a_run_is_taken_up_again(tmp_path):
-    folder = str(encoder(tmp_path / "encoder", seed=5))
-    path = tmp_path / "journal"
-
-    def interrupt(done, total):
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Similarity(folder).predict(POINTS, Run(1, journal=Journal(path), report=interrupt))
-    told = []
-    run = Run(1, journal=Journal(path, resume=True).read(), report=lambda *at: told.append(at[0]))
-    p = Similarity(folder).predict(POINTS, run)
-    assert told[0] == 5
-    np.testing.assert_allclose(p, Similarity(folder).predict(POINTS), atol=1e-6)
-
-
 # --- fitted
 
 
@@ -317,7 +299,7 @@ def test_a_setting_beside_a_fitted_file_that_would_be_dropped_is_refused(revisio
 def test_what_is_fitted_needs_no_calibration(made, tmp_path):
     path = tmp_path / "fitted.json"
     Similarity(made()).fit(POINTS, P).save(path)
-    with pytest.raises(ShroomError, match="calibration: is what fitting makes; leave it out"):
+    with pytest.raises(ShroomError, match="calibration: is a result of fitting; leave it out"):
         Similarity(made(), calibration=path).fit(POINTS, P)
     Similarity(path).fit(POINTS, P)
 

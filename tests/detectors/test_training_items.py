@@ -44,15 +44,6 @@ def test_an_item_without_cross_validation_has_no_answer():
     assert math.isnan(items.p([item()])[0])
 
 
-@pytest.mark.parametrize("name", ["lexical", "similarity", "stack"])
-@pytest.mark.parametrize("text", ["", "[]", "3", "{", '{"features": 3}', "[" * 100_000, "\ud800"])
-def test_a_file_that_no_fit_has_written(name, text, tmp_path):
-    path = tmp_path / "m.json"
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(ShroomError, match=rf"m\.json: not a model of the {name} detector"):
-        detector(name, model=path).predict([item()])
-
-
 @pytest.mark.parametrize(
     "items",
     [None, 3, ["00"], {"00": 0.5}, {"00": [1.5, 0.5]}, {"00": [float("inf"), 0.5]},

@@ -217,14 +217,6 @@ def test_very_long_items_are_not_computed_side_by_side(length, most):
     assert max(most_here) == most
 
 
-def test_one_item_that_does_not_fit_alone_gives_a_sentence():
-    def never(batch):
-        raise MemoryError
-
-    with pytest.raises(ShroomError, match="one datapoint alone does not fit"):
-        run_over(["a", "bb"], never, workers=3)
-
-
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("bad", range(1, 9))
 def test_a_change_comes_between_two_batches(bad, workers, tmp_path):

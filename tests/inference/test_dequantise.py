@@ -16,7 +16,6 @@ from shroom.inference import onnx_quantization
 from shroom.inference.onnx_dequantization import in_float32
 from shroom.inference.quantization import in_steps
 from shroom.inference.result_cache import Cache
-from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
 from shroom.scoring.datapoint_files import read
 
@@ -132,15 +131,6 @@ def test_a_cache_keeps_them_apart(tiny, tmp_path):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_a_journal_keeps_them_apart(tiny, tmp_path):
-    model, path = CrossEncoder(tiny), tmp_path / "p.json.partial"
-    expected = model.predict(POINTS, FLOAT32)
-    model.predict(POINTS, Run(journal=Journal(path)))
-    journal = Journal(path, resume=True).read()
-    found = model.predict(POINTS, Run(journal=journal, precision="float32"))
-    np.testing.assert_array_equal(found, expected)
-
-
 # --- what can be asked for
 
 
@@ -152,13 +142,6 @@ def test_a_run_keeps_which_precision_was_used(precision, used, tiny):
     run = Run(precision=precision)
     CrossEncoder(tiny).predict(POINTS[:2], run)
     assert run.precisions == {used}
-
-
-@pytest.mark.parametrize("precision", ["auto", "int8"])
-def test_names_of_the_integers(precision, tiny):
-    model = CrossEncoder(tiny)
-    expected = model.predict(POINTS)
-    np.testing.assert_array_equal(model.predict(POINTS, Run(precision=precision)), expected)
 
 
 def test_auto_says_what_it_is(tiny):

@@ -152,19 +152,6 @@ def test_a_journal_that_cannot_be_written_is_told_with_its_place(place, tmp_path
         Journal(tmp_path / place).add([("key", [0.5])])
 
 
-@pytest.mark.parametrize("cut", [1, 2, 11])
-def test_a_line_cut_in_the_middle_costs_that_line_alone(tmp_path, cut):
-    path = tmp_path / "journal"
-    run_over(["a", "b", "c"], Worker(), Run(1, journal=Journal(path)))
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-cut])
-    worker = Worker()
-    with Journal(path, resume=True).open() as journal:
-        run_over(["a", "b", "c"], worker, Run(1, journal=journal))
-    assert worker.items == [("c",)]
-    assert path.read_bytes() == whole
-
-
 @pytest.mark.parametrize(
     "line",
     [

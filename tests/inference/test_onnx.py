@@ -168,7 +168,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_without_a_configuration(copy):
     (copy / "config.json").unlink()
-    with pytest.raises(ShroomError, match=r"has no config\.json beside it or in the folder above"):
+    with pytest.raises(ShroomError, match=r"has no config\.json in its folder or"):
         probabilities(copy)
 
 

@@ -15,7 +15,6 @@ from shroom.detectors.pairs import Windowed, Windows, best_rows, parts_of
 from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
-from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
 from shroom.inference.text_windows import beginning, sentence_spans, spans, windows
 from shroom.inference.tokenization import PairReader, counts, plain
@@ -329,16 +328,6 @@ def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(made):
     assert ((p >= 0) & (p <= 1)).all()
     assert notes[0].startswith("1 of 3 premises are too long")
     assert notes[1].startswith("2 of 3 hypotheses leave a premise too little")
-
-
-def test_windows_that_were_computed_are_taken_up_again(made, tmp_path):
-    points = [pair(LONG, HYP), pair("A cat.", HYP)]
-    path = tmp_path / "journal"
-    p = NLI(made()).predict(points, Run(journal=Journal(path)))
-    told = []
-    run = Run(journal=Journal(path, resume=True).read(), report=lambda *at: told.append(at))
-    np.testing.assert_array_equal(NLI(made()).predict(points, run), p)
-    assert told == []
 
 
 # --- the shipped model

@@ -9,7 +9,6 @@ from conftest import DATA, SAMPLE, write_json
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize
-from sklearn import calibration as sklearn_calibration
 from sklearn.isotonic import IsotonicRegression
 
 from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature
@@ -62,15 +61,6 @@ def fitted(files, shroom):
 
 
 # The calibrators
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_platt_is_scikit_learns_on_labels(seed):
-    p, y = system(seed=seed)
-    label = (y > 0.5).astype(float)
-    found = Platt.fitted(p, label)
-    slope, intercept = sklearn_calibration._sigmoid_calibration(log_odds(p), label)
-    assert (found.slope, found.intercept) == pytest.approx((-slope, -intercept), abs=1e-5)
 
 
 @example([(0.0, 0.5), (0.0, 0.5), (0.0, 0.5)])  # where no slope is likelier than 0

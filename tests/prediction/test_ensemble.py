@@ -579,11 +579,6 @@ def test_problems_of_all_submissions_are_told_at_once(shroom, files):
 
 
 def test_different_tracks(shroom, files):
-    (files("pred-b") / "test.model-aware.json").unlink()
-    preds = files("pred-a"), files("pred-b")
-    code, _, err = shroom("ensemble", *preds, "-o", files("out"), "--data", files("data"))
-    assert code == 1
-    assert "must have the same tracks" in err
     aware, agnostic = (files("pred-a") / f"test.model-{t}.json" for t in ("aware", "agnostic"))
     code, _, err = shroom("ensemble", aware, agnostic, "-o", files("out"))
     assert code == 1

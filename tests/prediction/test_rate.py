@@ -54,6 +54,14 @@ def test_each_task_and_model_has_its_own_rate(points):
     assert (few.n_labelled, few.corrected) == (15, None)
 
 
+def test_outputs_that_are_labelled_too_are_counted(shroom, tmp_path, points):
+    assert hallucination_rate(TooLow(), points[:60], points[30:]).labelled_outputs == 30
+    labelled = write_json(tmp_path / "labelled.json", gold(40))
+    command = ("rate", labelled, "--labelled", labelled, "--detector", "lexical")
+    assert "40 of the outputs are among the labelled ones as well" in shroom(*command)[1]
+    assert json.loads(shroom(*command, "--format", "json")[1])["labelled_outputs"] == 40
+
+
 def test_too_few_labels_are_refused(points):
     unlabelled = [replace(point, label=None) for point in points]
     with pytest.raises(ShroomError, match="at least 30 labelled items and two outputs, got 0"):

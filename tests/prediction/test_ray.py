@@ -165,7 +165,7 @@ def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
         write_json(tmp_path / name, gold(3))
     (shard,) = shards_of(str(tmp_path), SPLITS)
     assert (shard.base, shard.submission) == ("val.model-aware.v2.json", "val.model-aware.json")
-    with pytest.raises(ShroomError, match=r"none of them is named trial\.model-"):
+    with pytest.raises(ShroomError, match=r"but none named trial\.model-"):
         shards_of(str(tmp_path), ("trial",))
 
 
@@ -176,7 +176,7 @@ def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
         ("{tmp}/empty", "has no file named *.json, *.jsonl, "),
         ("{tmp}/a.zip", "expected a folder or a file named"),
         ("memory://nowhere", "there is no such file or folder"),
-        ("nothing://bucket/a", "no file system can be had for it"),
+        ("nothing://bucket/a", "no file system is available for it"),
     ],
 )
 def test_what_is_no_shard_is_told(where, said, tmp_path):
@@ -597,7 +597,7 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
         (["-o", "{tmp}/out", "--max-cost", "1"], 2, "not for --engine ray"),
         (["-o", "{tmp}/out", "--device", "cuda:1"], 2, "takes --device cpu or cuda"),
         (["-o", "{tmp}/out", "--workers", "0"], 2, "--workers"),
-        (["-o", "nothing://x"], 1, "no file system can be had for it"),
+        (["-o", "nothing://x"], 1, "no file system is available for it"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -623,7 +623,7 @@ def test_an_address_where_nothing_listens_is_told(address, data, tmp_path, shroo
     given = ["--engine", "ray", "--address", address, "-o", tmp_path / "out"]
     code, _, err = shroom("predict", "lexical", data, *given)
     assert code == 1
-    assert err.startswith(f"shroom: {address}: no Ray cluster can be joined there: ")
+    assert err.startswith(f"shroom: {address}: no Ray cluster is reachable there: ")
     assert not (tmp_path / "out").exists()
 
 

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 POSITIONS = ("last", "before-answer")
 MODES = ("chat", "completion")
 QUESTION = "{question}"
-#: What a model is given if nothing else is wanted: in completion mode a line end follows, so that
-#: there is a token between question and answer.
+#: The default prompts: in completion mode a line end follows the question, so that there is a
+#: token between question and answer.
 PROMPTS = {"chat": QUESTION, "completion": f"{QUESTION}\n"}
 #: A character of no script, which no template changes.
 _MARK = "\ue137"
 #: The most tokens of a text, whatever the model reads.
 _LONGEST = 8192
-#: By what part of its size a causal model's state may change with what follows: by rounding alone.
+#: The largest change of a causal model's state, relative to its size, that rounding explains.
 _ROUNDING = 1e-3
 
 
@@ -64,7 +64,7 @@ class Frame:
     after: str
 
     def text(self, question: str) -> str:
-        """Return what the model is given, whose last token is where states are read.
+        """Return the model's input; states are read at its last token.
 
         A causal model's states do not depend on what follows, so nothing does.
 
@@ -76,12 +76,12 @@ class Frame:
         return self.before + question.strip() + (self.after if self.position != "last" else "")
 
     def to_dict(self) -> dict[str, str]:
-        """Return its attributes, for json."""
+        """Return plain values for json."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Frame:
-        """Return what :meth:`to_dict` gave; raises KeyError and ValueError for others."""
+        """Return the frame of :meth:`to_dict`; raises KeyError and ValueError for other values."""
         fields = {name: content[name] for name in cls.__dataclass_fields__}
         if not all(isinstance(value, str) for value in fields.values()):
             raise ValueError("a text is none")
@@ -98,9 +98,9 @@ def frame(
     Parameters
     ----------
     tokenizer : tokenizer of transformers
-        Whose chat template is used in chat mode.
+        Its chat template is used in chat mode.
     name : str
-        What messages call the model.
+        Name of the model in messages.
     position : str
         One of ``POSITIONS``.
     mode : str, optional
@@ -165,7 +165,7 @@ class Reader:
 
     @property
     def identity(self) -> str:
-        """What identifies the model; see :func:`shroom.inference.hub.identity`."""
+        """Identifies the model; see :func:`shroom.inference.hub.identity`."""
         return hub.identity(self.name, self.revision)
 
     def ids(self, frame: Frame, question: str) -> Ids:
@@ -190,12 +190,12 @@ class Reader:
         return tuple(ids[-self.most :])
 
     def check(self, ids: Ids, run: Run) -> Floats:
-        """Return what the last block makes of the last token: shape [width]."""
+        """Return the last block's output at the last token: shape [width]."""
         last = Site("layers", len(self.blocks.modules))
         return np.asarray(self.states([ids], [last], run)[last][0])
 
     def widths(self, sites: Sequence[Site]) -> list[int]:
-        """Return how many numbers a state of each place has."""
+        """Return the number of values in a state of each place."""
         states = self._read([self._sample], sites)
         return [states[site].shape[1] for site in sites]
 

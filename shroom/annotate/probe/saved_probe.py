@@ -38,7 +38,7 @@ _ALIKE = 0.05
 
 @dataclass(frozen=True)
 class SavedProbe:
-    """A probe, with all that is needed to use it and the figures of its training.
+    """A probe, with everything needed to use it and the figures of its training.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class SavedProbe:
         return place.name if place.is_absolute() else self.model
 
     def site_in(self, depth: int) -> Site:
-        """Return where the probe reads: of one head all of its layer; the depth does not matter."""
+        """Return the place that the probe reads; for one head, all heads of its layer."""
         del depth
         return replace(self.site, head=None)
 
@@ -95,7 +95,7 @@ class SavedProbe:
         return self.curve(sigmoid(self.probe.decide(of_head(states, self.site, self.heads))))
 
     def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` where the last block's state of ``CHECK`` is another."""
+        """Raise :class:`ShroomError` if the last block's state of ``CHECK`` differs."""
         same = state.shape == self.check.shape
         apart = np.median(np.abs(state - self.check)) if same else np.inf
         if not apart <= _ALIKE * np.median(np.abs(self.check)):
@@ -105,7 +105,7 @@ class SavedProbe:
             )
 
     def about(self) -> dict[str, Any]:
-        """Return what it is of, as json could write it."""
+        """Return plain values for json."""
         return {
             "model": self.model,
             "revision": self.revision,
@@ -136,7 +136,7 @@ class SavedProbe:
 
     @classmethod
     def load(cls, folder: Path) -> SavedProbe:
-        """Return what :meth:`save` wrote.
+        """Return the probe that :meth:`save` wrote.
 
         Raises
         ------
@@ -188,10 +188,10 @@ class SavedProbe:
 
 
 def identity(folder: Path) -> str:
-    """Return what identifies a probe."""
+    """Return an identifier of a probe."""
     return digest((folder / ABOUT).read_bytes())
 
 
 def digest(data: bytes) -> str:
-    """Return what identifies the content of a file."""
+    """Return a digest of the content of a file."""
     return hashlib.sha256(data).hexdigest()[:16]

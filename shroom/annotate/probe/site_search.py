@@ -32,7 +32,7 @@ CHOICE = ("auroc", "balanced_accuracy")
 GRID = tuple(10.0**power for power in range(-5, 1))
 #: The folds of the choice of C.
 _INNER = 5
-#: A column that spreads no more than this part of its size has rounding errors alone.
+#: A column whose spread, relative to its size, is at most this has only rounding errors.
 _ALIKE = 1e-5
 
 
@@ -156,7 +156,7 @@ class Scores:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Scores:
-        """Return what :meth:`to_dict` gave."""
+        """Return the scores of :meth:`to_dict`."""
         ends = {name: content.get(f"{name}_ci") for name in METRICS}
         intervals = {
             name: (float(ci[0]), float(ci[1])) if ci else None for name, ci in ends.items()
@@ -166,7 +166,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Figures:
-    """What training found, all of it out of fold.
+    """The figures of a training, all of them out of fold.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Figures:
     chosen : list of Site
         What was chosen, fold by fold.
     floor : dict of float
-        What the majority label alone has.
+        The figures of always predicting the majority label.
     c : float
         Of the probe at the best place.
     folds, seed : int
@@ -203,7 +203,7 @@ class Figures:
     how: Intervals
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as json could write it."""
+        """Return plain values for json."""
         return {
             "right": self.right,
             "wrong": self.wrong,
@@ -220,7 +220,7 @@ class Figures:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Figures:
-        """Return what :meth:`to_dict` gave; raises KeyError, TypeError or ValueError."""
+        """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
         sites = {_site(row): Scores.from_dict(row) for row in content["sites"]}
         intervals = content.get("intervals")
         return cls(

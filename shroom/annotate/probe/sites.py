@@ -74,7 +74,7 @@ class Site:
 
     @property
     def key(self) -> str:
-        """The name under which its states are stored; that of all heads for one of them."""
+        """The name under which its states are stored; for one head, that of all heads."""
         return f"{self.kind}.{self.layer}"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "shroom-states-1"
 _INDEX = "index.json"
-#: How many numbers a shard has at most (unless one question alone has more), and how many rows.
+#: Maximum of numbers in a shard (unless a single question has more), and of rows.
 _NUMBERS, _ROWS = 1 << 25, 1024
 #: The keys of an index that must be equal for states to go together, and their names.
 _SAME = {
@@ -44,17 +44,17 @@ _SAME = {
 class Store:
     """The states of texts, by a key of each text.
 
-    Every shard says itself which keys it has and which index it belongs to, so that nothing is
-    lost or read twice whenever a run is killed.
+    Every shard names its keys and the index that it belongs to, so that a killed run loses nothing
+    and reads nothing twice.
 
     Parameters
     ----------
     folder : Path
-        Of the index and the shards.
+        The folder of the index and the shards.
     about : dict
-        What the states are of: ``identity``, ``frame``, ``states`` (kinds), ``dtype`` and more.
+        Describes the states: ``identity``, ``frame``, ``states`` (kinds), ``dtype`` and more.
     resume : bool
-        Whether what is there counts.
+        Whether to keep the states that the folder has.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Store:
 
     @property
     def frame(self) -> Frame:
-        """The prompt around each question; where there was an earlier run, that of that run."""
+        """The prompt around each question; on resuming, that of the earlier run."""
         return Frame.from_dict(self.about["frame"])
 
     def __contains__(self, key: str) -> bool:
@@ -155,7 +155,7 @@ class Store:
         self._places.update((key, (shard, row)) for row, key in enumerate(keys))
 
     def _resumed(self, index: Path) -> dict[str, Any]:
-        """Return what an index says, unless its states do not go with those wanted."""
+        """Return the content of an index; refuse one whose states do not fit the wanted ones."""
         try:
             before = json.loads(index.read_text(encoding="utf-8"))
             there = {**before, **Frame.from_dict(before["frame"]).to_dict()}
@@ -179,7 +179,7 @@ class Store:
         return dict(before)
 
     def _keys(self, shard: Path) -> list[str]:
-        """Return the keys of a shard's rows, having looked whether it is whole and of the index."""
+        """Return the keys of a shard's rows, after checking that it is whole and of the index."""
         from safetensors import SafetensorError, safe_open
 
         try:
@@ -200,7 +200,7 @@ class Store:
 
 
 def of_head(states: NDArray[Any], site: Site, heads: int) -> NDArray[Any]:
-    """Return the part of a layer's states that a place has: of one head its own columns.
+    """Return the columns of a layer's states that belong to a place.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def collect(
     store: Store,
     run: Run,
 ) -> list[str]:
-    """Return the key of each question, whose states are in the store then.
+    """Store the states of each question, and return its key.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
 
 
 def describe_left_out(left_out: Mapping[str, int]) -> str:
-    """Return what was left out, in words.
+    """Return a description of what was left out.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def describe_left_out(left_out: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a probe is made.
+    """The settings of a training.
 
     Attributes
     ----------

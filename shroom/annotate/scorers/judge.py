@@ -16,13 +16,13 @@ from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import share_at
+from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.prompts import Prompt, TemplateKind
 from shroom.detectors.judge.responses import reply_of
-from shroom.detectors.judge.service import BudgetExhausted, Service
+from shroom.detectors.judge.service import BudgetExhausted
 from shroom.detectors.judge.settings import (
     BudgetSettings,
-    Configurable,
     EndpointSettings,
     PromptSettings,
     setting,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shroom.annotate.base import Scores, Work
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.detectors.judge.responses import Reply
-    from shroom.detectors.judge.service import Request
+    from shroom.detectors.judge.service import Request, Service
     from shroom.inference.run_settings import Run
 
 #: Version of :mod:`verdicts`: replies that were read by another version are requested again.
@@ -55,7 +55,7 @@ TEMPLATES = TemplateKind(
 
 @dataclass(frozen=True)
 class GenerationSettings(PromptSettings):
-    """What the scorer asks: whether a generation is right.
+    """The question of the scorer: whether a generation is right.
 
     ``template`` is ``"reason"`` (the default with an endpoint), which asks for a reason and a
     verdict as JSON; ``"word"`` (the default without), which asks for yes or no; a file; or a folder
@@ -73,28 +73,14 @@ class GenerationSettings(PromptSettings):
     generation_chars: int = setting(4000, settings.integer, 1)
 
 
-class Judge(Configurable, Scorer):
+class Judge(Asking[GenerationSettings], Scorer):
     """Asks a language model whether a generation is right.
 
     Adds ``gpt_judgement``, the verdict as it was given; ``gpt_judgement_score``, 1 for right and 0
     for wrong; if the model gives log-probabilities, ``gpt_judgement_p_right``, in [0, 1]: the
     probability of right among right and wrong; and ``gpt_judgement_reason``, if it gives one.
-    The model is not asked about refusals.
-
-    Parameters
-    ----------
-    prompt : GenerationSettings
-        Which model is asked, and for what. Without an endpoint, the model is a causal model on the
-        hub or in a folder.
-    endpoint : EndpointSettings, optional
-        Where requests are sent.
-    budget : BudgetSettings, optional
-        What they may cost.
-
-    Raises
-    ------
-    ShroomError
-        If the settings contradict each other.
+    The model is not asked about refusals. The settings are :class:`GenerationSettings`, see
+    :class:`~shroom.detectors.judge.asking.Asking`.
 
     References
     ----------
@@ -109,47 +95,35 @@ class Judge(Configurable, Scorer):
         "gpt_judgement_p_right",
         "gpt_judgement_reason",
     )
-
-    groups = (GenerationSettings, EndpointSettings, BudgetSettings)
+    kind = GenerationSettings
+    needs_model = (
+        "judge needs a model: the name of one that the endpoint serves, or a causal model on the "
+        "hub or in a folder"
+    )
 
     def __init__(
         self,
-        prompt: GenerationSettings,
+        settings: GenerationSettings,
         endpoint: EndpointSettings | None = None,
         budget: BudgetSettings | None = None,
     ) -> None:
-        if prompt.model is None:
-            raise ShroomError(
-                "judge needs a model: the name of one that the endpoint serves, or a causal model "
-                "on the hub or in a folder"
-            )
-        endpoint = endpoint or EndpointSettings()
-        local = endpoint.endpoint is None
-        template = prompt.template or ("word" if local else "reason")
+        super().__init__(settings, endpoint, budget)
+        local = self.endpoint.endpoint is None
+        template = settings.template or ("word" if local else "reason")
         if local and template == "reason":
             raise ShroomError(
                 'template: "reason" needs an endpoint; a model on this machine says yes or no, so '
                 'give "word" or a template that asks for that'
             )
-        self._templates, self._longest = TEMPLATES.read(template), prompt.generation_chars
-        self._local = Local(prompt.model, prompt.revision, prompt.mode, cut="generations")
-        self._service: Service | None = None
-        if not local:
-            body = prompt.request(
-                mode=prompt.mode,
-                temperature=0.0,
-                max_tokens=_LONGEST.get(template, _LONGEST_REASON),
-                top_logprobs=prompt.top_logprobs or None,
-            )
-            self._service = Service(
-                prompt,
-                endpoint,
-                budget or BudgetSettings(),
-                body,
-                mode=prompt.mode or "chat",
-                reading=_READING,
-                shorter="lower generation_chars",
-            )
+        self._templates, self._longest = TEMPLATES.read(template), settings.generation_chars
+        self._local = Local(self.model, settings.revision, settings.mode, cut="generations")
+        body = settings.request(
+            mode=settings.mode,
+            temperature=0.0,
+            max_tokens=_LONGEST.get(template, _LONGEST_REASON),
+            top_logprobs=settings.top_logprobs or None,
+        )
+        self._service = self.service(body, reading=_READING, shorter="lower generation_chars")
 
     @cached_property
     def identity(self) -> str:

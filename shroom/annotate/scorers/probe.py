@@ -37,7 +37,7 @@ _TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 
 
 class Probe(Scorer):
-    """Gives all generations of a question p(the model knows the answer), by a trained probe.
+    """Gives all generations of a question p(the model knows the answer) of a trained probe.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class Probe(Scorer):
         The folder that ``shroom probe train`` wrote, or the weights of a probe that the source's
         notebook has saved (``probe.pt``), which are read without unpickling any object.
     model : str, optional
-        The language model: for a folder, where it no longer is where it was in training. The
-        weights in a ``.pt`` need one.
+        The language model: for a folder, needed if the model was moved after the training; always
+        needed for the weights in a ``.pt``.
     layer : int, optional
         For a ``.pt``, the layer whose state at the question's last token it reads, from 0 for the
         embeddings; negative numbers count from the last. By default the number after ``layer`` in
@@ -75,7 +75,7 @@ class Probe(Scorer):
         if self._place.suffix in _TORCH:
             self._saved = LinearProbe.load(self._place, self._model, layer)
         elif layer is not None:
-            raise ShroomError(f"layer: is for a probe.pt; {probe} knows its own")
+            raise ShroomError(f"layer: is for a probe.pt; {probe} has its own layer")
         else:
             self._saved = SavedProbe.load(self._place)
 
@@ -123,7 +123,7 @@ class Probe(Scorer):
             run.report(batch.stop, len(rest))
 
     def _reader(self, run: Run) -> Reader:
-        """Return the model, once it is clear that it is that of the probe."""
+        """Return the model, after checking that it is that of the probe."""
         from shroom.annotate.probe.hidden_states import Reader
 
         saved = self._saved
@@ -135,7 +135,7 @@ class Probe(Scorer):
 
 @dataclass(frozen=True)
 class LinearProbe:
-    """A probe of the source's program: a linear layer with a sigmoid, on a state as it is.
+    """A probe of the source's program: a linear layer with a sigmoid, on the raw state.
 
     Attributes
     ----------
@@ -171,9 +171,9 @@ class LinearProbe:
         """
         named = _LAYER.findall(path.stem)
         if model is None:
-            raise ShroomError(f"{path}: has weights alone; give the model that the probe is of")
+            raise ShroomError(f"{path}: has only weights; give the probe's model")
         if layer is None and not named:
-            raise ShroomError(f"{path}: has weights alone; give the layer that the probe reads")
+            raise ShroomError(f"{path}: has only weights; give the layer that the probe reads")
         number = settings.integer("layer", named[-1] if layer is None else layer, -1000, 1000)
         require("models", "torch")
         import torch
@@ -192,7 +192,7 @@ class LinearProbe:
         return cls(model, number, weights, float(bias), about)
 
     def site_in(self, depth: int) -> Site:
-        """Return where the probe reads in a model of so many blocks."""
+        """Return the place that the probe reads in a model with this number of blocks."""
         if not -depth - 1 <= self.layer <= depth:
             raise ShroomError(f"layer: {self.model} has the layers 0 to {depth}, got {self.layer}")
         layer = self.layer % (depth + 1)
@@ -203,7 +203,7 @@ class LinearProbe:
         return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
 
     def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` where a state has not as many numbers as the probe."""
+        """Raise :class:`ShroomError` if states and probe have different sizes."""
         if state.shape != self.weights.shape:
             sizes = f"its states have {len(state)} numbers, and the probe {len(self.weights)}"
             raise ShroomError(f"{name}: is not the model that the probe was trained on: {sizes}")

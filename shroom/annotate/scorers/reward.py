@@ -79,7 +79,7 @@ class Reward(Scorer):
         else a pair.
     question, refusal : str, optional
         The form of the question before an answer, and before a refusal; see :class:`Prompt`.
-        By default the question alone, and the same before a refusal.
+        By default only the question, also before a refusal.
 
     References
     ----------
@@ -194,7 +194,7 @@ class _Model:
 
 
 def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairReader | _TextReader:
-    """Return the object that makes a model's input from pairs."""
+    """Return the object that turns pairs into a model's input."""
     chat = bool(getattr(tokenizer, "chat_template", None))
     if template == CHAT and not chat:
         raise ShroomError(

@@ -32,7 +32,7 @@ class SelfCheck(Scorer):
     ``nli``
         1 - the mean of C / (C + E), with each other generation as premise.
     ``bertscore``
-        The mean over its sentences, and over the others, of the best F1 with a sentence of theirs.
+        The mean over its sentences, and over the other generations, of the best F1 with a sentence.
 
     A question with one normal generation has nothing to compare and gets no scores.
 

@@ -83,7 +83,7 @@ class Similarity(Scorer):
     ) -> None:
         self._question = settings.flag("question", question)
         if revision is not None and model is None:
-            raise ShroomError("revision: is of a model, and none is named; name one, or remove it")
+            raise ShroomError("revision: needs a model, and none is named; name one, or remove it")
         self._measure: _Measure
         if detector is not None:
             self._measure = _Detected(detector, model, revision)
@@ -168,7 +168,7 @@ class _Encoded:
 
 
 class _Detected:
-    """1 - p(Hallucination), as a detector says; a blank text supports nothing."""
+    """1 - p(Hallucination) of a detector; a blank text supports nothing."""
 
     def __init__(self, name: str, model: str | None, revision: str | None) -> None:
         from shroom.detectors.registry import REGISTRY, detector
@@ -225,7 +225,7 @@ def embed(texts: Sequence[str]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1)
 def _vectorizer() -> Any:
-    """Return what counts pieces, and what makes unit vectors of the counts; neither is fitted."""
+    """Return the counter of pieces and the scaler to unit vectors; neither is fitted."""
     require("annotate", "scikit-learn")
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
     from sklearn.pipeline import make_pipeline

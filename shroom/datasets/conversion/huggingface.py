@@ -94,7 +94,7 @@ def to_hf(data: Sequence[Datapoint] | DataFile) -> datasets.Dataset:
     except UnicodeEncodeError as error:
         near = show(error.object[max(0, error.start - 20) : error.end])
         raise ShroomError(
-            f"half of a surrogate pair in {near}: no UTF-8, and so no dataset, can hold it"
+            f"half of a surrogate pair in {near}, which UTF-8, and so a dataset, cannot represent"
         ) from error
 
 
@@ -202,8 +202,8 @@ def _library() -> Any:
 def cached_files(name: str) -> list[Path]:
     """Return the data files of a data set in a cache, or an empty list.
 
-    The cache of the hub comes first, with the files as they are there; then that of the library
-    datasets, with the tables that it has made of them.
+    The cache of the hub comes first, with the original files; then that of the library
+    datasets, with its tables.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def read_cached(
     name : str
         The kit's name of the data set.
     hub_name : str, optional
-        Its name on the hub, if it is not one that the kit knows.
+        Its name on the hub, if the kit does not know it.
     problems : Problems, optional
         Gets the warnings, each with its place.
 

@@ -1,4 +1,4 @@
-"""The rows of the Dreamcatcher files, with every field of theirs."""
+"""The rows of the Dreamcatcher files, with all their fields."""
 
 from __future__ import annotations
 

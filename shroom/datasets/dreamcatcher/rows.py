@@ -33,7 +33,7 @@ SCORES = (
 
 
 class RowReader(rows.RowReader[Union[Question, Preference]]):
-    """Reads the rows of one file; what is odd in them is kept as ``extra``."""
+    """Reads the rows of one file; unknown and unusable values are kept as ``extra``."""
 
     def read(self, row: Row) -> Question | Preference:
         """Return the question of a row, or its ranking."""

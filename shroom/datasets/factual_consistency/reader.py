@@ -8,8 +8,6 @@ one was judged by experts. The columns are documented at
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING
 from shroom.core.datapoint import pair
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.csv_lines import lines_of
 from shroom.datasets.factual_consistency.records import (
     COLUMNS,
     OPTIONAL,
@@ -145,7 +144,13 @@ def _datapoint(response: Response, premise: Premise, truth: Truth) -> Datapoint:
 
 def _responses(document: Document, problems: Problems) -> list[Response | None]:
     """Return the response of each row of a file; ``None`` for those that cannot be used."""
-    lines = _lines(document, problems)
+    numbered = lines_of(document, problems, strict=True)
+    if numbered is None:
+        return []
+    lines = [fields for _, fields in numbered]
+    if len(lines) < 2:
+        actual = "only a header" if lines else "an empty file"
+        problems.add("empty", document.file, "a header and rows", actual)
     if not lines or not _known_columns(lines[0], document.file, problems):
         return []
     stem = re.split(r"\.csv", document.base, maxsplit=1, flags=re.IGNORECASE)[0]
@@ -156,30 +161,6 @@ def _responses(document: Document, problems: Problems) -> list[Response | None]:
     usable = {index: response for index, response in enumerate(responses) if response is not None}
     report_the_whole(usable, document.file, problems)
     return responses
-
-
-def _lines(document: Document, problems: Problems) -> list[list[str]]:
-    data = document.read(problems)
-    if data is None:
-        return []
-    try:
-        text = bytes(data).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        actual = f"byte 0x{error.object[error.start]:02x} at line {line}"
-        problems.add("not-utf8", document.file, "UTF-8", actual)
-        return []
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        lines = [row for row in reader if row]
-    except csv.Error as error:
-        actual = f"{error} at line {reader.line_num}"
-        problems.add("not-csv", document.file, "fields between commas", actual)
-        return []
-    if len(lines) < 2:
-        actual = "only a header" if lines else "an empty file"
-        problems.add("empty", document.file, "a header and rows", actual)
-    return lines
 
 
 def _known_columns(header: Sequence[str], file: str, problems: Problems) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.bootstrap import percentile_interval, resamples
-from shroom.metrics.cluster_bootstrap import ratio, sums
+from shroom.metrics.cluster_bootstrap import places, ratio, sums
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.results import flat
@@ -204,7 +204,7 @@ def _consistency(records: Sequence[Response], how: Intervals, *, verifiable_only
         for key, column in columns.items()
         if key != "verifiable"
     }
-    units = _numbered(record.dialogue for record in records)
+    units = places([record.dialogue for record in records])
     scored = [
         (metric, sums(np.stack([np.nan_to_num(column), ~np.isnan(column)], axis=1), units))
         for metric, column in zip(
@@ -232,7 +232,7 @@ def _correlations(records: Sequence[Response], how: Intervals) -> Iterator[Row]:
     )
     if len(set(sizes[~np.isnan(sizes)].tolist())) > 1:
         columns["size"] = sizes
-    dialogues = _numbered(record.dialogue for record in records)
+    dialogues = places([record.dialogue for record in records])
     for x, y in itertools.combinations(columns, 2):
         both = ~np.isnan(columns[x]) & ~np.isnan(columns[y])
         values = columns[x][both], columns[y][both]
@@ -277,12 +277,6 @@ def _column(records: Sequence[Response], key: str) -> NDArray[np.float64]:
     return np.array([np.nan if value is None else float(value) for value in values], np.float64)
 
 
-def _numbered(names: Iterable[Hashable]) -> NDArray[np.intp]:
-    """Return the number of each name, in the order in which they first appear."""
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.intp)
-
-
 def _repeats(judgement: str, records: Sequence[Response], how: Intervals) -> Row | None:
     items: dict[tuple[Hashable, str, str], dict[tuple[str, str], int]] = defaultdict(dict)
     for record in records:
@@ -299,6 +293,6 @@ def _repeats(judgement: str, records: Sequence[Response], how: Intervals) -> Row
     for row, judgements in zip(votes, repeated.values()):
         row[: len(judgements)] = judgements
     figures = {name: partial(AGREEMENT[name], votes) for name in _AGREEMENT}
-    dialogues = _numbered(item[0] for item in repeated)
+    dialogues = places([item[0] for item in repeated])
     counts = {"items": len(votes), "judgements": int((votes != MISSING).sum())}
     return {**counts, **_estimated(figures, dialogues, dialogues >= 0, how)}

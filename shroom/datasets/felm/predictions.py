@@ -110,9 +110,7 @@ def read_predictions(
     for document in documents(source, problems):
         data = document.read(problems)
         if data is not None:
-            lines = document.is_lines(data)
-            items = json_reading.items(bytes(data), document.file, problems, lines=lines)
-            files[document.file] = items or []
+            files[document.file] = document.items(data, problems) or []
     records = {record.index: record for record in gold.records}
     objects = [item for items in files.values() for item in items if isinstance(item, dict)]
     columns = [key for key in _COLUMNS if any(key in item for item in objects)]

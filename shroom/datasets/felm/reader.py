@@ -17,10 +17,9 @@ from shroom.core.datapoint import pair
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import items_of
 from shroom.datasets.felm.predictions import Predictions
 from shroom.datasets.felm.rows import DOMAINS, Response, RowReader
-from shroom.datasets.rows import collect
+from shroom.datasets.rows import collect, read_files
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -56,7 +55,7 @@ class Segments:
     domain : array of str, shape [n]
         Of each response.
     kind : array of str, shape [m]
-        The type of each segment's error, ``"none"`` where there is none, or none is given.
+        The type of each segment's error, ``"none"`` if it has no error or no type is given.
     """
 
     response: NDArray[np.intp]
@@ -100,11 +99,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Respons
       to fix [file-unreadable]: check the path and its permissions
     """
     problems = Problems() if problems is None else problems
-    first: dict[Hashable, str] = {}
-    files = (
-        (document.file, RowReader(document.file, problems, first).records(items))
-        for document, items in items_of(paths, problems)
-    )
+    files = read_files(paths, problems, RowReader)
     return collect(NAME, files, problems)
 
 

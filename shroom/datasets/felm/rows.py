@@ -40,7 +40,7 @@ class Response:
     comment : tuple of str
         For each segment, the annotators' reason or correction; mostly empty.
     type : tuple of (str or None)
-        For each segment, the kind of error, ``None`` or empty where there is none; an empty tuple
+        For each segment, the kind of error, ``None`` or empty if there is no error; an empty tuple
         in the domains without kinds.
     ref : tuple of str
         The addresses of the references.

@@ -133,9 +133,9 @@ class Prompts:
 
 
 class Log(ResultLog[int, str]):
-    """The answer to each call by its number, and what was made of it.
+    """The answer to each call by its number, and the query in it.
 
-    Failed calls are logged for the user, and count as not made.
+    Failed calls are logged for the user, and made again on resuming.
 
     Examples
     --------

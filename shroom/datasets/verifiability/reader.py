@@ -41,7 +41,7 @@ NAME = "verifiability"
 def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]:
     """Return the responses, pairs and judgements in files, folders or zips.
 
-    Query sets that lie beside them in a folder are left out, with a warning for each file; see
+    Query sets in the same folder are left out, with a warning for each file; see
     :mod:`shroom.datasets.queries.reader`.
 
     Parameters
@@ -86,12 +86,12 @@ def _records(
 
 
 def datapoints(records: Iterable[Record]) -> list[Datapoint]:
-    """Return statements beside what their sources say, in order.
+    """Return statements with what their sources say, in order.
 
-    Each judged citation of a response that has evidence is a datapoint: the statement beside that
-    evidence, with p 0 where the support is complete, 0.5 where it is partial and 1 where there is
-    none. A pair gives the claim beside its reference: p 0 where it is attributable, else 1. A row
-    of a judgement file gives the statement beside the text of the page, with p as for a citation.
+    Each judged citation of a response that has evidence is a datapoint: the statement with that
+    evidence, with p 0 for complete support, 0.5 for partial support and 1 for none. A pair gives
+    the claim with its reference: p 0 if it is attributable, else 1. A row of a judgement file
+    gives the statement with the text of the page, with p as for a citation.
     Datapoints without a text to compare with are left out; :func:`without_premise` counts them.
 
     Examples

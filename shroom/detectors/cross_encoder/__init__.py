@@ -1,1 +1,1 @@
-"""The shipped detector: a cross-encoder of reference and hypothesis. Run, and fitted."""
+"""The shipped detector: a cross-encoder of reference and hypothesis, and how it is fitted."""

@@ -1,7 +1,7 @@
-"""The kit's own detector: reference and hypothesis read together by a small encoder.
+"""The kit's own detector: a small encoder that reads reference and hypothesis together.
 
-A model folder runs with onnxruntime and tokenizers alone. Fitting needs torch and transformers; its
-modules are imported when something is fitted.
+A model folder runs with onnxruntime and tokenizers only. Fitting needs torch and transformers; the
+modules that use them are imported when a model is fitted.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
 
 
 class CrossEncoder(FittedDetector):
-    """p(Hallucination) of a hypothesis from reading it together with its reference.
+    """p(Hallucination) from an encoder that reads the hypothesis together with its reference.
 
     Parameters
     ----------
     model : path, optional
         The folder of a fitted model; by default the one that ships with the kit.
     reference : str, optional
-        A value of :class:`~shroom.core.datapoint.Rule`: with what the hypothesis is compared; by
-        default what the model was fitted with.
+        With what the hypothesis is compared: a value of :class:`~shroom.core.datapoint.Rule`; by
+        default as in the fit.
     threshold : float, optional
-        By default the one that was fitted.
+        By default the fitted one.
     windows, overlap
-        How a reference is read that is too long: see
+        How to read a reference that is too long: see
         :class:`shroom.detectors.pairs.Windows`.
     encoder, revision, seed, stages : optional
         For fitting only: see :class:`~shroom.detectors.cross_encoder.fitting.Fitting`.
@@ -100,7 +100,7 @@ class CrossEncoder(FittedDetector):
 
     @property
     def training_items(self) -> TrainingItems:
-        """The items that it was fitted on; their p hold for the reference of the fit alone."""
+        """The training items; their out-of-fold p are valid only for the reference of the fit."""
         as_fitted = self.rule is self._model.rule
         items = self._model.training_items
         return items if as_fitted else items.without_answers()
@@ -143,7 +143,7 @@ class CrossEncoder(FittedDetector):
     def _read(
         self, pairs: list[_Pair], run: Run
     ) -> tuple[Windowed[_Pair], dict[_Pair, NDArray[np.int64]]]:
-        """Return what the model is given instead of pairs, and the arrays of each of it."""
+        """Return the model's inputs for pairs, and the arrays of each input."""
         encoding = self._model.encoding
         distinct = list(dict.fromkeys(pairs))
         arrays, cut = encoding(distinct)
@@ -206,7 +206,7 @@ class CrossEncoder(FittedDetector):
         return self._model
 
     def _fitting(self) -> Fitting:
-        """Return the recipe as it is carried out; this imports torch."""
+        """Return the fit that the recipe describes; this imports torch."""
         try:
             from shroom.detectors.cross_encoder.fitting import Fitting
             from shroom.detectors.cross_encoder.training import STAGES

@@ -1,4 +1,4 @@
-"""Pairs as token ids: what the cross-encoder reads, in training and at work.
+"""Pairs as token ids, the input of the cross-encoder in training and prediction.
 
 A pair is ``[CLS] task: reference [SEP] hypothesis [SEP]`` in the encoder's own special tokens.
 The side of each token is stored beside it and serves as attention mask, as token types and
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 #: The sides of a token: padding, the reference, the hypothesis, and the special tokens of each.
 PADDING, REF, HYP, REF_SPECIAL, HYP_SPECIAL = range(5)
-#: What is read of a pair; those of SHROOM have 33 tokens on average, and hardly one has more.
+#: Maximum number of tokens of a pair; those of SHROOM have 33 tokens on average.
 MAX_TOKENS = 256
-#: How many texts are encoded at a time: the encoding of a long one takes a lot of memory.
+#: Number of texts that are encoded at a time: long ones take much memory.
 _SLICE = 256
 
 
 class Encoding:
-    """A tokenizer, and how it makes pairs into arrays.
+    """Encodes pairs as arrays with a tokenizer.
 
     Parameters
     ----------
     path : path
         A ``tokenizer.json`` of the tokenizers library.
     padding : int
-        The id that fills up a batch.
+        The id of padding.
     room : int
-        The most tokens of a pair, its ``special`` ones included; of longer ones the end of the
-        reference is left out.
+        Maximum number of tokens of a pair, including its ``special`` ones; the end of the reference
+        of longer pairs is left out.
     """
 
     def __init__(self, path: str | Path, padding: int, room: int = MAX_TOKENS) -> None:
@@ -60,9 +60,9 @@ class Encoding:
     def __call__(
         self, items: Sequence[tuple[str, str, str]]
     ) -> tuple[list[NDArray[np.int64]], int]:
-        """Return an array for each (task, reference, hypothesis), and how many had to be cut.
+        """Return an array for each (task, reference, hypothesis), and the number of those cut.
 
-        Each is of shape [2, tokens]: the ids, and the sides.
+        Each has the shape [2, tokens]: ids and sides.
         """
         texts = [(f"{task}: {plain(ref)}", plain(hyp)) for task, ref, hyp in items]
         arrays, cut = [], 0
@@ -73,7 +73,7 @@ class Encoding:
         return arrays, cut
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return how many tokens each distinct text has, without special ones."""
+        """Return the number of tokens of each distinct text, without special ones."""
         distinct = list(dict.fromkeys(texts))
         encoded = self._encoded(list(map(plain, distinct)), add_special_tokens=False)
         return {text: len(encoding) for text, encoding in zip(distinct, encoded)}
@@ -84,7 +84,7 @@ class Encoding:
             yield from self._tokenizer.encode_batch(texts[start : start + _SLICE], **more)
 
     def batch(self, pairs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Return pairs side by side, filled up to the longest: shape [2, batch, tokens]."""
+        """Return pairs as one array, padded to the longest: shape [2, batch, tokens]."""
         longest = max(pair.shape[1] for pair in pairs)
         filled = np.full((2, len(pairs), longest), PADDING, np.int64)
         filled[0] = self.padding
@@ -110,7 +110,7 @@ def _sides(sequence: list[int | None]) -> list[int]:
 
 
 def _shortened(pair: NDArray[np.int64], room: int) -> NDArray[np.int64]:
-    """Return a pair of at most ``room`` tokens: first the reference gives way, then the other."""
+    """Return a pair of at most ``room`` tokens; the reference is cut first, then the hypothesis."""
     for side in (REF, HYP):
         surplus = pair.shape[1] - room
         if surplus > 0:

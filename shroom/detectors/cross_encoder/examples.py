@@ -1,7 +1,7 @@
-"""What a stage of fitting learns from: pairs of texts, with the p(Hallucination) of each.
+"""The training examples of a stage: pairs of texts, with the p(Hallucination) of each.
 
-A table of the recipe states what a corpus is, which of its rows count and what their labels mean
-(see ``baselines/training/``), so that what a model has learnt from can be read in one place.
+A table of the recipe describes a corpus, the selection of its rows and the meaning of their labels
+(see ``baselines/training/``), so that the training data are documented in one place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint, Rule
     from shroom.detectors.cross_encoder.training import Stage
 
-#: p(Hallucination) of the labels that corpora use: a little short of certain, since people err.
+#: p(Hallucination) of the labels in corpora: not quite 0 and 1, since annotators err.
 LABELS = {
     "entailment": 0.03,
     "paraphrase": 0.03,
@@ -42,7 +42,7 @@ LABELS = {
     "contradiction": 0.97,
     "hallucination": 0.97,
 }
-#: Pairs of more characters are left out: they cost much, and SHROOM's are short.
+#: Maximum number of characters of a pair: long ones are expensive, and SHROOM's are short.
 MAX_CHARACTERS = 330
 
 
@@ -53,31 +53,31 @@ class Corpus:
     Attributes
     ----------
     file : str
-        Its path below the data folder: ``.jsonl``, ``.csv``, either of them gzipped.
+        Path below the data folder: ``.jsonl`` or ``.csv``, perhaps gzipped.
     task : str
-        The task of SHROOM that its pairs are most like.
+        The most similar task of SHROOM.
     n : int
-        The most pairs that are taken, drawn at random.
+        Maximum number of pairs, drawn at random.
     only, without : tuple of str
-        Rows count whose ``task`` begins with one of ``only`` and with none of ``without``.
+        Rows are used whose ``task`` begins with one of ``only`` and with none of ``without``.
     premise, hypothesis : str
         The columns of the texts.
     labels : mapping
-        p(Hallucination) by label, over ``LABELS``.
+        p(Hallucination) by label, overriding ``LABELS``.
     score : str
-        The column of a score; p falls in a line from 1 at ``one_at`` to 0 at ``zero_at``.
+        The column of a score; p is linear in it, 1 at ``one_at`` and 0 at ``zero_at``.
     p : float or None
-        p of every row, instead of its label.
+        p of every row, instead of that of its label.
     headword : float
-        The share of rows of ``word: gloss`` that keep the word.
+        Share of rows of the form ``word: gloss`` that keep the word.
     swap : float
-        The share of rows whose premise and hypothesis change places.
+        Share of rows whose premise and hypothesis are swapped.
     rare : mapping
-        For a column and value as ``{"hter": 0}``, rows that have it are kept with a chance of 15%.
+        Columns and values such as ``{"hter": 0}``; rows with them are kept with probability 0.15.
     below : mapping
-        Rows count whose column is below a value.
+        Rows are used whose column is below a value.
     licence : str
-        As its source states it; the model's card lists it.
+        As stated by the source; the model's card lists it.
     """
 
     file: str
@@ -158,7 +158,7 @@ class Corpus:
 
 
 def normalised(text: str) -> str:
-    """Return a text's words in lower case, to know it again whatever its punctuation.
+    """Return the words of a text in lower case, for comparisons that ignore punctuation.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def normalised(text: str) -> str:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
-        raise ShroomError(f"{path}: a corpus that the recipe names is not there")
+        raise ShroomError(f"{path}: there is no such file, which the recipe names as a corpus")
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="") as stream:
         if path.name.removesuffix(".gz").endswith(".csv"):
@@ -191,11 +191,11 @@ def general_examples(stage: Stage, data: Path, seed: int, rule: Rule) -> list[Ex
     Parameters
     ----------
     stage : Stage
-        One with corpora or a teacher.
+        A stage with corpora or a teacher.
     data : path
         The data folder.
     seed : int
-        Decides draws and orders.
+        Seed of draws and orders.
     rule : Rule
         How references are chosen.
 
@@ -213,7 +213,7 @@ def general_examples(stage: Stage, data: Path, seed: int, rule: Rule) -> list[Ex
     if stage.teacher:
         examples += _taught(stage, data, seed, rule)
     if not examples:
-        raise ShroomError(f"stage {stage.name}: there is no pair to learn from")
+        raise ShroomError(f"stage {stage.name}: has no pair to learn from")
     return examples[: stage.n]
 
 

@@ -1,9 +1,9 @@
 """Fitting the cross-encoder: stages, from any encoder to a folder that runs without torch.
 
-A stage learns from corpora, or from a teacher's p of unlabelled datapoints, or, where it names
-neither, from the labelled datapoints that are given. The stages before the first of that last kind
-depend on no label of the task, so they are run once and kept, for the folds of a cross-validation
-as for the final model.
+A stage learns from corpora, from a teacher's p of unlabelled datapoints or, if it names neither,
+from the labelled datapoints. The stages before the first of the last kind do not depend on labels
+of the task, so they are run once and stored, for all folds of a cross-validation and for the final
+model.
 """
 
 from __future__ import annotations
@@ -44,25 +44,24 @@ if TYPE_CHECKING:
 
 @dataclass
 class Fitting:
-    """A recipe of the cross-encoder while it is carried out.
+    """One fit of the cross-encoder by a recipe.
 
     Attributes
     ----------
     encoder, revision : str
-        Where the weights come from at the beginning: a folder, or a name on the hub.
+        The initial weights: a folder, or a name on the hub.
     seed : int
-        Decides orders, draws and dropout.
+        Seed of orders, draws and dropout.
     stages : sequence of mapping
         See :class:`Stage`.
     rule : Rule
         With what hypotheses are compared.
     device : str or None
-        By default the best that is there.
+        By default the fastest available.
     stop : int or None
-        The epochs of the last stage that are run, where they are fewer than its schedule has.
+        Number of epochs of the last stage, if fewer than in its schedule.
     data, work : path
-        Where the corpora are, by default in the folder ``SHROOM_DATA``, and where what has been
-        computed is kept.
+        The folder of the corpora, by default ``SHROOM_DATA``, and the folder of stored results.
     report : callable
         Called with the name of a stage and a ``Progress``.
     """
@@ -100,7 +99,7 @@ class Fitting:
         return self.data or data_folder()
 
     def model(self) -> PairModel:
-        """Return the model after all stages that need no labelled datapoint, made or found."""
+        """Return the model after all stages without labelled datapoints, trained or stored."""
         import safetensors.torch
         import torch
 
@@ -125,7 +124,7 @@ class Fitting:
         p: NDArray[np.float64],
         after_epoch: Callable[[TrainedModel, int], None] | None = None,
     ) -> TrainedModel:
-        """Return what all stages make of the model.
+        """Return the model after all stages.
 
         Parameters
         ----------
@@ -134,7 +133,7 @@ class Fitting:
         p : array, shape [n]
             The annotators' proportions.
         after_epoch : callable, optional
-            Called with the model and the number of epochs done of the last stage.
+            Called with the model and the number of finished epochs of the last stage.
         """
         trained = TrainedModel(
             self.model(), self.encoding, self.tokenizer, str(self.device), self.rule
@@ -153,14 +152,14 @@ class Fitting:
     def cross_validated(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
     ) -> tuple[NDArray[np.float64], int]:
-        """Return each datapoint's p out of fold, and the number of epochs that it is best after.
+        """Return the p of each datapoint out of fold, and the best number of epochs.
 
-        Folds that were finished in an interrupted run are taken from there.
+        Folds that an interrupted run has finished are not computed again.
 
         Raises
         ------
         ShroomError
-            Where a stage's teacher has learnt labels, so that no fold would be unseen.
+            If the teacher of a stage was fitted on labels, so that no fold would be unseen.
         """
         for stage in self.plan:
             if stage.teacher and detector_from(stage.teacher).training_items.answers:
@@ -211,7 +210,7 @@ class Fitting:
         key: str | None,
         **more: Any,
     ) -> None:
-        """Train a model; under a key, an interrupted run is taken up again."""
+        """Train a model; with a key, an interrupted run is resumed."""
         train(
             model,
             self.encoding,
@@ -225,7 +224,7 @@ class Fitting:
         )
 
     def _inputs(self, stage: Stage) -> list[Any]:
-        """Return what identifies the files of a stage, and its teacher."""
+        """Return the identities of the files of a stage and of its teacher."""
         names = [table["file"] for table in stage.corpora] + list(stage.unlabelled)
         there = [self._data / name for name in names if (self._data / name).is_file()]
         files = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in there]
@@ -233,7 +232,7 @@ class Fitting:
         return [files, teacher]
 
     def _key(self, stages: int) -> str:
-        """Return a name for the state after some of the stages: the same recipe, the same name."""
+        """Return a name for the state after some stages, which depends on the recipe only."""
         done = [[asdict(stage), self._inputs(stage)] for stage in self.plan[:stages]]
         about = [hub.identity(self.encoder, self.revision), self.seed, self.rule.value, done]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
     from shroom.inference.run_settings import Run
 
-#: What a fitted model's folder holds.
+#: Files in the folder of a fitted model.
 GRAPH, INTEGERS, TOKENIZER, ABOUT = "model.onnx", "weights.z", "tokenizer.json", "about.json"
 TRAINING_ITEMS = "training_items.json"
 #: The version of the folder that this kit reads and writes.
 FORMAT = 2
 #: Precisions that stand for the integers of the folder.
 _INTEGERS = ("auto", "int8")
-#: Several threads want the model at once.
+#: Several threads may load the model at once.
 _LOADING = Lock()
 
 
@@ -46,7 +46,7 @@ class ModelFolder:
     Parameters
     ----------
     folder : path
-        Where it is.
+        Its path.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -136,7 +136,7 @@ class ModelFolder:
             for key in ("integers", "padding", "room", "weights"):
                 about[key]
             return {**about, "threshold": float(about["threshold"])}
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except UNREADABLE as error:
             raise ShroomError(
                 f"{self.folder}: not a model of the cross-encoder: {why_unreadable(error)}; "
                 "make one with: shroom fit cross-encoder DATA -o MODEL"

@@ -1,8 +1,8 @@
 """The network of the cross-encoder, in torch: for training and for the export.
 
-Reference and hypothesis are read together, so that each word sees those of the other side, and
-each side is then pooled by itself into u and v. What is decided on is how u and v differ, which a
-pooled sum of both would have to learn anew.
+Reference and hypothesis are read together, so that each word attends to those of the other side;
+then each side is pooled separately into u and v. The head compares u and v, since their difference
+is lost in a pooled sum of both.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class PairModel(nn.Module):
         return []
 
     def freeze(self, bottom: int) -> None:
-        """Let the embeddings and the ``bottom`` layers as they are, and train the others."""
+        """Freeze the embeddings and the ``bottom`` layers, and train the others."""
         for parameter in self.encoder.parameters():
             parameter.requires_grad = False
         for layer in self.layers()[bottom:]:
@@ -108,7 +108,7 @@ class TrainedModel:
     tokenizer : path
         The file of its tokenizer.
     device : str
-        Where it computes.
+        The device on which it computes.
     """
 
     model: PairModel
@@ -122,7 +122,7 @@ class TrainedModel:
     workers: int = 1
 
     def precision(self, run: Run) -> str:
-        """Return what it computes in."""
+        """Return the precision: always float32."""
         del run
         return "float32"
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 #: Steps between two checkpoints.
 SAVED_EVERY = 100
-#: Batches among which lengths are sorted: more saves padding, less keeps the order random.
+#: Number of batches within which examples are sorted by length: more save padding, fewer keep the
+#: order random.
 _WINDOW = 50
 _WARM_UP = 0.06
 #: The stages of a recipe that names none: three epochs on the labelled datapoints.
@@ -28,7 +29,7 @@ STAGES: tuple[Mapping[str, Any], ...] = ({"name": "shroom"},)
 
 
 class Example(NamedTuple):
-    """A pair to learn from, and the p(Hallucination) that is right for it."""
+    """A pair of texts with its target, p(Hallucination)."""
 
     task: str
     ref: str
@@ -38,28 +39,28 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Stage:
-    """What a model learns from, and for how long.
+    """The training data and the schedule of a stage.
 
     Attributes
     ----------
     name : str
         Its name.
     epochs : int
-        Passes over the examples.
+        Number of passes over the examples.
     batch : int
-        Examples in a step.
+        Number of examples in a step.
     rate : float
-        AdamW's learning rate at its highest; the head's is ten times that.
+        Maximum learning rate of AdamW; that of the head is ten times as high.
     frozen : int
-        Layers at the bottom, beside the embeddings, that stay as they are.
+        Number of bottom layers that are frozen with the embeddings.
     corpora : tuple of mapping
         See :class:`~shroom.detectors.cross_encoder.examples.Corpus`.
     teacher : str
-        A detector, or a recipe, whose p of unlabelled datapoints is learnt.
+        A detector, or a recipe, whose p of unlabelled datapoints are the targets.
     unlabelled : tuple of str
         Files of datapoints below the data folder, for the teacher.
     n : int
-        The most datapoints, or pairs, of the stage.
+        Maximum number of datapoints, or pairs, of the stage.
     """
 
     name: str
@@ -87,12 +88,12 @@ class Stage:
 
     @property
     def is_general(self) -> bool:
-        """Whether it needs none of the labelled datapoints."""
+        """Whether it does not use the labelled datapoints."""
         return bool(self.corpora or self.teacher)
 
 
 class Progress(NamedTuple):
-    """How far training has come, to be displayed."""
+    """The progress of training, for display."""
 
     step: int
     steps: int
@@ -114,15 +115,15 @@ def train(
 ) -> None:
     """Train a model in place.
 
-    The loss is the cross-entropy with soft labels. The learning rate rises for the first 6% of
-    the steps and falls in a line to a twentieth.
+    The loss is the cross-entropy with soft labels. The learning rate increases for the first 6% of
+    the steps and decreases linearly to a twentieth.
 
     Parameters
     ----------
     model, encoding, examples, stage
-        What is trained, on what, and how.
+        The model, the encoding of pairs, the training data and the schedule.
     seed : int
-        Decides the order and the dropout.
+        Seed of the order and the dropout.
     device : str
         The device, on which all is computed in float32.
     report : callable, optional
@@ -173,7 +174,7 @@ def train(
 
 
 def _plan(lengths: Sequence[int], stage: Stage, seed: int) -> list[list[int]]:
-    """Return the batches of all epochs: in each, every example once, with its likes in length."""
+    """Return the batches of all epochs: every example once in each, sorted by similar length."""
     chance = random.Random(seed)  # noqa: S311 - an order, not a secret
     plan = []
     for _ in range(stage.epochs):
@@ -194,7 +195,7 @@ def _line(steps: int) -> Callable[[int], float]:
 
 
 class _Checkpoint:
-    """Everything that a resumed run needs to go on as if nothing had happened."""
+    """The complete state of a run, so that it can be resumed with the same result."""
 
     def __init__(self, model: PairModel, optimizer: Any, fall: Any, path: Path | None) -> None:
         self.parts = {"model": model, "optimizer": optimizer, "fall": fall}
@@ -211,7 +212,7 @@ class _Checkpoint:
         fresh.replace(self.path)
 
     def resume(self) -> int:
-        """Return the step to go on from: 0 where nothing was kept."""
+        """Return the step to continue from: 0 if nothing is stored."""
         if self.path is None or not self.path.is_file():
             return 0
         state = torch.load(self.path, map_location="cpu", weights_only=True)

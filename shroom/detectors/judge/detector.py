@@ -12,16 +12,11 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.judge import answers
 from shroom.detectors.judge.answers import Judgement
+from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.prompting import Prompter
 from shroom.detectors.judge.prompts import SUPPORT
-from shroom.detectors.judge.service import Service
-from shroom.detectors.judge.settings import (
-    BudgetSettings,
-    Configurable,
-    ContextSettings,
-    EndpointSettings,
-)
+from shroom.detectors.judge.settings import BudgetSettings, ContextSettings, EndpointSettings
 from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
@@ -33,38 +28,21 @@ if TYPE_CHECKING:
     from shroom.detectors.judge.budget import Estimate
     from shroom.detectors.judge.prompts import Prompt
     from shroom.detectors.judge.responses import Reply
-    from shroom.detectors.judge.service import Request
+    from shroom.detectors.judge.service import Request, Service
     from shroom.inference.run_settings import Run
 
 #: Version of :mod:`answers`: replies that were read by another version are requested again.
 READING = 2
 
 
-class Judge(Configurable, Detector):
+class Judge(Asking[ContextSettings], Detector):
     """A language model that is asked whether the context supports the hypothesis.
 
     p is that of "no" against "yes" as first token if the model gives log-probabilities. Otherwise
     it is 0 or 1 as answered, or the share of "no" among ``samples`` answers. An answer that is
     neither has p = 0.5. If either of two contexts may support a hypothesis, the model is asked
-    about both, and the lesser p counts.
-
-    Recipes and the command line give the settings of all groups by name, see
-    :meth:`from_settings`.
-
-    Parameters
-    ----------
-    prompt : ContextSettings
-        Which model is asked, and for what. Without an endpoint, the model is a causal model on the
-        hub or in a folder.
-    endpoint : EndpointSettings, optional
-        Where requests are sent.
-    budget : BudgetSettings, optional
-        What they may cost.
-
-    Raises
-    ------
-    ShroomError
-        If the settings contradict each other.
+    about both, and the lesser p counts. The settings are :class:`ContextSettings`; see
+    :class:`Asking`.
 
     References
     ----------
@@ -84,44 +62,34 @@ class Judge(Configurable, Detector):
     """
 
     name = "judge"
-
-    groups = (ContextSettings, EndpointSettings, BudgetSettings)
+    kind = ContextSettings
+    needs_model = (
+        "the detector judge needs --model: the name of one that the endpoint serves "
+        "(--set endpoint=URL), or a causal model on the hub or in a folder"
+    )
 
     def __init__(
         self,
-        prompt: ContextSettings,
+        settings: ContextSettings,
         endpoint: EndpointSettings | None = None,
         budget: BudgetSettings | None = None,
     ) -> None:
-        if prompt.model is None:
-            raise ShroomError(
-                "the detector judge needs --model: the name of one that the endpoint serves "
-                "(--set endpoint=URL), or a causal model on the hub or in a folder"
-            )
-        self.prompt = prompt
-        self.threshold = self.prompt.threshold
-        self.labels_itself = self.prompt.official
-        endpoint = endpoint or EndpointSettings()
-        official = self.prompt.official
-        mode = prompt.mode or ("completion" if official else None)
-        template = prompt.template or _default_template(mode, official=official)
-        self._prompter = Prompter(SUPPORT.read(template), prompt)
+        super().__init__(settings, endpoint, budget)
+        self.threshold = settings.threshold
+        self.labels_itself = official = settings.official
+        mode = settings.mode or ("completion" if official else None)
+        template = settings.template or _default_template(mode, official=official)
+        self._prompter = Prompter(SUPPORT.read(template), settings)
         self._check_shots(template)
-        self._check_together(endpoint)
-        self._asked: Local | _Remote
-        if endpoint.endpoint is None:
-            self._asked = Local(prompt.model, prompt.revision, mode, official=official)
-            return
-        service = Service(
-            prompt,
-            endpoint,
-            budget or BudgetSettings(),
-            self._request(mode),
-            mode=mode or "chat",
-            reading=READING,
-            shorter="lower context_chars",
+        self._check_together()
+        service = self.service(
+            self._request(mode), mode=mode, reading=READING, shorter="lower context_chars"
         )
-        self._asked = _Remote(service, prompt)
+        self._asked: Local | _Remote
+        if service:
+            self._asked = _Remote(service, settings)
+        else:
+            self._asked = Local(self.model, settings.revision, mode, official=official)
 
     def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
@@ -152,9 +120,9 @@ class Judge(Configurable, Detector):
             )
         values = [0.5 if judgement.p is None else judgement.p for judgement in judgements]
         p = pairs.best(np.array(values, np.float64))
-        if not self.prompt.official:
+        if not self.settings.official:
             return p, self.labels(p, datapoints, run)
-        chance = random.Random(self.prompt.seed)  # noqa: S311 - as the organisers do
+        chance = random.Random(self.settings.seed)  # noqa: S311 - as the organisers do
         words = [judgement.word for judgement in judgements]
         return p, np.array([chance.randint(0, 1) if w is None else w == "no" for w in words], bool)
 
@@ -179,8 +147,8 @@ class Judge(Configurable, Detector):
 
     def _request(self, mode: str | None) -> dict[str, Any]:
         """Return the fields of every request."""
-        official, samples = self.prompt.official, self.prompt.samples
-        body = self.prompt.request(
+        official, samples = self.settings.official, self.settings.samples
+        body = self.settings.request(
             mode=mode,
             temperature=0.7 if samples else 0.0,
             max_tokens=16 if official else 8,
@@ -193,9 +161,9 @@ class Judge(Configurable, Detector):
         return body
 
     def _check_shots(self, template: str) -> None:
-        if not self.prompt.shots:
+        if not self.settings.shots:
             return
-        if self.prompt.examples is None:
+        if self.settings.examples is None:
             raise ShroomError(
                 "shots needs labelled data: name them in examples, such as a val file"
             )
@@ -204,16 +172,16 @@ class Judge(Configurable, Detector):
                 f"the template {template} has no place for {{examples}}, which shots needs"
             )
 
-    def _check_together(self, endpoint: EndpointSettings) -> None:
+    def _check_together(self) -> None:
         """Refuse settings that contradict each other."""
-        if self.prompt.official and self.prompt.samples:
+        if self.settings.official and self.settings.samples:
             raise ShroomError("the official baseline does not sample; leave samples out")
-        if self.prompt.official and self.prompt.reference is Rule.BOTH:
+        if self.settings.official and self.settings.reference is Rule.BOTH:
             raise ShroomError(
                 'the official baseline takes a label from one context; reference = "both" gives '
                 "two, so leave reference out, or give src or tgt"
             )
-        if endpoint.endpoint is None and self.prompt.samples:
+        if self.endpoint.endpoint is None and self.settings.samples:
             raise ShroomError(
                 "samples is for endpoints; a model on this machine gives its probabilities"
             )
@@ -222,8 +190,8 @@ class Judge(Configurable, Detector):
 class _Remote:
     """Computes p(Hallucination) of prompts by a model behind an endpoint."""
 
-    def __init__(self, service: Service, prompt: ContextSettings) -> None:
-        self.service, self.prompt = service, prompt
+    def __init__(self, service: Service, settings: ContextSettings) -> None:
+        self.service, self.settings = service, settings
 
     @property
     def identity(self) -> str:
@@ -232,10 +200,10 @@ class _Remote:
 
     def judgements(self, prompts: Sequence[Prompt], run: Run) -> list[Judgement]:
         replies = self.service.replies(self._requests(prompts), run)
-        if samples := self.prompt.samples:
+        if samples := self.settings.samples:
             starts = range(0, len(replies), samples)
             return [Judgement(answers.from_samples(replies[at : at + samples])) for at in starts]
-        if self.prompt.official:
+        if self.settings.official:
             return [Judgement(answers.official(r), answers.official_word(r.text)) for r in replies]
         self._note(replies, run)
         return [Judgement(answers.from_reply(reply)) for reply in replies]
@@ -255,9 +223,9 @@ class _Remote:
 
     def _requests(self, prompts: Sequence[Prompt]) -> list[Request]:
         """Return the requests for prompts: one for each, or one for each sample of each."""
-        if not self.prompt.samples:
+        if not self.settings.samples:
             return [self.service.request(str(prompt)) for prompt in prompts]
-        seeds = range(self.prompt.seed, self.prompt.seed + self.prompt.samples)
+        seeds = range(self.settings.seed, self.settings.seed + self.settings.samples)
         return [self.service.request(str(p), seed=seed) for p in prompts for seed in seeds]
 
 

@@ -10,12 +10,11 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
+from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.prompts import SEGMENTS
-from shroom.detectors.judge.service import Service
 from shroom.detectors.judge.settings import (
     MOST_SAMPLES,
     BudgetSettings,
-    Configurable,
     EndpointSettings,
     PromptSettings,
     setting,
@@ -83,26 +82,18 @@ class SegmentSettings(PromptSettings):
     samples: int | None = setting(None, settings.integer, 1, MOST_SAMPLES)
 
 
-class SegmentJudge(Configurable):
+class SegmentJudge(Asking[SegmentSettings]):
     """Asks a language model which segments of a response are wrong, as the authors of FELM did.
 
     All segments of a response are numbered in one prompt, and the answer is ``ALL_CORRECT`` or the
     numbers of the wrong ones. With ``mode="chat"`` the request and the reading of answers are those
-    of FELM's program for GPT, with ``mode="completion"`` those for Vicuna.
+    of FELM's program for GPT, with ``mode="completion"`` those for Vicuna. The settings are
+    :class:`SegmentSettings`, see :class:`Asking`; a model behind an endpoint is required.
 
-    Parameters
+    Attributes
     ----------
-    prompt : SegmentSettings
-        Which model is asked, and for what.
-    endpoint : EndpointSettings
-        Where requests are sent. A model behind an endpoint is required.
-    budget : BudgetSettings, optional
-        What they may cost.
-
-    Raises
-    ------
-    ShroomError
-        If the settings contradict each other.
+    samples : int
+        Number of answers to each prompt.
 
     References
     ----------
@@ -119,39 +110,35 @@ class SegmentJudge(Configurable):
     2. In Asia.
     """
 
-    groups = (SegmentSettings, EndpointSettings, BudgetSettings)
+    kind = SegmentSettings
+    needs_model = (
+        "judging segments needs a model behind an endpoint: give --model NAME and --endpoint URL"
+    )
 
     def __init__(
         self,
-        prompt: SegmentSettings,
+        settings: SegmentSettings,
         endpoint: EndpointSettings | None = None,
         budget: BudgetSettings | None = None,
     ) -> None:
-        if prompt.model is None or endpoint is None or endpoint.endpoint is None:
-            raise ShroomError(
-                "judging segments needs a model behind an endpoint: give --model NAME and "
-                "--endpoint URL"
-            )
-        repeated = prompt.method == "cot-cons"
-        self.samples = prompt.samples or (_SAMPLES if repeated else 1)
-        body = prompt.request(
-            mode=prompt.mode,
+        super().__init__(settings, endpoint, budget)
+        repeated = settings.method == "cot-cons"
+        self.samples = settings.samples or (_SAMPLES if repeated else 1)
+        body = settings.request(
+            mode=settings.mode,
             temperature=0.9 if self.samples > 1 else 0.0,
             max_tokens=100,
             top_logprobs=None,
             samples=self.samples,
         )
-        self._templates = SEGMENTS.read(prompt.template or ("cot" if repeated else prompt.method))
-        self._chat = prompt.mode != "completion"
-        self._service = Service(
-            prompt,
-            endpoint,
-            budget or BudgetSettings(),
-            body,
-            mode="chat" if self._chat else "completion",
-            reading="segments 1",
-            shorter="take a method without references, such as raw",
-        )
+        template = settings.template or ("cot" if repeated else settings.method)
+        self._templates = SEGMENTS.read(template)
+        self._chat = settings.mode != "completion"
+        shorter = "take a method without references, such as raw"
+        service = self.service(body, reading="segments 1", shorter=shorter)
+        if service is None:
+            raise ShroomError(self.needs_model)
+        self._service = service
 
     def judge(
         self, responses: Sequence[Response], run: Run = RUN

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of tokens of a prompt, even if the model reads more.
 _LONGEST = 8192
+#: What to do if a chat template is missing or fails.
+WITHOUT_TEMPLATE = 'give mode = "completion"'
 #: Stands for the logarithm of zero, since journals contain only finite numbers.
 _NOTHING = -1e4
 #: Below this probability of yes and no together, the model does not follow the template.
@@ -133,8 +135,8 @@ class Local:
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
             return prompt
-        way_out = 'give mode = "completion"'
-        return in_chat(self._tokenizer, self.name, [("user", prompt)], asks=True, way_out=way_out)
+        turns = [("user", prompt)]
+        return in_chat(self._tokenizer, self.name, turns, asks=True, way_out=WITHOUT_TEMPLATE)
 
     def _ids(self, prompt: str) -> list[int]:
         # A chat template contains the start token.
@@ -145,13 +147,7 @@ class Local:
     def _load(self, device: str | None) -> None:
         if self._model is not None:
             return
-        tokenizer = padded(hub.tokenizer(self.name, self.revision))
-        template = getattr(tokenizer, "chat_template", None)
-        if self.mode == "chat" and not template:
-            raise ShroomError(
-                f'{self.name}: its tokenizer has no chat template; give mode = "completion"'
-            )
-        self.mode = self.mode or ("chat" if template else "completion")
+        tokenizer, model, self.mode, self.most = loaded(self.name, self.revision, self.mode, device)
         # Padding must not move the end of a prompt, where the answer begins.
         tokenizer.padding_side = "left"
         self._yes, self._no = (_answer_ids(tokenizer, word) for word in ("yes", "no"))
@@ -160,10 +156,7 @@ class Local:
                 f"{self.name}: its tokenizer begins yes and no with the same token, so its first "
                 "token does not distinguish them; use another model"
             )
-        self._tokenizer = tokenizer
-        self._model = hub.model("causal", self.name, self.revision, device)
-        reads = getattr(self._model.config, "max_position_embeddings", None) or _LONGEST
-        self.most = min(int(tokenizer.model_max_length), int(reads), _LONGEST)
+        self._tokenizer, self._model = tokenizer, model
         parameters = inspect.signature(self._model.forward).parameters
         self._takes = {"position_ids", "logits_to_keep"} & set(parameters)
 
@@ -189,6 +182,26 @@ class Local:
         means = torch.tensor([{"yes": 1.0, "no": -1.0}.get(word or "", 0.0) for word in words])
         columns = (yes, no, means.to(yes), likeliest.values)
         return np.asarray(torch.stack(columns, 1).clamp(min=_NOTHING).cpu().numpy(), np.float64)
+
+
+def loaded(
+    name: str, revision: str | None, mode: str | None, device: str | None
+) -> tuple[Any, Any, str, int]:
+    """Return a causal model's tokenizer, the model, its mode, and how many tokens it reads.
+
+    Raises
+    ------
+    ShroomError
+        If it cannot be loaded, or has no chat template and the mode is ``"chat"``.
+    """
+    tokenizer = padded(hub.tokenizer(name, revision))
+    template = getattr(tokenizer, "chat_template", None)
+    if mode == "chat" and not template:
+        raise ShroomError(f"{name}: its tokenizer has no chat template; {WITHOUT_TEMPLATE}")
+    model = hub.model("causal", name, revision, device)
+    reads = getattr(model.config, "max_position_embeddings", None) or _LONGEST
+    most = min(int(tokenizer.model_max_length), int(reads), _LONGEST)
+    return tokenizer, model, mode or ("chat" if template else "completion"), most
 
 
 def _answer_ids(tokenizer: Any, word: str) -> list[int]:

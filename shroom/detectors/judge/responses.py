@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shroom.inference.endpoint.answer import BLANKS, OPEN, THOUGHT, UNREADABLE, no_answer, text_of
+from shroom.core.problems import ShroomError, show
+from shroom.inference.endpoint.answer import BLANKS, OPEN, THOUGHT, UNREADABLE, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,14 +81,18 @@ def steps_of(response: Any) -> list[Step]:
     Raises
     ------
     ShroomError
-        If the response has no answer.
+        If the response has no answer, or its log-probabilities cannot be read.
     """
+    text, choice = text_of(response), response["choices"][0]
+    logprobs = choice.get("logprobs") or {}
     try:
-        choice = response["choices"][0]
-        steps = _after_thought(_steps(choice.get("logprobs") or {}))
-        return [] if not text_of(response).strip() and _thinks_apart(choice) else steps
+        steps = _after_thought(_steps(logprobs))
     except UNREADABLE as error:
-        raise no_answer(response) from error
+        raise ShroomError(
+            "the endpoint sent an answer whose log-probabilities cannot be read: "
+            f"{show(logprobs, 120)}; use a server that sends finite numbers"
+        ) from error
+    return [] if not text.strip() and _thinks_apart(choice) else steps
 
 
 def _after_thought(steps: list[Step]) -> list[Step]:

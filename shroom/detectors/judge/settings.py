@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
@@ -13,8 +13,6 @@ from shroom.detectors.judge.cache import folder_of
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from typing_extensions import Self
 
 MODES = ("chat", "completion")
 SCORINGS = ("probability", "official")
@@ -242,31 +240,3 @@ class ContextSettings(PromptSettings):
     def official(self) -> bool:
         """Whether p is that of the organisers' baseline."""
         return self.scoring == "official"
-
-
-class Configurable:
-    """Base of classes whose constructors take groups of settings.
-
-    Attributes
-    ----------
-    groups : tuple of type
-        The groups that the constructor takes, in their order.
-    """
-
-    groups: ClassVar[tuple[type[Settings], ...]] = ()
-
-    @classmethod
-    def setting_names(cls) -> tuple[str, ...]:
-        """Return the names of all settings."""
-        return tuple(item.name for group in cls.groups for item in fields(group))
-
-    @classmethod
-    def from_settings(cls, **values: Any) -> Self:
-        """Return an object from settings by name, as recipes and the command line give them."""
-        groups = []
-        for group in cls.groups:
-            names = [item.name for item in fields(group) if item.name in values]
-            groups.append(group(**{name: values.pop(name) for name in names}))
-        if values:
-            raise TypeError(f"unknown settings: {', '.join(values)}")
-        return cls(*groups)

@@ -163,7 +163,7 @@ def corruptions(
 def balanced(
     corrupted: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
 ) -> list[Corruption]:
-    """Return one corruption of each datapoint that has some, drawn by the seed."""
+    """Return one corruption, drawn by the seed, of each datapoint that has any."""
     by_datapoint: dict[int, list[Corruption]] = {}
     for corruption in corrupted:
         by_datapoint.setdefault(corruption.of, []).append(corruption)
@@ -176,7 +176,7 @@ def balanced(
 def pairs(
     datapoints: Sequence[Datapoint], methods: Sequence[str] = tuple(METHODS), seed: int = 0
 ) -> list[tuple[Datapoint, Datapoint]]:
-    """Return each faithful datapoint of some with each corrupted one that is made of it.
+    """Return pairs of a faithful datapoint and a corrupted one that is made of it.
 
     See :func:`corruptions`, which also returns the method and the edit.
 

@@ -23,7 +23,7 @@ _OFFERED = 8
 def edits(item: Item, pool: Pool) -> list[Edit]:
     """Return edits of each name that the hypothesis has once, to names that neither text has.
 
-    They are names of the same kind that the item's knowledge has or, where it has none, of a list.
+    They are names of the same kind from the item's knowledge or, if it has none, from a list.
     """
     near = {word.removesuffix("'s") for word in item.vocabulary}
     name_edits: list[Edit] = []
@@ -39,7 +39,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 
 
 def _from_knowledge(item: Item, name: Name, pool: Pool) -> list[str]:
-    """Return the names of the same kind in the knowledge, where they need the same article."""
+    """Return the names of the same kind in the knowledge that need the same article."""
     named = _names_in(pool.recogniser, item.knowledge).get(name.kind, []) if item.knowledge else []
     articles = with_article()
     return [other for other in named if (other in articles) == (name.text in articles)]
@@ -74,7 +74,7 @@ def _has_article(text: str, start: int) -> bool:
 
 
 def _edit(item: Item, place: int, name: Name, other: str) -> Edit:
-    """Return the edit that puts a name for another, its article with it where it has one."""
+    """Return the edit that replaces a name by another one, with its article if it has one."""
     if name.text in with_article() and _has_article(item.hyp, name.start):
         article = item.tokens[place - 1]
         after = f"{article.text} {other}" if other in with_article() else like(other, article.text)

@@ -71,7 +71,7 @@ class Edit:
         return _replaced(text, self.start, self.after, self.before)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for json."""
+        """Return plain values for json."""
         return asdict(self)
 
 
@@ -106,7 +106,7 @@ def tokens(text: str) -> list[Token]:
 
 @dataclass(frozen=True)
 class Item:
-    """A datapoint, and its texts taken apart.
+    """A datapoint and the tokens of its texts.
 
     Attributes
     ----------
@@ -160,12 +160,12 @@ class Item:
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """The words of the hypothesis that say what it is about."""
+        """The content words of the hypothesis."""
         return _content(self.tokens)
 
     @cached_property
     def premise_content(self) -> frozenset[str]:
-        """The words of the premise that say what it is about."""
+        """The content words of the premise."""
         return _content(self.premise_tokens)
 
     @cached_property
@@ -198,7 +198,7 @@ class Item:
         return (self.point.task.name, self.point.src, self.point.tgt, self.point.hyp)
 
     def replacing(self, place: int, end: int, after: str) -> Edit:
-        """Return the edit that puts ``after`` for the text from a token's start to ``end``.
+        """Return the edit that puts ``after`` in place of the text from a token's start to ``end``.
 
         An article before it is changed where ``after`` takes the other form.
 
@@ -227,7 +227,7 @@ def _content(listed: Sequence[Token]) -> frozenset[str]:
 
 
 def draws(*key: object) -> random.Random:
-    """Return a generator of random numbers that depend on the key alone.
+    """Return a generator of random numbers that depend only on the key.
 
     Examples
     --------

@@ -78,13 +78,13 @@ class Rules:
         return [name for name in named if name is not None]
 
     def negated_verbs(self, text: str) -> list[Edit]:
-        """Return none: rules do not recognise verbs."""
+        """Return an empty list: rules do not recognise verbs."""
         del text
         return []
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a name, which is empty where it is unknown.
+    """Return the kind of a name, empty if it is unknown.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def kind_of(name: str) -> str:
 
 
 def _name(text: str, start: int, run: str) -> Name | None:
-    """Return the name in a run of capitalised words, or ``None`` where its kind is unknown."""
+    """Return the name in a run of capitalised words, or ``None`` if its kind is unknown."""
     while (first := run.partition(" ")[0]).casefold() in words("function_words"):
         if first in kinds():  # May, the month
             break
@@ -116,7 +116,7 @@ def _name(text: str, start: int, run: str) -> Name | None:
     return None if is_part or _PART_AFTER.match(after) else Name(start, start + len(run), run, kind)
 
 
-#: spaCy finds these beside names; numbers have their own method.
+#: Types of spaCy that are not names; numbers have their own method.
 _NUMBERS = frozenset({"CARDINAL", "ORDINAL", "DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"})
 _NEGATED = {"VBZ": "does not", "VBP": "do not", "VBD": "did not"}
 #: spaCy refuses a million characters, and takes about a gigabyte for this many.
@@ -172,7 +172,7 @@ class Pipeline:
 
 @functools.lru_cache(maxsize=1)
 def installed() -> Recogniser:
-    """Return the first English pipeline that loads, or the rules where there is none."""
+    """Return the first English pipeline that loads, or the rules if none does."""
     try:
         spacy = importlib.import_module("spacy")
     except (ImportError, ValueError):  # ValueError: built for another numpy

@@ -114,12 +114,12 @@ def _is_in_a_name(quantity: Quantity, tokens: Sequence[Token]) -> bool:
 
 
 def _is_in_a_range(quantity: Quantity, tokens: Sequence[Token]) -> bool:
-    """Return whether a number bounds a range, whose other bound would have to move with it."""
+    """Return whether a number bounds a range, whose other bound would have to change too."""
     return "between" in {word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]}
 
 
 def _unlike(number: int) -> list[int]:
-    """Return whole numbers that one would not take for a number, as round as it is."""
+    """Return whole numbers that are clearly different from a number, and as round."""
     if number <= 20:
         return [n for n in range(2, 31) if n <= 2 * number + 5]
     zeros = len(str(number)) - len(str(number).rstrip("0"))
@@ -171,7 +171,7 @@ def _edit(item: Item, quantity: Quantity, number: Fraction) -> Edit:
 
 
 def _written(quantity: Quantity, number: Fraction, model: str) -> str:
-    """Return a number written as another one is."""
+    """Return a number in the style of another one."""
     from num2words import num2words
 
     if quantity.style == "digits" or quantity.style == "decade":

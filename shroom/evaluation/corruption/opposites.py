@@ -31,10 +31,10 @@ _MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})
 
 
 def negations(item: Item, pool: Pool) -> list[Edit]:
-    """Return an edit for each auxiliary that can be negated, or for the one that is.
+    """Return an edit for each auxiliary that can be negated, or for the one negated auxiliary.
 
-    Questions are left alone, and hedged statements: "some are" and "some are not" may both hold;
-    so are clauses before a "but" or after a "because", of which the rest may depend.
+    Questions are left unchanged, and so are hedged statements, since "some are" and "some are not"
+    may both hold, and clauses before a "but" or after a "because", on which the rest may depend.
     """
     lows = {token.low for token in item.tokens}
     if words("hedges") & lows or "?" in item.hyp:
@@ -48,9 +48,9 @@ def negations(item: Item, pool: Pool) -> list[Edit]:
 
 
 def antonym(item: Item, pool: Pool) -> list[Edit]:
-    """Return an edit for each word and antonym, where neither text has the antonym.
+    """Return an edit for each word and each antonym of it that neither text has.
 
-    Opposites may both be false, so that nothing beside a negation is touched; and both may be
+    Opposites may both be false, so that words next to a negation are not touched; and both may be
     true of some things, or sometimes. A clause with a reason or a condition would contradict
     itself. Words of fixed phrases, as in "how long", stay.
     """
@@ -94,7 +94,7 @@ def _negated(item: Item) -> list[int]:
 
 
 def _turns_the_meaning(item: Item, edit: Edit) -> bool:
-    """Return whether the sentence says the opposite with an edit, and nothing else changes."""
+    """Return whether an edit turns the sentence into its opposite and changes nothing else."""
     sentence, before = _sentence(item, edit.start)
     follows_but = any(word.low == "but" and word.start > edit.start for word in item.tokens)
     depends = words("subordinators") & {word.low for word in before}
@@ -104,7 +104,7 @@ def _turns_the_meaning(item: Item, edit: Edit) -> bool:
 
 
 def _is_beside_the_premise(item: Item, start: int) -> bool:
-    """Return whether a place is in a title, or in what the speaker alone knows of themself."""
+    """Return whether a place is in a title, or in what only the speaker can know."""
     before, first_person = item.hyp[:start], words("first_person")
     sentence, _ = _sentence(item, start)
     speaks = not first_person.isdisjoint(word.low for word in sentence)
@@ -193,7 +193,7 @@ def _followed_by_not(word: Token) -> Edit:
 
 
 def _in_phrases(listed: Sequence[Token]) -> set[int]:
-    """Return the places of words that have no opposite where they stand."""
+    """Return the places of words that have no opposite in their context."""
     lows = [token.low for token in listed]
     longest = max(map(len, phrases()))
     fixed = {

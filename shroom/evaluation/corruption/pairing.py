@@ -23,7 +23,7 @@ REACH = 1000
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return the one edit that puts a fitting hypothesis of another item in place of the item's."""
+    """Return the edit that replaces the hypothesis by a fitting one of another item."""
     for other in islice(_others(item, pool), REACH):
         if _fits(item, other) and not pool.is_faithful(item, other.hyp):
             return [Edit(0, len(item.hyp), item.hyp, other.hyp)]
@@ -31,7 +31,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 
 
 def _others(item: Item, pool: Pool) -> Iterator[Item]:
-    """Yield the items of the same task in their order, from a place that the seed draws."""
+    """Yield the items of the same task in order, starting where the seed says."""
     items = pool.by_task[item.point.task.name]
     start = draws(pool.seed, *item.key).randrange(len(items))
     yield from islice(items, start, None)

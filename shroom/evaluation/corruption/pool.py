@@ -46,7 +46,7 @@ class Pool:
         return {(premise, normalised(item.hyp)) for item in self.items for premise in item.premises}
 
     def is_faithful(self, item: Item, hyp: str) -> bool:
-        """Return whether a text is a part of a premise, or known to be faithful to one."""
+        """Return whether a text is part of a premise, or known to be faithful to one."""
         text = normalised(hyp)
         return any(
             f" {text} " in f" {premise} " or (premise, text) in self._faithful

@@ -137,7 +137,7 @@ def _words(tokens: Sequence[Token], place: int) -> Quantity | None:
 
 
 def _single(tokens: Sequence[Token], place: int) -> Quantity | None:
-    """Return the number of an ordinal, a scale alone ("a hundred"), "dozen" and the like."""
+    """Return the number of an ordinal, a single scale ("a hundred"), "dozen" and the like."""
     token = tokens[place]
     value = {**numbers("other"), **numbers("scale"), **ordinals()}.get(token.low)
     if value is None:
@@ -152,7 +152,7 @@ _DETERMINERS = frozenset({"the", "his", "her", "its", "their", "my", "your", "ou
 
 
 def _read(words: Sequence[str]) -> int | None:
-    """Return the value of number words in a row, or ``None`` where they are not a number."""
+    """Return the value of number words in a row, or ``None`` if they are not a number."""
     from text_to_num import text2num
 
     try:
@@ -190,7 +190,7 @@ def ordinals() -> dict[str, int]:
 
 
 def _scale_and_unit(tokens: Sequence[Token], place: int) -> tuple[int, Unit | None]:
-    """Return what the words at a place make of the number before them, and what they count."""
+    """Return the effect of the words at a place on the number before them, and what they count."""
     lows = [token.low for token in tokens[place : place + 3]]
     scales = {**numbers("scale"), "dozen": 12}
     scale = scales.get(lows[0], 1) if lows else 1

@@ -52,7 +52,7 @@ class InputFile:
 def read(
     source: Source, problems: Problems | None = None, edition: Edition | Source | None = None
 ) -> list[InputFile]:
-    """Return the files of a source, each in the form that it has.
+    """Return the files of a source, each read in its own form.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _has_keys(head: bytes, *keys: str) -> bool:
 
 
 def _datapoint(row: dict[str, Any], index: int, file: str, problems: Problems) -> Datapoint:
-    """Return the datapoint of a pair, with every problem that it has reported."""
+    """Return the datapoint of a pair, and report its problems."""
 
     def report(code: str, key: str, expected: str) -> None:
         problems.add(code, file, expected, show(row[key]), index=index, key=key)

@@ -40,7 +40,7 @@ def words(name: str) -> frozenset[str]:
 
 @functools.cache
 def antonyms() -> dict[str, tuple[str, ...]]:
-    """Return the antonyms of each word that has some.
+    """Return the antonyms of each word that has any.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def units() -> dict[str, Unit]:
 
 @functools.cache
 def names() -> dict[str, list[tuple[str, ...]]]:
-    """Return the known names by kind, those together that name the same or a part of it.
+    """Return the known names by kind, grouped by what they name.
 
     Examples
     --------

@@ -29,7 +29,7 @@ _NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOT
 
 @dataclass(frozen=True)
 class Named:
-    """A data set as the command line names it.
+    """A data set as named on the command line.
 
     Attributes
     ----------
@@ -54,10 +54,10 @@ class Named:
 
 
 def named(text: str) -> Named:
-    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` alone means.
+    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` names.
 
-    A path alone is recognised by its form; a name alone is looked for among the fetched data, and
-    in the folder ``SHROOM_DATA``.
+    A path without a name is recognised by its form; a name without a path is looked for among the
+    fetched data, and in the folder ``SHROOM_DATA``.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def named(text: str) -> Named:
     if Path(text).exists():
         name = guess(text)
         if name is None:
-            what = "a pipe" if is_pipe(text) else "of no form that the kit knows"
+            what = "a pipe" if is_pipe(text) else "in no form that the kit knows"
             raise ShroomError(
                 f"{text}: is {what}; say what it is: NAME={text}, with one of {names}"
             )
@@ -163,21 +163,21 @@ class Subject:
 
     @property
     def n(self) -> int:
-        """How many datapoints there are."""
+        """Number of datapoints."""
         return len(self.datapoints)
 
     @property
     def units(self) -> int:
-        """How many units they belong to."""
+        """Number of units."""
         return int(self.unit.max()) + 1
 
     @property
     def halves(self) -> int:
-        """How many have p = 0.5, which as a label is Not Hallucination."""
+        """Number of datapoints with p = 0.5, which have the label Not Hallucination."""
         return int(np.count_nonzero((self.p == 0.5) & ~self.label))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what json says of it; no text of the data."""
+        """Return plain values for json, without any text of the data."""
         return {
             "dataset": self.dataset,
             "view": self.view,
@@ -193,7 +193,7 @@ class Subject:
 
 
 def subjects(texts: Iterable[str]) -> list[Subject]:
-    """Return what some texts name, those of one data set and view together.
+    """Return the named data sets; those of one data set and view form one subject.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def subjects(texts: Iterable[str]) -> list[Subject]:
 
 
 def digest_of(datapoints: Sequence[Datapoint], *, judged: bool = False) -> str:
-    """Return a digest of what a detector sees of datapoints, or also of what they are judged.
+    """Return a digest of the texts that a detector sees, or also of the judgements.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[str], dict[str, str], li
 
 
 def _documents(spec: Named) -> list[Document]:
-    """Return the files of what was named, which are read more than once."""
+    """Return the files of a data set, which have to be readable more than once."""
     if is_pipe(spec.path):
         raise ShroomError(f"{spec.path}: is a pipe, and data are read twice here; name a file")
     problems = Problems()

@@ -57,7 +57,7 @@ class Contender:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def in_sample(self, datapoints: Sequence[Datapoint]) -> int:
-        """Return for how many of these it answers with a model that has seen them."""
+        """Return the number of datapoints whose p is of a model that was fitted on them."""
         return int(self.detector.in_sample(datapoints).sum())
 
 
@@ -112,7 +112,7 @@ def _contender(text: str) -> Contender:
 
 
 def _content(value: Any) -> Any:
-    """Return a setting with a digest beside each file that it names."""
+    """Return a setting with a digest of each file that it names."""
     if isinstance(value, dict):
         return {key: _content(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

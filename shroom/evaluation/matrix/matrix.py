@@ -64,7 +64,7 @@ class Scores:
     rises: tuple[Rise, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
+        """Return plain values for json."""
         values: dict[str, Any] = {"dataset": self.subject, "in_sample": self.in_sample}
         for name, value in self.scores.items():
             ci = self.intervals[name]
@@ -100,7 +100,7 @@ class Row:
     cells: tuple[Scores, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
+        """Return plain values for json."""
         return {
             "detector": self.detector,
             "given": self.argument,
@@ -112,7 +112,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Detectors against data sets.
+    """The scores of detectors on data sets.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Matrix:
     not_corrupted: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for json."""
+        """Return plain values for json."""
         return {
             "datasets": [
                 {
@@ -211,7 +211,7 @@ def evaluate(
 
 
 def floor(subject: Subject) -> dict[str, float | None]:
-    """Return what a system gets that says the more frequent label everywhere.
+    """Return the scores of a system that always gives the more frequent label.
 
     Its p is constant, so it has no rank correlation.
     """
@@ -228,7 +228,7 @@ def floor(subject: Subject) -> dict[str, float | None]:
 def _predict(
     contender: Contender, store: Store, watch: Watch, place: str, datapoints: Sequence[Datapoint]
 ) -> Cell:
-    """Return a detector's p of datapoints, an error with the name of both."""
+    """Return a detector's p of datapoints; errors name the detector and the data."""
     label = f"{contender.name} on {place}"
     try:
         with watch(label) as run:

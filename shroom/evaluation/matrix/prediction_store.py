@@ -62,7 +62,7 @@ class Store:
         self._made: set[str] = set()
 
     def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
-        """Return the p of datapoints, from the folder or by the detector.
+        """Return the p of datapoints, from the folder or from the detector.
 
         Raises
         ------
@@ -118,7 +118,7 @@ def _checked(p: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 
 
 def _read(path: Path, n: int) -> Cell | None:
-    """Return a cell from its file; ``None`` where that is damaged, or something else."""
+    """Return a cell from its file; ``None`` if the file is damaged or not a cell."""
     try:
         content = record_of(path.read_bytes())
         seconds = None if content["seconds"] is None else float(content["seconds"])

@@ -87,13 +87,13 @@ class Rise:
     ci: tuple[float, float] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
+        """Return plain values for json."""
         ci = None if self.ci is None else list(self.ci)
         return {"method": self.method, "n": self.n, "share": self.share, "share_ci": ci}
 
 
 def why_not(subject: Subject) -> str | None:
-    """Return why a subject cannot be corrupted, or ``None`` where it can."""
+    """Return why a subject cannot be corrupted, or ``None`` if it can."""
     return OTHER_LANGUAGES.get(subject.dataset)
 
 

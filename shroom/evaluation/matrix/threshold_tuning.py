@@ -29,7 +29,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Threshold:
-    """The limit that makes a label of p: Hallucination where it is greater.
+    """The limit above which p is labelled Hallucination.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Threshold:
     by_task: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
+        """Return plain values for json."""
         return asdict(self)
 
     @classmethod
@@ -56,7 +56,7 @@ class Threshold:
         return cls(float(detector.threshold), "the detector's own", by_task)
 
     def labels(self, p: NDArray[np.float64], datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
-        """Return whether each p says Hallucination: shape [n]."""
+        """Return whether the label of each p is Hallucination: shape [n]."""
         thresholds = [self.by_task.get(point.task.like, self.value) for point in datapoints]
         return np.asarray(p > np.array(thresholds))
 
@@ -96,7 +96,7 @@ class Split:
         return Threshold(curve.best_threshold, source, {})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what json says of it."""
+        """Return plain values for json."""
         return {
             "name": self.name,
             "n": len(self.datapoints),

@@ -35,12 +35,9 @@ def text_of(response: Any) -> str:
         choice = response["choices"][0]
         return str((choice.get("message") or {}).get("content", choice.get("text")) or "")
     except UNREADABLE as error:
-        raise no_answer(response) from error
-
-
-def no_answer(response: Any) -> ShroomError:
-    """Return the error for a response without an answer."""
-    return ShroomError(f"the endpoint sent a response without an answer: {show(response)}")
+        raise ShroomError(
+            f"the endpoint sent a response without an answer: {show(response)}"
+        ) from error
 
 
 def without_thought(text: str) -> str:

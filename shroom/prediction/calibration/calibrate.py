@@ -1,7 +1,7 @@
 """Calibrating a submission: a calibrator and a threshold for each track, fitted and applied.
 
-What is fitted is never scored on the data that it was fitted on, unless somebody insists: figures
-on those data are of p that was calibrated out of fold.
+A calibrator is not scored on the data that it was fitted on, unless the user asks for that: the
+figures on these data are those of p that was calibrated out of fold.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: FitSettings a figure's calibrator was fitted, as signatures have it.
+#: How the calibrator of a figure was fitted, as in signatures.
 IN_SAMPLE = "in-sample"
 ELSEWHERE = "other-gold"
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How to fit.
+    """Settings of a fit.
 
     Attributes
     ----------
     method : str
         One of ``METHODS``.
     threshold : bool
-        Whether to fit a threshold, too; 0.5 otherwise.
+        Whether to fit a threshold as well; it is 0.5 otherwise.
     folds : int
-        Of the cross-validation; fewer where there are fewer items.
+        Number of folds of the cross-validation; fewer if there are fewer items.
     seed : int
-        Of the division into folds.
+        Seed of the division into folds.
     in_sample : bool
-        Whether to score on the very data that are fitted on, instead of out of fold.
+        Whether to score on the data of the fit, instead of out of fold.
     """
 
     method: str = "platt"
@@ -67,27 +67,27 @@ class FitSettings:
 def fit(
     tracks: Sequence[AlignedTrack], settings: FitSettings = FitSettings()
 ) -> tuple[dict[str, Fitted], Calibration]:
-    """Return what calibrates each track, and how well what is fitted so does on unseen items.
+    """Return the calibrator of each track, and its figures on unseen items.
 
     Parameters
     ----------
     tracks : sequence of AlignedTrack
-        Checked without errors; one of each kind.
+        Tracks that passed the check; one of each kind.
     settings : FitSettings
-        How to fit.
+        Settings of the fit.
 
     Returns
     -------
     fitted : dict of Fitted
-        By track.
+        Calibrator and threshold of each track.
     figures : Calibration
-        Out of fold, unless ``settings`` are in-sample.
+        Figures out of fold, unless ``settings`` are in-sample.
 
     Raises
     ------
     ShroomError
-        Where two files are of one track, p does not rise with the gold, or the detector was
-        fitted on these items and ``settings`` are not in-sample.
+        If two files are of one track, p does not rise with the gold, or the detector was fitted on
+        these items and ``settings`` are not in-sample.
 
     Examples
     --------
@@ -112,16 +112,16 @@ def fit(
 
 
 def apply(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> TrackQuality:
-    """Return how good a track is before and after calibration.
+    """Return the figures of a track before and after calibration.
 
     Parameters
     ----------
     fitted : Fitted
-        What calibrates it.
+        Calibrator and threshold.
     track : AlignedTrack
-        Checked without errors.
+        A track that passed the check.
     in_sample : bool
-        Whether to score on the gold that it was fitted on, too.
+        Whether to score also on the gold of the fit.
 
     Raises
     ------
@@ -149,11 +149,11 @@ def fitted_on(
     Parameters
     ----------
     p, y : array, shape [n]
-        A system's p, and the annotators' proportions, which the calibrator is fitted to.
+        A system's p, and the annotators' proportions, to which the calibrator is fitted.
     gold_label : array, shape [n]
-        Their majority, which the threshold is fitted to: the best one for the calibrated p.
+        The annotators' majority, to which the threshold is fitted, for the calibrated p.
     settings : FitSettings
-        How to fit.
+        Settings of the fit.
 
     Examples
     --------
@@ -170,12 +170,12 @@ def fitted_on(
 def out_of_fold(
     p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Return labels and p, each calibrated by what was fitted on the other folds.
+    """Return labels and p, each from the calibrator that was fitted on the other folds.
 
     Parameters
     ----------
     p, y, gold_label, settings
-        As of :func:`fitted_on`, with at least two items.
+        As for :func:`fitted_on`, with at least two items.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def _fit_track(track: AlignedTrack, settings: FitSettings) -> TrackQuality:
     if settings.in_sample:
         return _quality(track, fitted, before, Quality.of(*fitted(p), gold_label, y), IN_SAMPLE)
     if gold.n < 2:
-        raise ShroomError(f"{file}: one item cannot be cross-validated; give more of them")
+        raise ShroomError(f"{file}: one item cannot be cross-validated; give more items")
     unseen = Quality.of(*out_of_fold(p, y, gold_label, settings), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
     after = unseen.with_order_of(before if calibrator.keeps_order else None)
@@ -213,7 +213,7 @@ def _fit_track(track: AlignedTrack, settings: FitSettings) -> TrackQuality:
 
 
 def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
-    """Return why a calibrator is of no use; nothing where it is of some."""
+    """Return why a calibrator is useless; an empty text if it is not."""
     if np.ptp(p) == 0:
         return "p is the same everywhere, so there is nothing to calibrate; give each item its own"
     if np.ptp(y) == 0:

@@ -1,4 +1,4 @@
-"""The file of fitted calibrators: JSON with what they were fitted on, and their quality."""
+"""The file of fitted calibrators: JSON with their parameters, training gold and quality."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ KEY, FORM = "shroom_calibrator", 1
 
 
 def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
-    """Return what calibrates a track.
+    """Return the calibrator of a track.
 
-    Where neither a file's name nor gold shows the track, a calibrator of one track serves.
+    If neither a file's name nor gold shows the track, the calibrator of the only track is used.
 
     Raises
     ------
     ShroomError
-        If there is none for it, or the track is not known.
+        If there is none for the track, or the track is not known.
     """
     file, name, names = track.predictions.file, track.name.track, " and ".join(fitted)
     if not track.name.split and track.gold is None:
@@ -52,7 +52,7 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
 
 
 def text_of(calibration: Calibration) -> str:
-    """Return the file's text for what was fitted, with its figures."""
+    """Return the text of the file for fitted calibrators and their figures."""
     tracks = {
         result.track: {
             **result.to_dict(),
@@ -66,19 +66,19 @@ def text_of(calibration: Calibration) -> str:
 
 
 def fitted_in(text: str, file: str) -> dict[str, Fitted]:
-    """Return what a file holds, by track.
+    """Return the calibrators in a file, by track.
 
     Parameters
     ----------
     text : str
         The content of the file.
     file : str
-        How messages name it.
+        Name of the file in messages.
 
     Raises
     ------
     ShroomError
-        If it is not a calibrator, or one that cannot be used.
+        If it is not a calibrator, or cannot be used.
 
     Examples
     --------

@@ -33,15 +33,15 @@ class Fitted:
     Attributes
     ----------
     calibrator : Calibrator
-        From p to the annotators' proportion.
+        Maps p to the annotators' proportion.
     threshold : float
         The label is Hallucination where the calibrated p is greater.
     n : int
-        The number of items.
+        Number of items.
     gold : str
-        Their gold's hash; see :func:`shroom.scoring.signature.gold_hash`.
+        Hash of their gold; see :func:`shroom.scoring.signature.gold_hash`.
     rows : str
-        Their gold's hash whatever its order; see :func:`rows_hash`.
+        Hash of their gold that does not depend on its order; see :func:`rows_hash`.
     """
 
     calibrator: Calibrator
@@ -56,14 +56,14 @@ class Fitted:
         return calibrated > self.threshold, calibrated
 
     def was_fitted_on(self, gold: Table) -> bool:
-        """Whether a gold is the one that was fitted on, under whatever name and in any order."""
+        """Return whether a gold is that of the fit, under any name and in any order."""
         return gold_hash(gold) == self.gold or rows_hash(gold) == self.rows
 
 
 def rows_hash(gold: Table) -> str:
-    """Return hexadecimal digits that identify a gold, whatever the order of its rows.
+    """Return hexadecimal digits that identify a gold in any order of its rows.
 
-    They depend on ids, labels and p, and on the texts where they have been read.
+    They depend on ids, labels and p, and on the texts if they were read.
     """
     ids = [None] * gold.n if gold.ids is None else gold.ids.tolist()
     texts = [None] * gold.n if gold.texts is None else gold.texts
@@ -84,14 +84,14 @@ class Quality:
         ``mce_mass``), ``auroc``, ``average_precision``, ``accuracy`` of the labels, and
         ``accuracy_at_half``, of p > 0.5; ``None`` where undefined.
     proportion : dict
-        The same where they make sense, and ``rho``.
+        The figures of probabilities among these, and ``rho``.
     """
 
     label: Figures
     proportion: Figures
 
     def with_order_of(self, other: Quality | None) -> Quality:
-        """Return these figures, those of order being the other's, or undefined without one."""
+        """Return these figures with those of order from another, or undefined without one."""
         label, proportion = dict(self.label), dict(self.proportion)
         for figures, name in ((label, "auroc"), (label, "average_precision"), (proportion, "rho")):
             figures[name] = None
@@ -133,28 +133,28 @@ class Quality:
         return cls(_defined(against_label), _defined(against_proportion))
 
     def to_dict(self) -> dict[str, Figures]:
-        """Return all of it as plain values, for json."""
+        """Return plain values for JSON."""
         return {"label": self.label, "proportion": self.proportion}
 
 
 @dataclass(frozen=True)
 class TrackQuality:
-    """How good p and the labels of one track are, before and after calibration.
+    """The figures of one track before and after calibration.
 
     Attributes
     ----------
     track, split : str
-        As of :class:`shroom.scoring.results.TrackScore`.
+        As in :class:`shroom.scoring.results.TrackScore`.
     n : int
-        The number of items.
+        Number of items.
     fitted : Fitted
-        What calibrates them; with figures out of fold, others of its kind did.
+        The calibrator; figures out of fold are those of one calibrator for each fold.
     before, after : Quality
-        As handed in, and calibrated.
+        Figures of the submission as it is, and calibrated.
     signature : str
-        What was measured; it contains ``fit:in-sample`` for in-sample figures.
+        Signature of the figures; it contains ``fit:in-sample`` for in-sample figures.
     in_sample : int
-        How many of the items the submission's detector was fitted on.
+        Number of items on which the submission's detector was fitted.
     """
 
     track: str
@@ -168,7 +168,7 @@ class TrackQuality:
 
     @property
     def fit(self) -> str:
-        """How what calibrates the figures was fitted: the end of the signature."""
+        """The end of the signature: how the calibrator of the figures was fitted."""
         return self.signature.rpartition("fit:")[2]
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What an ensemble of submissions is fitted on, and with: members, columns, a learner."""
+"""Ensembles of submissions: members, columns, and the ways to combine them."""

@@ -24,20 +24,19 @@ if TYPE_CHECKING:
 
 
 class Columns:
-    """The columns of a model: log odds of submissions, and with the data measures of the texts.
+    """The columns of a model: log odds of submissions and, with the data, measures of the texts.
 
-    Of each submission: the log odds of p and, where all of them carry them, of p(Contr) and
-    p(Entl). A column that is constant on the training data, or equals another, is left out.
-    Of each datapoint with texts: how many words hypothesis and reference share (F1 of the distinct
-    words), and the log ratio of their lengths in characters; of two references, that which shares
-    more.
+    Each submission has the log odds of p and, if all its rows have them, of p(Contr) and p(Entl).
+    A column that is constant on the training data, or equals another, is left out. Datapoints with
+    texts have the F1 of the distinct words of hypothesis and reference, and the log ratio of their
+    lengths in characters; with two references, the one that shares more words counts.
 
     Parameters
     ----------
     trained : sequence of Members
         The training data.
     judged : sequence of Members
-        What is to be judged, with the same submissions.
+        The data to predict, with the same submissions.
     """
 
     def __init__(self, trained: Sequence[Members], judged: Sequence[Members]) -> None:
@@ -50,7 +49,7 @@ class Columns:
         self.places = distinct(self._log_odds(p))
         if not self.places:
             raise ShroomError(
-                "every submission says the same p of every training item, so there is nothing to "
+                "every submission has the same p for all training items, so there is nothing to "
                 "weigh; name others"
             )
 
@@ -63,7 +62,7 @@ class Columns:
         return np.hstack([values, measures(points)])
 
     def tasks(self, members: Sequence[Members]) -> Words:
-        """Return the tasks of all tracks' datapoints; empty words where the texts are not known."""
+        """Return the tasks of all tracks' datapoints; empty texts if the texts are unknown."""
         if not self.with_texts:
             return np.repeat("", sum(track.against.n for track in members))
         words = [point.task.like for track in members for point in track.datapoints or []]
@@ -99,7 +98,7 @@ def distinct(values: Values) -> list[int]:
 
 
 def measures(datapoints: Sequence[Datapoint]) -> Values:
-    """Return of each datapoint the F1 of distinct words and the log ratio of lengths: [n, 2].
+    """Return the F1 of distinct words and the log ratio of lengths of each datapoint: [n, 2].
 
     Examples
     --------
@@ -117,9 +116,9 @@ def _measures(hyp: str, premise: str) -> tuple[float, float]:
 
 
 def resolution(p: Values) -> float:
-    """Return how near to 0 and 1 values are distinguished: half of the nearest one's distance.
+    """Return half the distance of the values from 0 and 1, without those that are 0 or 1.
 
-    It lies between 1e-6 and 0.01, the latter where there are only zeros and ones.
+    It is between 1e-6 and 0.01, and 0.01 if there are only zeros and ones.
 
     Examples
     --------

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Words = NDArray[np.str_]
 
-#: The inverse strengths of the L2 penalty that are tried.
+#: Inverse strengths of the L2 penalty to try.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)
-#: The parts of the cross-validation by which strength and thresholds are chosen.
+#: Number of folds by which strength and thresholds are chosen.
 INNER = 5
-#: The parts of the cross-validation around all of it, for the figures.
+#: Number of folds around all of this, for the figures.
 FOLDS = 10
-#: Fewer different datapoints than this are not worth fitting on.
+#: Minimum number of different datapoints to fit on.
 _FEWEST = 10
-#: p keeps as many digits as the detectors' do.
+#: Decimal places of p, as for detectors.
 _DIGITS = 6
 
 
@@ -51,7 +51,7 @@ class Combined:
 
     @classmethod
     def by(cls, p: Values, threshold: float | Values) -> Combined:
-        """Return p as it will be written, and the labels by it."""
+        """Return p as it is written, and the labels that follow from it."""
         rounded = np.clip(np.round(p, _DIGITS), 0, 1) + 0.0
         return cls(rounded > threshold, rounded)
 
@@ -62,7 +62,7 @@ def mean(p: Values, label: Flags) -> Combined:
     Parameters
     ----------
     p : array, shape [n, m]
-        Of each of m submissions for each of n datapoints of one track.
+        p of m submissions for n datapoints of one track.
     label : array of bool, shape [n, m]
         Their labels.
 
@@ -76,7 +76,7 @@ def mean(p: Values, label: Flags) -> Combined:
 
 
 def rank(p: Values, label: Flags) -> Combined:
-    """Return the mean rank of p among the track's; parameters as of :func:`mean`.
+    """Return the mean rank of p within the track; parameters as for :func:`mean`.
 
     Ranks do not show where Hallucination begins. So as many datapoints are labelled Hallucination
     as the submissions label on average (fewer where several are tied at the border), those of the
@@ -103,9 +103,9 @@ def rank(p: Values, label: Flags) -> Combined:
 
 
 def vote(p: Values, label: Flags) -> Combined:
-    """Return the share of submissions that say Hallucination; parameters as of :func:`mean`.
+    """Return the share of submissions with the label Hallucination; parameters as for :func:`mean`.
 
-    Where they are evenly split, the label goes by the mean p.
+    If they are evenly split, the label follows from the mean p.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def vote(p: Values, label: Flags) -> Combined:
     return Combined(np.where(even, p.mean(axis=1) > DEFAULT_THRESHOLD, share.label), share.p)
 
 
-#: What needs no training data.
+#: The methods that need no training data.
 METHODS: dict[str, Callable[[Values, Flags], Combined]] = {"mean": mean, "rank": rank, "vote": vote}
 
 
@@ -130,9 +130,9 @@ class Training:
     Attributes
     ----------
     values : array, shape [n, k]
-        What the submissions say, and perhaps measures of the texts.
+        Log odds of the submissions, and measures of the texts if these are known.
     tasks : array of str, shape [n]
-        Each datapoint's task.
+        Task of each datapoint.
     p : array, shape [n]
         The annotators' proportions.
     label : array of bool, shape [n]
@@ -149,7 +149,7 @@ class Training:
 
     @property
     def columns(self) -> tuple[Values, Words]:
-        """What is known without labels."""
+        """The columns that need no labels: values and tasks."""
         return self.values, self.tasks
 
     def at(self, rows: NDArray[np.intp]) -> Training:
@@ -166,7 +166,7 @@ class Training:
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
     def refuse_too_little(self) -> None:
-        """Raise :class:`ShroomError` where there is nothing to learn, or to hold apart."""
+        """Raise :class:`ShroomError` if there is only one label, or too few datapoints."""
         if self.label.all() or not self.label.any():
             raise ShroomError(
                 "the training gold has one label on every item, so there is nothing to learn; give "
@@ -188,11 +188,11 @@ class Weighted:
     model : KernelLogistic
         The weights.
     c : float
-        The inverse strength of the penalty that was chosen.
+        The chosen inverse strength of the penalty.
     threshold : float
-        Hallucination where p is greater, in tasks without one of their own.
+        The label is Hallucination where p is greater, for tasks without their own threshold.
     thresholds : dict of float
-        Those of tasks that have one of their own.
+        Thresholds of tasks that have their own.
     """
 
     model: KernelLogistic
@@ -218,7 +218,7 @@ class Weighted:
 def out_of_fold(data: Training, folds: int = FOLDS) -> Combined:
     """Return labels and p of datapoints from ensembles that were fitted without them.
 
-    Strength and thresholds are chosen anew within each fold, so they have not seen it either.
+    Strength and thresholds are chosen within each fold, so they have not seen the data either.
     """
     p, label = np.empty(len(data.p)), np.empty(len(data.p), bool)
     for fitted_on, judged in data.parts(folds):

@@ -1,4 +1,4 @@
-"""The submissions that an ensemble is made of, aligned with one another and with data or gold."""
+"""The submissions of an ensemble, aligned with one another and with data or gold."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Member:
     label : array of bool, shape [n]
         Whether it is Hallucination.
     nli : tuple of array, shape [n], or None
-        p(Contr) and p(Entl), where every row has them.
+        p(Contr) and p(Entl), if every row has them.
     """
 
     p: Values
@@ -61,13 +61,13 @@ class Members:
     file : str
         The first submission's file.
     against : Table
-        The gold, the data, or the first submission, in whose order the rows are.
+        The gold, the data, or the first submission; the rows are in its order.
     of : list of Member
-        Each submission's, in the order in which they were named.
+        One for each submission, in the order in which they were named.
     datapoints : list of Datapoint or None
-        The data's, where they were given.
+        The datapoints of the data, if given.
     in_sample : int
-        The most items that the detector of a submission was fitted on.
+        The greatest number of items on which the detector of a submission was fitted.
     """
 
     name: Name
@@ -105,8 +105,8 @@ def read(
     problems : Problems
         Gets what is wrong with any of them.
     gold, data : path, optional
-        The data they are aligned with. Weights are fitted to gold, so that no detector may
-        have been fitted on it.
+        The data to align with. Weights are fitted to gold, so no detector may have been fitted
+        on it.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -120,7 +120,7 @@ def read(
     InvalidInput
         With every problem of every submission.
     ShroomError
-        Where they have different tracks, or one was fitted on the gold.
+        If they have different tracks, or a detector was fitted on the gold.
     """
     against = sources[0] if gold is None and data is None else data
     edition = named(edition, data if gold is None else gold)
@@ -225,13 +225,13 @@ def _nli(document: Document) -> tuple[Values, Values] | None:
 def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
     """Return how many datapoints to be judged are in the training gold, too, refusing a file of it.
 
-    Datapoints are identified by their texts; where the texts are not known, files by what the
-    submissions say of them.
+    Datapoints are identified by their texts; if the texts are unknown, files are identified by the
+    p of the submissions.
 
     Raises
     ------
     ShroomError
-        Where half of a track's datapoints or more would be judged by weights that have seen them.
+        If half of a track's datapoints or more would be judged by weights that have seen them.
     """
     seen = {_texts(point) for track in trained for point in track.datapoints or []}
     again = 0
@@ -255,7 +255,7 @@ def _texts(point: Datapoint) -> tuple[str, str]:
 
 
 def groups(members: Sequence[Members]) -> NDArray[np.intp]:
-    """Return a number for each datapoint of all tracks, the same for those of the same texts."""
+    """Return a number for each datapoint of all tracks, the same for equal texts."""
     number: dict[object, int] = {}
     numbers: list[int] = []
     for track in members:

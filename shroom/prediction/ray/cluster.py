@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
     from shroom.prediction.ray.shards import Shard
 
-#: How often a shard is tried again whose worker was lost; then it is likely the shard's fault.
+#: Number of retries of a shard whose worker was lost; after that, the shard is likely the reason.
 RETRIES = 3
 
 
@@ -37,32 +37,32 @@ def outcomes(
     workers: int | None = None,
     retries: int = RETRIES,
 ) -> Generator[Outcome, None, None]:
-    """Yield what has become of each shard, as they are done.
+    """Yield the outcome of each shard, as they are finished.
 
-    What flows through Ray is the names of shards in, and their predictions out; a worker reads one
-    shard at a time, so nothing piles up. A shard whose worker was lost goes to another one.
+    Only the names of shards and their predictions pass through Ray; a worker reads one shard at a
+    time. A shard whose worker was lost goes to another one.
 
     Parameters
     ----------
     shards : sequence of Shard
-        What is to be judged.
+        The shards to judge.
     recipe : Recipe
-        With what.
+        The detector with its settings.
     run : Run
-        Its batches and its device: ``cuda`` gives each worker a GPU to itself, else each has a
-        processor core. The rest of it, a worker does without.
+        The batches and the device: ``cuda`` gives each worker its own GPU, otherwise each has a
+        processor core. Workers ignore all else.
     address : str, optional
         The address of a running cluster: ``auto``, ``HOST:6379`` or ``ray://HOST:10001``. By
         default, one is started on this machine, and stopped in the end.
     workers : int, optional
-        By default, one for each GPU or core of the cluster.
+        Number of workers; by default, one for each GPU or core of the cluster.
     retries : int
-        How often a shard is tried again whose worker was lost.
+        Number of retries of a shard whose worker was lost.
 
     Raises
     ------
     ShroomError
-        Where Ray is not installed, or the cluster cannot be joined or has no GPU.
+        If Ray is not installed, the cluster cannot be joined, or it has no GPU.
     """
     with _cluster(address, workers):
         worker = Worker(recipe, replace(run, device=run.device or "cpu"))
@@ -100,7 +100,7 @@ def _outcomes(
 
 @contextmanager
 def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
-    """Be joined to a Ray cluster while the context lasts."""
+    """Connect to a Ray cluster within the context."""
     # No usage statistics are sent unless the user asks for it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Of Ray's own log; a lost worker is expected here, and the log's file has the rest.
@@ -126,7 +126,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
             yield
     except OSError as error:
         raise ShroomError(
-            f"{address or 'this machine'}: no Ray cluster can be joined there: {error}"
+            f"{address or 'this machine'}: no Ray cluster is reachable there: {error}"
         ) from error
     except ray.exceptions.RayError as error:
         reason = str(error).strip().rpartition("\n")[2]
@@ -147,20 +147,14 @@ def _knock(address: str | None) -> None:
 
 
 class _Attempts:
-    """How often each shard has been begun.
-
-    Parameters
-    ----------
-    most : int
-        How often one may be.
-    """
+    """Counts the attempts at each shard, of which there are at most ``most``."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._begun: Counter[int] = Counter()
 
     def begin(self, number: int) -> bool:
-        """Return whether a shard may be begun, or has been often enough."""
+        """Count an attempt at a shard, and return whether it is allowed."""
         self._begun[number] += 1
         return self._begun[number] <= self._most
 

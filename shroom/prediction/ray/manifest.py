@@ -1,4 +1,4 @@
-"""A run over shards: what is missing is judged, written and noted in ``manifest.json``."""
+"""A run over shards: missing ones are judged, written and recorded in ``manifest.json``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SUBMISSION = "submission"
 #: The number of notes that are shown; the rest are counted.
 _NOTES_SHOWN = 20
 _FORMAT = 1
-#: It is written whole each time; the pause between is so many times what the writing took.
+#: Pause between two writings of the whole file, as a multiple of the time that one takes.
 _PAUSE = 20
 _DONE = ("rows", "bytes", "sha256")
 
@@ -34,27 +34,27 @@ _DONE = ("rows", "bytes", "sha256")
 class Manifest:
     """The manifest of a run, in the folder of its output.
 
-    It says what was run (``kit``, ``detector``, ``settings``, ``precision``, ``weights``) and, for
+    It records the run (``kit``, ``detector``, ``settings``, ``precision``, ``weights``) and, for
     each of the ``shards``, its ``input`` with ``size`` and time, its ``output`` and, once that is
-    written, the number of ``rows`` and of ``bytes`` and their ``sha256``.
+    written, the numbers of ``rows`` and of ``bytes`` and the ``sha256``.
 
     Parameters
     ----------
     out : Place
         The folder.
     shards : sequence of Shard
-        All that are to be judged.
+        All shards to judge.
     recipe : Recipe
-        With what.
+        The detector with its settings.
     run : Run
-        How; its precision is part of what was run.
+        Settings of the run; its precision is recorded.
     resume : bool
-        Whether to go on from what the folder has.
+        Whether to continue from the results in the folder.
 
     Raises
     ------
     ShroomError
-        Where the folder has files of another run, or of this one and it is not to be resumed.
+        If the folder has files of another run, or of this one without ``resume``.
     """
 
     def __init__(
@@ -97,21 +97,21 @@ class Manifest:
 
     @property
     def missing(self) -> list[Shard]:
-        """The shards that are still to be judged."""
+        """The shards that have not been judged."""
         return [s for s, row in zip(self.shards, self._rows) if row["sha256"] is None]
 
     @property
     def rows(self) -> int:
-        """How many predictions there are."""
+        """Number of predictions."""
         return sum(row["rows"] or 0 for row in self._rows)
 
     def add(self, outcome: Outcome) -> None:
-        """Write the predictions for a shard, and note it.
+        """Write the predictions for a shard, and record them.
 
         Raises
         ------
         ShroomError
-            Where the worker had another kit or other weights than those before.
+            If the worker had another version of the kit or other weights than earlier ones.
         """
         self._agree("kit", self._head["kit"], outcome.version)
         if outcome.weights is not None:
@@ -127,7 +127,7 @@ class Manifest:
             self._save()
 
     def close(self) -> None:
-        """Write what has been noted."""
+        """Write the records."""
         if self._next:
             self._save()
 
@@ -148,7 +148,7 @@ class Manifest:
             )
 
     def _take_up(self, there: dict[str, int]) -> None:
-        """Take what an earlier run has done, as far as its inputs and outputs are as they were."""
+        """Take over the shards of an earlier run whose inputs and outputs are unchanged."""
         path = self._out.of(MANIFEST)
         try:
             manifest = json.loads(self._out.read(MANIFEST))
@@ -179,27 +179,27 @@ def run_shards(
     report: Callable[[int, int], None],
     note: Callable[[str], None],
 ) -> Problems:
-    """Write the predictions for all shards that are missing; return the warnings of their data.
+    """Write the predictions for all missing shards; return the warnings about their data.
 
-    A shard with wrong data does not hold up the others: it is reported at the end.
+    A shard with wrong data does not stop the others: it is reported at the end.
 
     Parameters
     ----------
     manifest : Manifest
-        What is missing, and where what comes is noted.
+        Names the missing shards, and records the results.
     judge : callable
-        Takes shards and yields what has become of each, in any order.
+        Takes shards and yields the outcome of each, in any order.
     report : callable
-        Called with the number of shards done and of all.
+        Called with the number of finished shards and of all shards.
     note : callable
         Called with a sentence that the user should read.
 
     Raises
     ------
     InvalidInput
-        Where the data of some shards are wrong; the others are done.
+        If the data of some shards are wrong; the others are finished.
     ShroomError
-        Where no shard can be judged, or some were given up.
+        If no shard can be judged, or some were given up.
     """
     problems, notes = Problems(), 0
     wrong: set[int] = set()

@@ -44,22 +44,22 @@ ENDINGS = (*JSON, PARQUET)
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of datapoints, to be judged as a whole.
+    """A file of datapoints that is judged as a whole.
 
     Attributes
     ----------
     number : int
-        Its place among all shards, which are in the order of their names.
+        Index among all shards, which are in the order of their names.
     address : str
-        What was named: a file, or the folder that it lies in; from the root, or a URI.
+        Absolute path or URI of the file, or of the folder that contains it.
     name : str
-        Its path below the folder; of what was named itself, nothing.
+        Path below the folder; empty for a file that was named itself.
     input : str
-        Its whole path or URI, as messages and the manifest name it.
+        Full path or URI, as in messages and in the manifest.
     size : int
-        In bytes.
+        Size in bytes.
     modified : int or None
-        When it was last written, where the store reports it.
+        Time of the last change, if the store reports it.
     edition : Edition
         The shared task whose form it has.
 
@@ -80,17 +80,17 @@ class Shard:
 
     @property
     def base(self) -> str:
-        """Its name, without folders."""
+        """The file name without folders."""
         return PurePosixPath(self.name or self.input.partition("?")[0]).name
 
     @property
     def output(self) -> str:
-        """The name of the file of its predictions."""
+        """Name of the file of predictions."""
         return f"part-{self.number:05d}.jsonl"
 
     @property
     def submission(self) -> str | None:
-        """The name that a submission has for its predictions, where the task scores them."""
+        """Name of the predictions in a submission, if the task scores them."""
         name = self.edition.parse(self.base)
         return name.base if name and name.split in self.edition.submitted else None
 
@@ -111,7 +111,7 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
     Raises
     ------
     ShroomError
-        Where there is no such file, or none in it.
+        If there is no such file, or no file in the folder.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
         documents = select_documents(documents, splits, edition)
     if not documents:
         named = edition.expected_name(splits)
-        raise ShroomError(f"{data}: has files of SHROOM, and none of them is named {named}")
+        raise ShroomError(f"{data}: has files of SHROOM, but none named {named}")
     chosen = [files[document.file] for document in documents]
     return [
         Shard(
@@ -156,14 +156,14 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
 
 
 def read(shard: Shard, problems: Problems) -> DataFile | None:
-    """Return the datapoints of a shard, or ``None`` where it cannot be read.
+    """Return the datapoints of a shard, or ``None`` if it cannot be read.
 
     Parameters
     ----------
     shard : Shard
-        Where it lies.
+        The file.
     problems : Problems
-        Gets what is wrong with it; where there are errors, the datapoints are not to be used.
+        Receives its problems; if there are errors, the datapoints must not be used.
     """
     try:
         content = Place(shard.address).read(shard.name)
@@ -193,30 +193,30 @@ def _endings() -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has become of a shard.
+    """The result of judging a shard.
 
     Attributes
     ----------
     number : int
-        The shard's.
+        Number of the shard.
     lines : bytes
-        Its predictions as JSON Lines, one for each datapoint in their order.
+        Predictions as JSON Lines, one for each datapoint in their order.
     rows : int
-        How many there are.
+        Number of predictions.
     problems : Problems
-        What is wrong with its data; with errors, there are no predictions.
+        Problems of the data; with errors, there are no predictions.
     stop : str
-        Why no shard can be judged at all, or nothing.
+        Why no shard can be judged at all; empty otherwise.
     lost : bool
-        Whether it was given up, as one worker after the other was lost over it.
+        Whether the shard was given up because its workers were lost repeatedly.
     notes : tuple of str
-        What a reader of the predictions should know.
+        Notes for the user.
     weights : str or None
-        The identity of the detector.
+        Identity of the detector.
     version : str
-        Of the worker's kit.
+        Version of the worker's kit.
     pid : int
-        Of the worker's process.
+        Id of the worker's process.
     """
 
     number: int
@@ -237,9 +237,9 @@ class Worker:
     Parameters
     ----------
     recipe : Recipe
-        What makes the detector.
+        The detector with its settings.
     run : Run
-        How the detector is run; what belongs to one process, the worker does without.
+        Settings of the run; callbacks, journal and cache are ignored.
 
     Examples
     --------
@@ -254,11 +254,11 @@ class Worker:
 
     @cached_property
     def detector(self) -> Detector:
-        """The detector, made when it is first asked."""
+        """The detector, made when it is first needed."""
         return self._recipe.make()
 
     def judge(self, shard: Shard) -> Outcome:
-        """Return the predictions for a shard, or why there are none."""
+        """Return the predictions for a shard, or the reason why there are none."""
         problems = Problems()
         try:
             return self._judged(shard, problems)
@@ -285,8 +285,9 @@ class Worker:
         lines = encoded(shard.output, text)
         check_output({shard.output: lines.decode()})
         rows = len(file.datapoints)
-        if lines.count(b"\n") != rows:
-            raise ShroomError(f"{shard.input}: has {rows} datapoints, and not so many predictions")
+        made = lines.count(b"\n")
+        if made != rows:
+            raise ShroomError(f"{shard.input}: has {rows} datapoints, but {made} predictions")
         return Outcome(
             shard.number, lines, rows, problems, notes=tuple(notes), weights=self.detector.identity
         )

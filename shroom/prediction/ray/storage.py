@@ -1,4 +1,4 @@
-"""Files here and in object stores, alike: by a path, or by a URI such as ``s3://bucket/folder``."""
+"""Files on this machine and in object stores: a path, or a URI such as ``s3://bucket/folder``."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Stored:
     Attributes
     ----------
     name : str
-        Its path below the folder that was named, with slashes.
+        Path below the folder that was named, with slashes.
     size : int
-        In bytes.
+        Size in bytes.
     modified : int or None
-        When it was last written, in nanoseconds since 1970, where the store reports it.
+        Time of the last change in nanoseconds since 1970, if the store reports it.
     """
 
     name: str
@@ -39,18 +39,17 @@ class Stored:
 
 
 class Place:
-    """A folder or a file, wherever it lies.
+    """A folder or a file, local or in an object store.
 
     Parameters
     ----------
     address : str
-        A path, or a URI: what pyarrow reads by itself (``file``, ``s3``, ``gs``, ``hdfs``, ...) or
-        what fsspec does.
+        A path, or a URI that pyarrow reads (``file``, ``s3``, ``gs``, ``hdfs``, ...) or fsspec.
 
     Raises
     ------
     ShroomError
-        Where nothing here can read such a URI.
+        If no installed library reads such a URI.
 
     Examples
     --------
@@ -67,7 +66,7 @@ class Place:
         self._system, self._path = _opened(self.address)
 
     def of(self, name: str) -> str:
-        """Return the path or URI of a file below; without a name, that of the place itself."""
+        """Return the path or URI of a file below it; without a name, that of the place itself."""
         before, mark, query = (
             self.address.partition("?") if self._is_uri else (self.address, "", "")
         )
@@ -80,47 +79,47 @@ class Place:
         Raises
         ------
         ShroomError
-            Where there is nothing, or the store does not answer.
+            If nothing exists there, or the store does not answer.
         """
-        kind = self._told(lambda: self._system.get_file_info(self._path)).type.name
+        kind = self._answer(lambda: self._system.get_file_info(self._path)).type.name
         if kind == "NotFound":
             raise ShroomError(f"{self.address}: there is no such file or folder")
         return bool(kind == "File")
 
     def files(self) -> list[Stored]:
-        """Return the files of a folder and those below, by name; none if it is not a folder."""
+        """Return the files in and below a folder, by name; an empty list if it is not a folder."""
         from pyarrow.fs import FileSelector
 
         selector = FileSelector(self._path, recursive=True, allow_not_found=True)
         return sorted(
-            self._stored(self._told(lambda: self._system.get_file_info(selector))),
+            self._stored(self._answer(lambda: self._system.get_file_info(selector))),
             key=lambda file: file.name,
         )
 
     def itself(self) -> Stored:
-        """Return the one file that it is, under its own name."""
-        (info,) = self._stored([self._told(lambda: self._system.get_file_info(self._path))])
+        """Return the file itself, under its own name."""
+        (info,) = self._stored([self._answer(lambda: self._system.get_file_info(self._path))])
         return Stored(self._path.rpartition("/")[2], info.size, info.modified)
 
     def read(self, name: str = "") -> bytes:
-        """Return what is in a file below, or in the one file that it is.
+        """Return the content of a file below it, or of the file itself.
 
         Raises
         ------
         OSError
-            Where it cannot be read.
+            If it cannot be read.
         """
         # As it is: names that end in .gz would be inflated here, without limits.
         with self._system.open_input_stream(self._below(name), compression=None) as stream:
             return bytes(stream.read())
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file below whole or not at all.
+        """Write a file below it completely or not at all.
 
         Raises
         ------
         ShroomError
-            Where it cannot be written.
+            If it cannot be written.
         """
         if not self._is_uri:
             write_atomically(Path(self.address) / name, content)
@@ -133,22 +132,22 @@ class Place:
             with self._system.open_output_stream(path, compression=None) as stream:
                 stream.write(content)
 
-        self._told(write)
+        self._answer(write)
 
     def alone(self, name: str, way_out: str) -> AbstractContextManager[object]:
-        """Keep other runs out while the context lasts; in an object store, nothing can.
+        """Exclude other runs within the context; an object store has no locks.
 
         Parameters
         ----------
         name : str
-            The file below that is locked; it is there as long as the context lasts.
+            The file to lock; it exists within the context.
         way_out : str
-            What to do where another run is at it.
+            Advice for the user if another run has the lock.
 
         Raises
         ------
         ShroomError
-            Where another run is at it, or nothing can be written.
+            If another run has the lock, or nothing can be written.
         """
         return nullcontext() if self._is_uri else locked(Path(self.address, name), way_out)
 
@@ -162,10 +161,10 @@ class Place:
                 name = info.path.strip("/")[len(root) :].lstrip("/")
                 yield Stored(name, int(info.size or 0), info.mtime_ns)
 
-    def _told(self, asked: Any) -> Any:
-        """Return the answer of the store; an error there becomes a sentence."""
+    def _answer(self, ask: Any) -> Any:
+        """Return the answer of the store; its errors become :class:`ShroomError`."""
         try:
-            return asked()
+            return ask()
         except (OSError, ValueError) as error:
             raise ShroomError(f"{self.address}: {error}") from error
 
@@ -191,5 +190,5 @@ def _opened(address: str) -> tuple[Any, str]:
 
         system, path = fsspec.core.url_to_fs(address)
     except (ImportError, OSError, ValueError) as error:
-        raise ShroomError(f"{address}: no file system can be had for it: {error}") from error
+        raise ShroomError(f"{address}: no file system is available for it: {error}") from error
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
