@@ -88,7 +88,9 @@ def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
     try:
         import narwhals
     except ImportError as error:
-        raise ShroomError(f"{name}: to read a data frame, pip install narwhals") from error
+        raise ShroomError(
+            f"{name}: a data frame needs the extra [frames]: pip install narwhals"
+        ) from error
     try:
         frame = narwhals.from_native(data, eager_only=True)
     except TypeError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
+import datasets
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import SAMPLE
 
@@ -21,11 +23,11 @@ def frame(rows):
 
 
 def arrow(rows):
-    return pytest.importorskip("pyarrow").Table.from_pylist(rows)
+    return pa.Table.from_pylist(rows)
 
 
 def hugging_face(rows):
-    return pytest.importorskip("datasets").Dataset.from_list(rows)
+    return datasets.Dataset.from_list(rows)
 
 
 def by_name(rows):

@@ -8,6 +8,7 @@ import random
 import re
 import zipfile
 
+import jsonschema
 import pytest
 from conftest import ROOT, write_json
 from made_up import AGNOSTIC, AWARE, contest
@@ -237,7 +238,6 @@ def test_the_template_is_a_valid_edition(tmp_path, shroom):
 
 
 def test_the_schema_takes_what_the_kit_takes():
-    jsonschema = pytest.importorskip("jsonschema")
     schema = files.schema()
     jsonschema.validate(files.to_plain(built_in("semeval2024")), schema)
     with pytest.raises(jsonschema.ValidationError):
