@@ -1,6 +1,7 @@
 """The documentation says what the code does."""
 
 import ast
+import doctest
 import importlib
 import re
 import shutil
@@ -85,6 +86,18 @@ def test_python_examples_run(folder_of_examples):
     results = {page.name: run_examples(page) for page in PAGES}
     assert {name: it for name, it in results.items() if isinstance(it, Exception)} == {}
     assert results["README.md"]["score"].accuracy == 1
+
+
+#: Pages with a session; those of metrics have a test of their own.
+SESSIONS = [page for page in (ROOT / "docs").glob("*.md") if "```pycon" in page.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("page", SESSIONS, ids=lambda page: page.stem)
+def test_sessions_print_what_they_show(page, folder_of_examples):
+    blocks = re.findall(r"```pycon\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
+    session = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.stem, None, 0)
+    results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session)
+    assert (results.attempted > 0, results.failed) == (True, 0)
 
 
 def anchors(path):
