@@ -40,9 +40,9 @@ def text(quality: GoldQuality) -> str:
     for file in quality.files:
         lines += [*_of_file(file, column_head(quality.intervals)), ""]
     lines += [f"- {note}" for note in notes(quality)]
-    verdict = "errors make scores undefined or wrong" if quality.errors else "no errors"
+    meaning = "; errors make scores undefined or wrong" if quality.errors else ""
     counts = f"{counted(quality.errors, 'error')}, {counted(quality.warnings, 'warning')}"
-    return "\n".join([*lines, "", f"{counts}: {verdict}"]) + "\n"
+    return "\n".join([*lines, "", f"{counts}{meaning}"]) + "\n"
 
 
 def _overview(quality: GoldQuality) -> list[str]:
