@@ -277,7 +277,7 @@ def test_the_layer_may_stand_in_the_name(models, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "give the model that the probe is of"),
+        ({}, "give the probe's model"),
         ({"model": "m"}, "give the layer that the probe reads"),
         ({"model": "m", "layer": "n"}, "layer: expected a whole number"),
         ({"probe": "none.pt", "model": "m", "layer": 1}, "No such file"),

@@ -372,7 +372,10 @@ def test_without_an_encoder_there_is_nothing_to_fit():
         ({"epochs": 2}, "missing 1 required positional argument: 'name'"),
         ({"name": "x", "epochs": 0}, "epochs, batch and n are at least 1"),
         ({"name": "x", "epochs": "3"}, "stage x"),
-        ({"name": "x", "corpora": [{"file": "none.csv", "task": "PG", "n": 1}]}, "is not there"),
+        (
+            {"name": "x", "corpora": [{"file": "none.csv", "task": "PG", "n": 1}]},
+            "there is no such file, which the recipe",
+        ),
         ({"name": "x", "corpora": [{"file": "x", "task": "XX", "n": 1}]}, "XX"),
         ({"name": "x", "corpora": [{"file": "x", "tusk": "PG", "n": 1}]}, "did you mean 'task'"),
     ],

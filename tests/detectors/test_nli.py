@@ -299,7 +299,10 @@ def readers(architecture):
 
 @pytest.mark.parametrize(
     ("ids", "message"),
-    [({}, "no tokens for the letters"), ({"a": [1], "b": [2]}, "otherwise in a")],
+    [
+        ({}, "no tokens for the letters"),
+        ({"a": [1], "b": [2]}, "differently from the same text alone"),
+    ],
 )
 def test_a_tokenizer_that_no_pair_can_be_made_with(ids, message):
     def tokenizer(one, other=None, **_):
