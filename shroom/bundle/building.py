@@ -30,7 +30,7 @@ from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named, to_plain
 from shroom.scoring.file_choice import latest
-from shroom.scoring.input_files import Document, documents
+from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import Role
 
@@ -148,12 +148,16 @@ def labelled(gold: Source, problems: Problems, edition: Edition) -> dict[tuple[s
     ShroomError
         If there is none, or one has errors.
     """
-    listed = latest(documents(gold, problems, edition), problems, edition, Role.GOLD)
+    found = documents_among_others(gold, problems, edition)
+    listed = latest(found, problems, edition, Role.GOLD)
     files = {}
     for split in edition.submitted:
         for track in edition.track_names:
             document = listed.get((split, track))
             if document is None:
+                wanted = edition.name_of(split, track)
+                expected = f"gold for {wanted}, to be scored"
+                problems.add("gold-skipped", str(gold), expected, "none")
                 continue
             table = read_table(document, Role.GOLD, problems, edition)
             if table is not None and table.labelled:
@@ -163,7 +167,7 @@ def labelled(gold: Source, problems: Problems, edition: Edition) -> dict[tuple[s
     if problems.errors:
         raise InvalidInput(problems)
     if not files:
-        pattern = edition.expected_name(edition.submitted)
+        pattern = edition.expected_name(edition.submitted, "gold")
         raise ShroomError(f"{gold}: has no labelled file named {pattern}")
     return files
 
@@ -177,7 +181,8 @@ def _public_data(
     """Return the organiser's data without labels; where there are none, the gold's."""
     if data is None:
         return PublicData.of(references, edition, problems, stripped=True)
-    listed = latest(documents(data, problems, edition), problems, edition, Role.DATA)
+    found = documents_among_others(data, problems, edition)
+    listed = latest(found, problems, edition, Role.DATA)
     if problems.errors:
         raise InvalidInput(problems)
     for split, track in references:

@@ -217,7 +217,8 @@ def _read(data: str, recipe: Recipe, edition: Edition) -> list[DataFile]:
         edition=edition,
     )
     if not files:
-        raise ShroomError(f"{data}: has no file named {edition.expected_name(splits)}")
+        expected = edition.expected_name(splits, "data")
+        raise ShroomError(f"{data}: has no file named {expected}")
     say(problems)
     for file in files:
         check_data(file, problems)

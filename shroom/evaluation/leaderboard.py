@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shroom.core.paths import Source
-from shroom.core.problems import ShroomError, UnknownName, printable
+from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.evaluation.best_of import BestOf, best_of_teams, team_of, teams_in
 from shroom.evaluation.comparison import INTERVALS, indistinguishable
 from shroom.evaluation.contest import Contest, absent, contests
@@ -162,6 +162,12 @@ def leaderboard(
     """
     edition = named(edition, gold)
     metrics = ranking(edition, metric)
+    if split is not None and split not in edition.split_names:
+        names_of = edition.split_names
+        raise UnknownName(
+            f"no split '{printable(split)}' of {edition.name};{nearest(split, names_of)} there are "
+            f"{', '.join(names_of)}"
+        )
     names = tuple(metric.name for metric in metrics)
     systems, others = (teams_in if best_of else submissions_in)(folder, gold, edition)
     verdicts, invalid = checked_systems(systems, gold, split, edition)

@@ -143,7 +143,8 @@ def select_documents(
     if len(documents) == 1:
         return documents
     problems = Problems()
-    named = sorted(latest(documents, problems, edition, Role.DATA).items())
+    of_data = latest(documents, problems, edition, Role.DATA)
+    named = sorted((of_data or latest(documents, problems, edition, Role.GOLD)).items())
     if problems.errors:
         raise InvalidInput(problems)
     return [document for (split, _), document in named if split in splits]

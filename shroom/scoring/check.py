@@ -285,7 +285,7 @@ def read_table(
         archives.report_too_large(document.file, problems, archives.MAX_BYTES)
         return None
     try:
-        items = document.iter_items(data, problems)
+        items = document.iter_items(data, problems, edition.item.id)
         return kind_of(edition).tabulate(items, role, document.file, problems, edition)
     except Stopped:
         return None

@@ -60,7 +60,7 @@ def naming(columns: Mapping[str, str]) -> Iterator[None]:
         _NAMED.reset(token)
 
 
-def iter_items(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
+def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer") -> Iterator[Any]:
     r"""Yield a table's rows as items, one by one.
 
     A cell of ``id``, ``p(Hallucination)`` or ``labels`` becomes the number or list that it holds,
@@ -76,6 +76,8 @@ def iter_items(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
     problems : Problems
         Gets ``not-csv``, ``not-utf8``, ``empty``, ``too-large``, the warnings ``encoding`` and
         ``column-name``, and the line of each item.
+    ids : str
+        ``integer``, or ``string`` where a cell of ``id`` stays the text that it is.
 
     Raises
     ------
@@ -96,7 +98,7 @@ def iter_items(data: bytes, file: str, problems: Problems) -> Iterator[Any]:
         columns = _columns(header, file, problems)
         if columns is None:
             raise Stopped(problems)
-        for item in _items(_records(text, separator), columns, file, problems):
+        for item in _items(_records(text, separator), columns, file, problems, ids):
             empty = False
             yield item
     except csv.Error as error:
@@ -250,8 +252,10 @@ def _items(
     columns: list[str | None],
     file: str,
     problems: Problems,
+    ids: str,
 ) -> Iterator[Any]:
-    cells_of = [(key, _CELLS.get(key, str)) for key in columns]
+    readers = {**_CELLS, "id": _stripped} if ids == "string" else _CELLS
+    cells_of = [(key, readers.get(key, str)) for key in columns]
     next(records)  # the header
     lines = array("L")
     problems.number_lines(file, lines)

@@ -107,7 +107,7 @@ def from_document(
     if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
     try:
-        items = document.iter_items(data, problems)
+        items = document.iter_items(data, problems, edition.item.id)
         datapoints = from_items(items, document.file, problems, edition)
     except Stopped:
         return None

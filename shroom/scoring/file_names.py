@@ -93,7 +93,7 @@ class FileNames:
         'val model-aware'
         """
         base = PurePosixPath(file).name
-        patterns = self._whole if role is None else [self._by_role[role.value]]
+        patterns = self._whole if role is None else self._by_role[role.value]
         matches = (pattern.fullmatch(base) for pattern in patterns)
         return self._named(next(filter(None, matches), None))
 
@@ -139,8 +139,8 @@ class FileNames:
         split = parts.get("split") or self.split_names[0]
         return self.name_of(split, parts.get("track") or self.track_names[0], version)
 
-    def expected_name(self, splits: tuple[str, ...]) -> str:
-        """Return how files of predictions for some splits are called, in one pattern.
+    def expected_name(self, splits: tuple[str, ...], role: str = "predictions") -> str:
+        """Return how files of some splits are called, in one pattern: of predictions, gold or data.
 
         Examples
         --------
@@ -148,27 +148,32 @@ class FileNames:
         >>> built_in("semeval2024").expected_name(("val", "test"))
         '{val,test}.model-{agnostic,aware}.json'
         """
-        pattern: str = self.files.predictions.replace("{lang}", "{track}")
+        files = self.files
+        pattern: str = getattr(files, role) or files.predictions
+        pattern = pattern.replace("{lang}", "{track}")
         pattern = pattern.replace("{split}", _braced(splits))
         return pattern.replace("{track}", _braced(self.track_names))
 
     @cached_property
-    def _by_role(self) -> dict[str, re.Pattern[str]]:
-        """The pattern of whole file names by the role in which a file is read."""
+    def _by_role(self) -> dict[str, list[re.Pattern[str]]]:
+        """The patterns of whole file names by the role in which a file is read."""
         own = self.files
         files = {
-            "predictions": own.predictions,
-            "gold": own.gold or own.predictions,
-            "data": own.data or own.gold or own.predictions,
+            "predictions": [own.predictions],
+            "gold": [own.gold or own.predictions],
+            "data": [own.data] if own.data else [own.predictions, own.gold],
         }
         return {
-            role: re.compile(rf"{self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
-            for role, file in files.items()
+            role: [self._whole_name(one) for one in names if one] for role, names in files.items()
         }
+
+    def _whole_name(self, file: str) -> re.Pattern[str]:
+        return re.compile(rf"{self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
 
     @cached_property
     def _whole(self) -> list[re.Pattern[str]]:
-        return list({pattern.pattern: pattern for pattern in self._by_role.values()}.values())
+        every = [pattern for patterns in self._by_role.values() for pattern in patterns]
+        return list({pattern.pattern: pattern for pattern in every}.values())
 
     @cached_property
     def _beginnings(self) -> list[re.Pattern[str]]:

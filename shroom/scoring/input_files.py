@@ -87,17 +87,20 @@ class Document:
         columns = csv_files.columns_of(head)
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
-    def items(self, data: bytes, problems: Problems) -> list[Any] | None:
+    def items(self, data: bytes, problems: Problems, ids: str = "integer") -> list[Any] | None:
         """Return what :meth:`iter_items` yields, or ``None`` where it cannot be read."""
         try:
-            return list(self.iter_items(data, problems))
+            return list(self.iter_items(data, problems, ids))
         except Stopped:
             return None
 
-    def iter_items(self, data: bytes, problems: Problems) -> Iterator[Any]:
-        """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table."""
+    def iter_items(self, data: bytes, problems: Problems, ids: str = "integer") -> Iterator[Any]:
+        """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table.
+
+        ``ids`` is the kind of the edition's ids, which tables do not show.
+        """
         if self.is_table(data):
-            return csv_files.iter_items(data, self.file, problems)
+            return csv_files.iter_items(data, self.file, problems, ids)
         return json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
 
     def read(self, problems: Problems) -> bytes | None:

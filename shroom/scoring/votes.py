@@ -117,7 +117,7 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     data = document.read(problems)
     if data is None or refuse_another(document, data, problems):
         return None
-    items = document.items(data, problems)
+    items = document.items(data, problems, edition.item.id)
     if items is None:
         return None
     votes = _votes(items, document.file, problems)

@@ -13,10 +13,12 @@ import pytest
 from conftest import ROOT, write_json
 from made_up import AGNOSTIC, AWARE, contest
 
-from shroom.core.problems import ShroomError
+from shroom.core.problems import InvalidInput, ShroomError
 from shroom.scoring.editions import files
 from shroom.scoring.editions.edition import Edition, Files, Split, Track
 from shroom.scoring.editions.files import built_in, read
+from shroom.scoring.editions.validation import problems_of
+from shroom.scoring.scores import score
 from shroom.scoring.table import Role
 
 EDITION = """
@@ -198,6 +200,21 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        (('halu-es"', 'halu es"'), "name: expected lower-case letters"),
+        (('"{split}.json"', '"{split}.csv"'), "files.predictions: expected a file name that ends"),
+        (
+            ("[item]", '[pages]\noverview = "none.html"\n[item]'),
+            "pages.overview: no file",
+        ),
+        (('id = "string"', 'id = "string"\nkeys = {idd = "x"}'), "item.keys.idd: no such key; did"),
+        (
+            ("[files]", 'metrics = ["rho", "rho"]\n[files]'),
+            "metrics[1]: expected a name",
+        ),
+        (
+            ("start = 2027-01-10", "start = 2027-01-10\nper_day = 0"),
+            "per_day and total of",
+        ),
         (("year = 2027", 'year = "x"'), "year: expected `int`, got `str`"),
         (("start = 2027-02-01", "start = 2027-01-01"), "phases[1].start: expected a day after"),
         (('split = "eval"\n', 'split = "test"\n'), "phases[2].split: no split 'test'"),
@@ -222,7 +239,7 @@ def test_what_is_wrong_with_an_edition_is_reported_with_its_place(tmp_path, chan
 @pytest.mark.parametrize("name", files.built_in_names())
 def test_the_kits_editions_are_valid(name):
     plain = files.parsed_toml(files.text_of(name))
-    assert files.problems_of(plain) == []
+    assert problems_of(plain) == []
     again = files.from_plain(files.to_plain(built_in(name)))
     assert files.to_plain(again) == files.to_plain(built_in(name))
     assert built_in(name).name == name
@@ -242,6 +259,38 @@ def test_the_schema_takes_what_the_kit_takes():
     jsonschema.validate(files.to_plain(built_in("semeval2024")), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"name": 3}, schema)
+
+
+def test_a_frame_is_not_taken_for_a_folder_of_its_name(task):
+    gold = json.loads((task / "gold/dev.json").read_text())
+    with pytest.raises(InvalidInput):  # 2024 has integer ids
+        score(gold, gold)
+    assert score(gold, gold, edition="gold/edition.toml").results[0].n == 100
+
+
+def test_ids_of_tables_stay_the_texts_that_they_are(task, shroom):
+    gold = json.loads((task / "gold/dev.json").read_text())[:30]
+    for number, row in enumerate(gold):
+        row["id"] = f"{number:03}"
+    write_json(task / "gold/dev.json", gold)
+    lines = [f"{row['id']},{row['label']},{row['p(Hallucination)']}" for row in gold]
+    (task / "dev.csv").write_text("\n".join(["id,label,p", *lines]))
+    assert shroom("check", "dev.csv", "--gold", "gold/dev.json")[0] == 0
+
+
+def test_gold_with_a_name_of_its_own_serves_as_data(task, shroom):
+    edition = task / "gold/edition.toml"
+    pattern = 'predictions = "{split}.json"'
+    edition.write_text(EDITION.replace(pattern, pattern + '\ngold = "{split}.gold.json"'))
+    for split in SIZES:
+        (task / f"gold/{split}.json").rename(task / f"gold/{split}.gold.json")
+    assert shroom("predict", "lexical", "gold", "-o", "lexical.zip")[0] == 0
+    assert shroom("score", "lexical.zip", "gold", "--no-ci")[0] == 0
+
+
+def test_a_split_that_there_is_not_is_refused(task, shroom):
+    code, _, err = shroom("leaderboard", "systems", "gold", "--split", "evl")
+    assert (code, "no split 'evl' of halu-es; did you mean 'eval'?" in err) == (2, True)
 
 
 def test_file_names_by_language_and_role():

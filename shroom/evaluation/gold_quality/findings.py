@@ -29,6 +29,8 @@ class Check(NamedTuple):
 CHECKS: dict[str, Check] = {
     "id-doubled": Check(ERROR, "give each item an id of its own: rows cannot be aligned by it"),
     "id-missing": Check(ERROR, "give every item an id, or none"),
+    "id-value": Check(ERROR, "write ids of the kind that the edition has"),
+    "task-value": Check(ERROR, "name one of the edition's tasks; detectors refuse others"),
     "unannotated": Check(ERROR, "annotate the items, or leave them out of the gold"),
     "label-value": Check(ERROR, "write one of the labels of the edition"),
     "p-value": Check(ERROR, "write a number in [0, 1]"),

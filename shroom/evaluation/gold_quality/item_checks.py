@@ -19,6 +19,7 @@ from shroom.evaluation.gold_quality.sharing import Texts
 from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import item_votes
 from shroom.scoring.column_checks import against_votes
+from shroom.scoring.item_values import id_in
 from shroom.scoring.table import P, Table
 
 _WORDS = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0}
@@ -71,6 +72,13 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     missing = [place for place, id_ in enumerate(ids) if id_ is None]
     if len(missing) < len(ids):
         yield from of_rows(file, "id-missing", missing, "{} without an id, and others have one")
+    wrong = [
+        place
+        for place, id_ in enumerate(ids)
+        if file.form.ids and id_ is not None and id_in(id_, file.form.ids) is None
+    ]
+    about = f"whose id is not {'an integer' if file.form.ids == 'integer' else 'a string'}"
+    yield from of_rows(file, "id-value", wrong, f"{{}} {about}")
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
@@ -102,6 +110,11 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
 
 def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     del texts
+    tasks = file.form.tasks
+    other = [place for place, row in enumerate(file.rows) if row.get("task", "") not in tasks]
+    yield from of_rows(
+        file, "task-value", other if tasks else [], "{} whose task is not one of the edition's"
+    )
     bare = [place for place, row in enumerate(file.rows) if not is_annotated(row, file.form)]
     yield from of_rows(file, "unannotated", bare, "{} without an annotation")
     yield from _BY_KIND[file.form.kind](file)

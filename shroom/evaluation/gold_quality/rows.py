@@ -48,6 +48,10 @@ class Form:
         The labels of spans, for ``labelled-spans``.
     metrics : tuple of str
         What ranks; empty for a data set.
+    ids : str
+        The edition's kind of ids; empty for a data set.
+    tasks : tuple of str
+        The tasks that rows may name; empty for any.
     """
 
     name: str
@@ -56,6 +60,8 @@ class Form:
     aspects: tuple[Aspect, ...] = ()
     labels: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+    ids: str = ""
+    tasks: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, edition: Edition) -> Form:
@@ -68,6 +74,8 @@ class Form:
             annotation.aspects,
             annotation.labels,
             edition.metrics,
+            edition.item.id,
+            tuple(edition.tasks),
         )
 
     @property
@@ -242,7 +250,9 @@ def _is_named(document: Document, edition: Edition) -> bool:
 
 
 def _edition_of(first: Mapping[str, Any], edition: Edition | None) -> Edition | None:
-    editions = [edition] if edition else [built_in(name) for name in built_in_names()]
+    if edition is not None and first:
+        return edition
+    editions = [built_in(name) for name in built_in_names()]
     return next((one for one in editions if Form.of(one).fits(first)), None)
 
 

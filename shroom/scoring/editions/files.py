@@ -17,7 +17,8 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.core.toml import parsed_toml
-from shroom.scoring.editions.edition import MAX_KEY, MEAN, Edition
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.in_memory import InMemory
 
 #: The name of an edition's file beside its gold.
 FILE = "edition.toml"
@@ -101,7 +102,7 @@ def named(edition: Edition | Source | None, gold: Source | None = None) -> Editi
 
 def file_beside(gold: Source) -> Path | None:
     """Return the edition file in a folder of gold, or beside a file of gold, if there is one."""
-    if str(gold) == "-" or not Path(gold).exists():
+    if isinstance(gold, InMemory) or str(gold) == "-":
         return None
     path = Path(gold)
     found = (path if path.is_dir() else path.parent) / FILE
@@ -123,108 +124,12 @@ def read(path: Path) -> Edition:
         raise ShroomError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise ShroomError(f"{path}: cannot be read: {error}") from error
-    problems = problems_of(plain)
+    from shroom.scoring.editions.validation import problems_of
+
+    problems = problems_of(plain, path.parent)
     if problems:
-        raise ShroomError("\n".join(f"{path}: {problem}" for problem in problems))
+        raise ShroomError(f"{path}: " + "; ".join(problems))
     return from_plain(plain)
-
-
-def problems_of(plain: Any) -> list[str]:
-    """Return what is wrong with an edition as plain values, each with its place."""
-    import msgspec
-
-    unknown = list(_unknown_keys(plain, Edition, ""))
-    if unknown:
-        return unknown
-    try:
-        edition = msgspec.convert(plain, Edition)
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at ")
-        return [f"{place.strip('`').removeprefix('$.') or 'the file'}: {message.lower()}"]
-    return list(_contradictions(edition))
-
-
-def _unknown_keys(value: Any, kind: Any, place: str) -> typing.Iterator[str]:
-    """Yield a sentence for each key that a table has and its class does not."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if hasattr(kind, "__dataclass_fields__") and isinstance(value, Mapping):
-        fields = _types(kind)
-        for key, part in value.items():
-            at = f"{place}.{key}" if place else str(key)
-            if key not in fields:
-                yield f"{at}: no such key;{nearest(key, fields)} there are {', '.join(fields)}"
-            else:
-                yield from _unknown_keys(part, fields[key], at)
-    elif origin is tuple and isinstance(value, (list, tuple)):
-        for index, part in enumerate(value):
-            yield from _unknown_keys(part, arguments[0], f"{place}[{index}]")
-    elif origin is dict and isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _unknown_keys(part, arguments[1], f"{place}.{key}")
-
-
-def _contradictions(edition: Edition) -> typing.Iterator[str]:
-    """Yield what types alone do not show."""
-    if not edition.splits:
-        yield "splits: expected at least one"
-    named: dict[str, list[str]] = {
-        "tracks": [track.name for track in edition.tracks],
-        "splits": list(edition.split_names),
-        "columns": [column.key for column in edition.columns],
-        "annotation.aspects": [aspect.name for aspect in edition.annotation.aspects],
-    }
-    for key, names in named.items():
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                yield f"{key}[{index}]: expected a name of its own, got '{name}' again"
-    files = edition.files.predictions.replace("{lang}", "{track}")
-    for part, key in (("{track}", "tracks"), ("{split}", "splits")):
-        if len(named[key]) > 1 and part not in files:
-            yield f"files.predictions: expected {part} in it, since there are several {key}"
-    if (edition.annotation.kind == "aspects") != bool(edition.annotation.aspects):
-        yield "annotation.aspects: expected one or more for the kind aspects, and for no other"
-    if (edition.annotation.kind == "labelled-spans") != bool(edition.annotation.labels):
-        yield "annotation.labels: expected one or more for the kind labelled-spans alone"
-    yield from _wrong_metrics(edition)
-    yield from _wrong_phases(edition)
-
-
-def _wrong_metrics(edition: Edition) -> typing.Iterator[str]:
-    from shroom.scoring.kinds.registry import kind_of
-
-    kind = kind_of(edition)
-
-    def problem_of(metric: str) -> str:
-        try:
-            kind.metric(metric, edition)
-        except ShroomError as error:
-            return str(error)
-        return ""
-
-    for index, metric in enumerate(edition.metrics):
-        if problem := problem_of(metric):
-            yield f"metrics[{index}]: {problem}"
-    for index, column in enumerate(edition.columns):
-        place = f"columns[{index}]"
-        if len(column.key) > MAX_KEY:
-            yield f"{place}.key: expected at most {MAX_KEY} characters"
-        if problem := problem_of(column.metric):
-            yield f"{place}.metric: {problem}"
-        if column.track not in (*edition.track_names, *([MEAN] if edition.average else [])):
-            yield f"{place}.track: no track '{column.track}'"
-
-
-def _wrong_phases(edition: Edition) -> typing.Iterator[str]:
-    end = None
-    for index, phase in enumerate(edition.phases):
-        place = f"phases[{index}]"
-        if phase.split not in edition.split_names:
-            yield f"{place}.split: no split '{phase.split}'"
-        if phase.start and phase.end and phase.end < phase.start:
-            yield f"{place}.end: expected a day after the start, {phase.start}"
-        if end and phase.start and phase.start <= end:
-            yield f"{place}.start: expected a day after {end}, when the phase before it ends"
-        end = phase.end or phase.start or end
 
 
 def from_plain(plain: Mapping[str, Any]) -> Edition:
@@ -248,7 +153,8 @@ def schema() -> dict[str, Any]:
 
 
 @functools.cache
-def _types(kind: Any) -> dict[str, Any]:
+def types_of(kind: Any) -> dict[str, Any]:
+    """Return the types of a dataclass's fields by name."""
     return typing.get_type_hints(kind)
 
 
@@ -265,7 +171,7 @@ def _built(kind: Any, value: Any) -> Any:
     if origin is dict:
         return {key: _built(arguments[1], part) for key, part in value.items()}
     if hasattr(kind, "__dataclass_fields__"):
-        types = _types(kind)
+        types = types_of(kind)
         return kind(**{key: _built(types[key], part) for key, part in value.items()})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)

@@ -1,0 +1,168 @@
+"""What can be wrong with an edition file."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shroom.core.problems import ShroomError, nearest
+from shroom.scoring.editions.edition import MAX_KEY, MEAN, Edition
+from shroom.scoring.editions.files import types_of
+
+#: The kit's own keys of a row.
+KEYS = ("id", "hyp", "src", "tgt", "task", "model", "ref", "lang", "src_lang", "labels")
+JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+
+
+def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
+    """Return what is wrong with an edition as plain values, each with its place.
+
+    Parameters
+    ----------
+    plain : object
+        What the file holds.
+    folder : path, optional
+        The folder of the file, in which its pages lie.
+    """
+    import msgspec
+
+    unknown = list(_unknown_keys(plain, Edition, ""))
+    if unknown:
+        return unknown
+    try:
+        edition = msgspec.convert(plain, Edition)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at ")
+        message = message.lower().replace("rfc3339 encoded date", "date (expected 2027-01-31)")
+        return [f"{place.strip('`').removeprefix('$.') or 'the file'}: {message}"]
+    return [*_contradictions(edition), *_missing_pages(edition, folder)]
+
+
+def _unknown_keys(value: Any, kind: Any, place: str) -> Iterator[str]:
+    """Yield a sentence for each key that a table has and its class does not."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if hasattr(kind, "__dataclass_fields__") and isinstance(value, Mapping):
+        fields = types_of(kind)
+        for key, part in value.items():
+            at = f"{place}.{key}" if place else str(key)
+            if key not in fields:
+                yield f"{at}: no such key;{nearest(key, fields)} there are {', '.join(fields)}"
+            else:
+                yield from _unknown_keys(part, fields[key], at)
+    elif origin is tuple and isinstance(value, (list, tuple)):
+        for index, part in enumerate(value):
+            yield from _unknown_keys(part, arguments[0], f"{place}[{index}]")
+    elif origin is dict and isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _unknown_keys(part, arguments[1], f"{place}.{key}")
+
+
+def _contradictions(edition: Edition) -> Iterator[str]:
+    """Yield what types alone do not show."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", edition.name):
+        yield "name: expected lower-case letters, digits and .-_, for signatures"
+    if not edition.title.strip():
+        yield "title: expected a text"
+    if not edition.splits:
+        yield "splits: expected at least one"
+    named: dict[str, list[str]] = {
+        "tracks": [track.name for track in edition.tracks],
+        "splits": list(edition.split_names),
+        "phases": [phase.name for phase in edition.phases],
+        "columns": [column.key for column in edition.columns],
+        "metrics": list(edition.metrics),
+        "annotation.aspects": [aspect.name for aspect in edition.annotation.aspects],
+    }
+    for key, names in named.items():
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                yield f"{key}[{index}]: expected a name of its own, got '{name}' again"
+            if key in ("tracks", "splits") and not re.fullmatch(r"[^\s/\\]+", name):
+                yield f"{key}[{index}].name: expected no blank and no slash, as file names have it"
+    yield from _wrong_files(edition)
+    yield from _wrong_keys(edition.item.keys)
+    if (edition.annotation.kind == "labelled-spans") != bool(edition.annotation.labels):
+        yield "annotation.labels: expected one or more for the kind labelled-spans alone"
+    if (edition.annotation.kind == "aspects") != bool(edition.annotation.aspects):
+        yield "annotation.aspects: expected one or more for the kind aspects, and for no other"
+    else:
+        yield from _wrong_metrics(edition)
+    yield from _wrong_phases(edition)
+
+
+def _wrong_files(edition: Edition) -> Iterator[str]:
+    for role, file in dataclasses.asdict(edition.files).items():
+        pattern = file.replace("{lang}", "{track}")
+        if not file:
+            continue
+        for part, names in (("{track}", edition.tracks), ("{split}", edition.splits)):
+            if len(names) > 1 and part not in pattern:
+                yield f"files.{role}: expected {part} in it, since there are several"
+        for part in set(re.findall(r"\{.*?\}", pattern)) - {"{track}", "{split}"}:
+            yield f"files.{role}: expected {{split}}, {{track}} or {{lang}}, got {part}"
+        endings = (".json", ".jsonl") if role == "predictions" else (*JSON, ".csv", ".tsv")
+        if not file.endswith(endings) or "/" in file:
+            yield f"files.{role}: expected a file name that ends in {', '.join(endings)}"
+
+
+def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
+    for own, theirs in keys.items():
+        place = f"item.keys.{own}"
+        if own not in KEYS:
+            yield f"{place}: no such key;{nearest(own, KEYS)} there are {', '.join(KEYS)}"
+        elif list(keys.values()).count(theirs) > 1:
+            yield f"{place}: expected a key of its own, got '{theirs}' again"
+        elif theirs in KEYS and theirs not in keys:
+            yield f"{place}: '{theirs}' is a key of the kit's own; name its key, too"
+
+
+def _missing_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
+    for name, file in edition.pages.items():
+        if folder is not None and not (folder / file).is_file():
+            yield f"pages.{name}: no file {file} beside the edition"
+
+
+def _wrong_metrics(edition: Edition) -> Iterator[str]:
+    from shroom.scoring.kinds.registry import kind_of
+
+    kind = kind_of(edition)
+
+    def problem_of(metric: str) -> str:
+        try:
+            kind.metric(metric, edition)
+        except ShroomError as error:
+            return str(error)
+        return ""
+
+    for index, metric in enumerate(edition.metrics):
+        if problem := problem_of(metric):
+            yield f"metrics[{index}]: {problem}"
+    for index, column in enumerate(edition.columns):
+        place = f"columns[{index}]"
+        if len(column.key) > MAX_KEY:
+            yield f"{place}.key: expected at most {MAX_KEY} characters"
+        if problem := problem_of(column.metric):
+            yield f"{place}.metric: {problem}"
+        if column.track not in (*edition.track_names, *([MEAN] if edition.average else [])):
+            there = ", ".join(filter(None, edition.track_names)) or "none"
+            yield f"{place}.track: no track '{column.track}'; there are {there}"
+
+
+def _wrong_phases(edition: Edition) -> Iterator[str]:
+    end = None
+    for index, phase in enumerate(edition.phases):
+        place = f"phases[{index}]"
+        if phase.split not in edition.submitted:
+            submitted = ", ".join(edition.submitted)
+            yield f"{place}.split: no split '{phase.split}' is handed in; there are {submitted}"
+        if phase.per_day < 1 or phase.total < 1:
+            yield f"{place}: expected per_day and total of at least 1"
+        if phase.start and phase.end and phase.end < phase.start:
+            yield f"{place}.end: expected a day after the start, {phase.start}"
+        if end and phase.start and phase.start <= end:
+            yield f"{place}.start: expected a day after {end}, when the phase before it ends"
+        end = phase.end or phase.start or end
