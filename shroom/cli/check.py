@@ -60,7 +60,7 @@ Examples:
     help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
 @DATASET_OPTION
-@edition_option("gold", "data", any_kind=True)
+@edition_option("gold", "data", "submissions", any_kind=True)
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
