@@ -22,12 +22,14 @@ from shroom.scoring.scores import score
 if TYPE_CHECKING:
     from shroom.detectors.registry import detector
     from shroom.evaluation.comparison import compare
+    from shroom.scoring.annotator_agreement import agreement
     from shroom.scoring.datapoint_files import read
 
 __all__ = [
     "InvalidInput",
     "ShroomError",
     "__version__",
+    "agreement",
     "check",
     "compare",
     "detector",
@@ -37,6 +39,7 @@ __all__ = [
 
 
 _LATER = {
+    "agreement": "shroom.scoring.annotator_agreement",
     "compare": "shroom.evaluation.comparison",
     "detector": "shroom.detectors.registry",
     "read": "shroom.scoring.datapoint_files",

@@ -31,7 +31,8 @@ from shroom.scoring.check import check_documents
 from shroom.scoring.display.html import problems_page, scores_page
 from shroom.scoring.display.style import document
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default, from_plain
+from shroom.scoring.editions.files import default
+from shroom.scoring.editions.plain import from_plain
 from shroom.scoring.input_files import documents
 from shroom.scoring.platforms import (
     check_folder,

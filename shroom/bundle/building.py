@@ -28,7 +28,8 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents, read_table
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named, to_plain
+from shroom.scoring.editions.files import named
+from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.registry import kind_of

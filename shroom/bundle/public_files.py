@@ -12,7 +12,7 @@ from typing import Any
 from shroom.core.atomic_writing import encoded, zipped
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import to_plain
+from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.input_files import Document
 from shroom.scoring.table import P
 
@@ -84,8 +84,8 @@ class PublicData:
 
     def name(self, split: str, track: str) -> str:
         """Return the name of a file of data."""
-        files = self.edition.files
-        return file_name(files.data or files.predictions, split, track)
+        pattern = self.edition.files.data or self.edition.predictions_pattern
+        return file_name(pattern, split, track)
 
     def sample(self, split: str) -> dict[str, Rows]:
         """Return made-up predictions for a split, by file name."""

@@ -72,7 +72,7 @@ def command(
     out: str | None,
     everything: bool,
     dataset: str | None,
-    edition: Edition,
+    edition: Edition | None,
     official: bool,
     form: str,
 ) -> int:
@@ -112,7 +112,7 @@ def _check(
     data: str | None,
     out: str | None,
     dataset: str | None,
-    edition: Edition,
+    edition: Edition | None,
     limit: int | None,
     form: str,
     *,

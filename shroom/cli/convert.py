@@ -21,10 +21,11 @@ from shroom.detectors.nli import FORMULAS, p_from
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.prediction.submission_rows import check_output, name_for, text_of
 from shroom.scoring.align import AlignedTrack, align
-from shroom.scoring.check import name_by_rows, read_table
+from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_choice import latest
+from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.input_files import TABLES, documents, documents_among_others
 from shroom.scoring.table import Role, Table
 

@@ -29,10 +29,11 @@ from shroom.datasets.conversion.to_shroom import convert as converted
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
-from shroom.scoring.check import name_by_rows, read_table
+from shroom.scoring.check import read_table
 from shroom.scoring.column_checks import check_columns
 from shroom.scoring.editions.files import default
 from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import CSV, JSON, documents
 from shroom.scoring.table import Role

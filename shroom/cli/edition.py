@@ -12,6 +12,7 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError
 from shroom.scoring.editions import files
+from shroom.scoring.editions.plain import to_plain
 
 EXAMPLES = """\b
 Examples:
@@ -55,7 +56,7 @@ def show(edition: str | None) -> None:
             found = files.built_in(name)
             click.echo(f"{name:14}  {found.year}  {found.annotation.kind:14}  {found.title}")
         return
-    plain = files.to_plain(files.named(edition))
+    plain = to_plain(files.named(edition))
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
 
 

@@ -41,11 +41,12 @@ DATASET_OPTION = click.option(
 
 
 def form_of_gold(
-    dataset: str | None, submission: str, gold: str | None, edition: Edition
+    dataset: str | None, submission: str, gold: str | None, edition: Edition | None
 ) -> tuple[str, Edition]:
     """Return the name of the data set that the gold is of, and the edition to score by.
 
-    A data set that is an edition as well is scored as that, and the name is then ``SHROOM``.
+    An edition that was named or lies beside the gold counts, else the form of the gold. A data set
+    that is an edition as well is scored as that, and the name is then ``SHROOM``.
 
     Raises
     ------
@@ -53,9 +54,9 @@ def form_of_gold(
         If the gold is of another than was named, or the submission looks like gold instead.
     """
     from shroom.datasets.registry import guess, refuse_another
-    from shroom.scoring.editions.files import built_in, built_in_names
+    from shroom.scoring.editions.files import built_in, built_in_names, default
 
-    if edition.name != SHROOM and dataset is None:
+    if edition is not None and dataset is None:
         return SHROOM, edition
     if dataset is not None and gold is not None:
         refuse_another(dataset, gold)
@@ -69,7 +70,7 @@ def form_of_gold(
         say([f"note: {gold} is in the form of {name}, and so taken as that (--dataset {name})"])
     if name is not None and name != SHROOM and name in built_in_names():
         return SHROOM, built_in(name)
-    return name or SHROOM, edition
+    return name or SHROOM, edition or default()
 
 
 def _refuse_swapped(submission: str, gold: str) -> None:
@@ -107,13 +108,16 @@ def edition_option(
         def collected(*args: Any, **values: Any) -> Any:
             source = next((values[name] for name in sources if values.get(name)), None)
             source = source[-1] if isinstance(source, tuple) else source
-            edition = edition_given(values.pop("edition"), source, by_form=by_form)
+            named = values.pop("edition")
+            if "dataset" in values:  # the verb sees to the form of the gold itself
+                return command(*args, edition=edition_named(named, source), **values)
+            edition = edition_given(named, source, by_form=by_form)
             if not any_kind and edition.annotation.kind != "binary":
                 raise ShroomError(
                     f"{edition.name}: its annotation is {edition.annotation.kind}, and this "
                     "command needs labels with p(Hallucination)"
                 )
-            if values.get("metrics") and "dataset" not in values:
+            if values.get("metrics"):
                 refuse_unknown_metrics(values["metrics"], edition)
             return command(*args, edition=edition, **values)
 
@@ -141,16 +145,26 @@ def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
 
 def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:
     """Return the edition that a command line means, saying so where it was found by itself."""
+    from shroom.scoring.editions.files import default
+
+    chosen = edition_named(edition, source)
+    if chosen is None and by_form and source is not None:
+        return _edition_by_form(source)
+    return chosen or default()
+
+
+def edition_named(edition: str | None, source: str | None) -> Edition | None:
+    """Return the edition that is named, or that lies beside a source; ``None`` if there is none."""
     from shroom.scoring.editions import files
 
-    if edition is not None or source is None:
+    if edition is not None:
         return files.named(edition)
-    beside = files.file_beside(source)
-    if beside is not None:
-        found = files.read(beside)
-        say([f"note: the edition is {found.name}, by {beside}"])
-        return found
-    return _edition_by_form(source) if by_form else files.default()
+    beside = None if source is None else files.file_beside(source)
+    if beside is None:
+        return None
+    found = files.read(beside)
+    say([f"note: the edition is {found.name}, by {beside}"])
+    return found
 
 
 def _edition_by_form(source: str) -> Edition:

@@ -81,7 +81,7 @@ def command(
     intervals: Intervals,
     everything: bool,
     dataset: str | None,
-    edition: Edition,
+    edition: Edition | None,
     official: bool,
 ) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.

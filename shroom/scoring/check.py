@@ -162,13 +162,15 @@ def _check_file(
     if golds is None:
         if name is not None and edition.needs_ids(name.split):
             check_has_ids(predictions, problems, edition.item.id)
-        name = name or name_by_rows(predictions, edition)
-        return [Track(name, predictions, None, in_sample=0, edition=edition)]
+        own = name or gold_by_id.name_by_rows(predictions, edition)
+        return [Track(own, predictions, None, in_sample=0, edition=edition)]
     tracks = []
     for gold_document, part in golds.parts(document, name, predictions):
         gold = golds.read(gold_document, texts=part.texts is not None)
         if gold is not None:
-            guessed = name or edition.guess(gold_document.base) or name_by_rows(gold, edition)
+            guessed = (
+                name or edition.guess(gold_document.base) or gold_by_id.name_by_rows(gold, edition)
+            )
             tracks.append(align(guessed, part, gold, problems, edition))
             kind.check_aligned(tracks[-1], problems)
     return tracks
@@ -228,7 +230,8 @@ class _Golds:
             return alone
         if name is None:
             if self.documents:
-                expected = "a name with split and track, to choose the data by"
+                name_like = self.edition.expected_name(self.edition.submitted)
+                expected = f"a name like {name_like}, to choose the data by"
                 self.problems.add("file-name", document.file, expected, show(document.base))
             return None
         if alone and alone_name and alone_name.key == name.key:
@@ -264,7 +267,7 @@ def read_table(
     problems : Problems
         Gets what is wrong with it.
     edition : Edition, optional
-        The edition of the file; ``semeval2024`` by default.
+        ``semeval2024`` by default.
     texts : bool
         Whether the gold's texts are needed.
 
@@ -311,10 +314,3 @@ def _read_fast(
     if table is not None:
         problems.extend(document_problems)
     return table
-
-
-def name_by_rows(table: Table, edition: Edition) -> Name:
-    """Return the name of a file whose own name does not have split and track: by its rows."""
-    group = table.groups.get("model")
-    by_key = edition.track_of({"model": bool(group and all(group.words))})
-    return gold_by_id.name_by_ids(table, edition) or edition.name_of("", by_key)

@@ -22,7 +22,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, named
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.item_values import id_in, p_in, problem_of_p
+from shroom.scoring.item_values import id_in, p_in, problem_of_id, problem_of_p
 from shroom.scoring.table import P
 
 AnyEnum = TypeVar("AnyEnum", bound=Enum)
@@ -155,10 +155,7 @@ class _Item:
 
     def datapoint(self) -> Datapoint:
         if self.id_key in self.item and self.id is None and self.id_kind != "none":
-            is_integer = self.id_kind == "integer"
-            code, expected = (
-                ("id-integer", "an integer") if is_integer else ("id-value", "a string")
-            )
+            code, expected = problem_of_id(self.id_kind)
             self._report(code, self.id_key, expected)
         for key in ("hyp", "task") if self.edition.tasks else ("hyp",):
             if key not in self.item:

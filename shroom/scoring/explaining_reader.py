@@ -169,6 +169,9 @@ class _Rows(TableBuilder):
             place = self.place(first)
             self.problems.add("key-unknown", self.file, "the known keys", description, **place)
         ids, has_id = self.finish()
+        if ids is None and self.label and not self.predictions and self.id_kind == "string":
+            expected, description = "an id in every row", f"none on {len(self.label)} items"
+            self.problems.add("id-missing", self.file, expected, description, key=self.id_key)
         n = len(self.label)
         groups = {
             key: Group.of(words + [""] * (n - len(words))) for key, words in self.words.items()

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shroom.scoring.table import Role
 
+#: Characters of a file name.
+LONGEST = 255
 #: The endings of the names of files that are read, as a regular expression.
 ENDING = r"\.(?:jsonl?|csv|tsv)(?:\.gz)?"
 
@@ -72,7 +74,7 @@ class FileNames:
             splits.index(split) if split in splits else len(splits),
             tracks.index(track) if track in tracks else len(tracks),
         )
-        base = self.files.predictions.replace("*", "")
+        base = self.predictions_pattern.replace("*", "")
         base = re.sub(r"\{(?:track|lang)\}", track, base).replace("{split}", split)
         return Name(split, track, version, base=base, order=order)
 
@@ -92,14 +94,14 @@ class FileNames:
         >>> str(built_in("semeval2024").parse("val.model-aware.v2.json"))
         'val model-aware'
         """
-        base = PurePosixPath(file).name
+        base = _base(file)
         patterns = self._whole if role is None else self._by_role[role.value]
         matches = (pattern.fullmatch(base) for pattern in patterns)
         return self._named(next(filter(None, matches), None))
 
     def guess(self, file: str) -> Name | None:
         """Return split and track of a name that may have other words around, such as a team's."""
-        base = PurePosixPath(file).name
+        base = _base(file)
         matches = (pattern.search(base) for pattern in (*self._whole, *self._beginnings))
         return self._named(next(filter(None, matches), None))
 
@@ -113,7 +115,7 @@ class FileNames:
         >>> str(edition.meant("Test_Model-Agnostic.JSON")), edition.meant("test_or_val.aware.json")
         ('test model-agnostic', None)
         """
-        words = re.findall(r"[a-z0-9]+", PurePosixPath(file).name.lower())
+        words = re.findall(r"[a-z0-9]+", _base(file).lower())
         splits = {split for split in self.split_names if split.lower() in words}
         tracks = {track for track, own in self._track_words.items() if own.intersection(words)}
         if not self.tracks:
@@ -124,7 +126,7 @@ class FileNames:
 
     def system_in(self, file: str) -> str | None:
         """Return the part of a file's name before split and track; ``None`` if it has neither."""
-        base = PurePosixPath(file).name
+        base = _base(file)
         for pattern in (*self._whole, *self._beginnings):
             match = pattern.search(base)
             if match:
@@ -149,26 +151,33 @@ class FileNames:
         '{val,test}.model-{agnostic,aware}.json'
         """
         files = self.files
-        pattern: str = getattr(files, role) or files.predictions
+        pattern: str = getattr(files, role) or self.predictions_pattern
         pattern = pattern.replace("{lang}", "{track}")
         pattern = pattern.replace("{split}", _braced(splits))
         return pattern.replace("{track}", _braced(self.track_names))
+
+    @property
+    def predictions_pattern(self) -> str:
+        """The pattern of the names of predictions."""
+        default = "{split}.{track}.json" if self.tracks else "{split}.json"
+        pattern: str = self.files.predictions or default
+        return pattern
 
     @cached_property
     def _by_role(self) -> dict[str, list[re.Pattern[str]]]:
         """The patterns of whole file names by the role in which a file is read."""
         own = self.files
         files = {
-            "predictions": [own.predictions],
-            "gold": [own.gold or own.predictions],
-            "data": [own.data] if own.data else [own.predictions, own.gold],
+            "predictions": [self.predictions_pattern],
+            "gold": [own.gold or self.predictions_pattern],
+            "data": [own.data] if own.data else [self.predictions_pattern, own.gold],
         }
         return {
             role: [self._whole_name(one) for one in names if one] for role, names in files.items()
         }
 
     def _whole_name(self, file: str) -> re.Pattern[str]:
-        return re.compile(rf"{self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
+        return re.compile(rf"(?<![^\W_]){self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
 
     @cached_property
     def _whole(self) -> list[re.Pattern[str]]:
@@ -177,8 +186,11 @@ class FileNames:
 
     @cached_property
     def _beginnings(self) -> list[re.Pattern[str]]:
-        files = dict.fromkeys((self.files.predictions, self.files.gold, self.files.data))
-        return [re.compile(self._regex_of(file)) for file in files if file]
+        files = dict.fromkeys((self.predictions_pattern, self.files.gold, self.files.data))
+        # Not within a word, so that the track en is not found in "golden".
+        return [
+            re.compile(rf"(?<![^\W_]){self._regex_of(file)}(?![^\W\d_])") for file in files if file
+        ]
 
     def _regex_of(self, file: str) -> str:
         """Return a pattern of file names, without the ending, as a regular expression."""
@@ -194,7 +206,13 @@ class FileNames:
         }
         pattern = re.sub(ENDING + "$", "", file).replace("{lang}", "{track}")
         pieces = re.split(r"(\{split\}|\{track\}|\*)", pattern)
-        return "".join(parts.get(piece, re.escape(piece)) for piece in pieces)
+        seen: set[str] = set()
+        regex = ""
+        for piece in pieces:
+            again = f"(?P={piece[1:-1]})"
+            regex += again if piece in seen else parts.get(piece, re.escape(piece))
+            seen |= {piece} & {"{split}", "{track}"}
+        return regex
 
     @cached_property
     def _track_words(self) -> dict[str, set[str]]:
@@ -205,6 +223,12 @@ class FileNames:
             others = {word for other in split if other != name for word in split[other]}
             own[name] = {word for word in words if word not in others} | {"".join(words)}
         return own
+
+
+def _base(file: str) -> str:
+    """Return a file's own name; nothing of one that is longer than file systems take."""
+    base = PurePosixPath(file).name
+    return base if len(base) <= LONGEST else ""
 
 
 def _braced(names: tuple[str, ...]) -> str:

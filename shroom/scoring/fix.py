@@ -269,7 +269,7 @@ def _with_rows(document: Document, rows: list[Any], edition: Edition) -> Documen
     """Return a file of the submission with new rows: lines or a list, as the edition has."""
     stem = document.base[: len(document.base) - len(document.ending)].strip("<>")
     encoded = list(map(json.JSONEncoder().encode, rows))
-    is_lines = edition.files.predictions.endswith(".jsonl")
+    is_lines = edition.predictions_pattern.endswith(".jsonl")
     text = "\n".join(encoded) + "\n" if is_lines else "[\n" + ",\n".join(encoded) + "\n]\n"
     base = f"{stem}.jsonl" if is_lines else f"{stem}.json"
     return Document(document.file, base, text.encode(), member=document.member)

@@ -111,3 +111,10 @@ def _rows_of(table: Table, rows: Any) -> Table:
 
     columns = {column.name: part(getattr(table, column.name)) for column in fields(table)}
     return replace(table, **{**columns, "n": len(rows)})
+
+
+def name_by_rows(table: Table, edition: Edition) -> Name:
+    """Return the name of a file whose own name does not have split and track: by its rows."""
+    group = table.groups.get("model")
+    by_key = edition.track_of({"model": bool(group and all(group.words))})
+    return name_by_ids(table, edition) or edition.name_of("", by_key)

@@ -13,7 +13,7 @@ TOLERANCE = 1e-9
 EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
 _INT64 = 1 << 63
 #: The most characters of an id that is a string.
-MAX_NAME = 1000
+MAX_NAME = 100
 
 
 def id_in(value: object, kind: str = "integer") -> Any:
@@ -51,7 +51,9 @@ def _is_name(text: str) -> bool:
 
 def problem_of_id(kind: str) -> tuple[str, str]:
     """Return the code of an id that is not of a kind, and what is expected."""
-    return ("id-integer", "an integer") if kind == "integer" else ("id-value", "a string")
+    if kind == "integer":
+        return "id-integer", "an integer"
+    return "id-value", f"a string of at most {MAX_NAME} characters"
 
 
 def label_in(value: object) -> Label | None:

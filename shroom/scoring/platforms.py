@@ -15,6 +15,7 @@ from typing import Any
 from shroom.core import archives
 from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.input_files import JSON, TABLES
+from shroom.scoring.kinds.registry import ranking_metrics
 from shroom.scoring.results import Score
 
 Slices = Mapping[str, Mapping[str, dict[str, Any]]]
@@ -122,8 +123,21 @@ def scores_txt(score: Score) -> str:
 def missing_tracks(score: Score) -> list[Problem]:
     """Return a warning for each track that was not handed in, and so ranks last."""
     present = {result.track for result in score.results}
+    values = score.platform_scores()
+    columns = score.edition.platform_columns(tuple(m.name for m in ranking_metrics(score.edition)))
+    counts = {
+        track: ", ".join(
+            dict.fromkeys(f"{values[column.key]:g}" for column in columns if column.track == track)
+        )
+        for track in score.edition.track_names
+    }
     return [
-        Problem("track-missing", "the submission", f"the {track} track", "none, which ranks last")
+        Problem(
+            "track-missing",
+            "the submission",
+            f"the {track} track",
+            f"none, which counts as {counts[track] or 'missing'}",
+        )
         for track in score.edition.track_names
         if track not in present
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.core.problems import Problems, show
-from shroom.scoring.item_values import id_in
+from shroom.scoring.item_values import id_in, problem_of_id
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,9 +58,7 @@ class TableBuilder:
         if key not in item:
             self._without_id.append(index)
         elif value is None:
-            code, expected = (
-                ("id-integer", "an integer") if is_integer else ("id-value", "a string")
-            )
+            code, expected = problem_of_id(self.id_kind)
             self.report(code, index, expected, raw, key=key)
         elif is_integer and isinstance(raw, str):
             self.report("id-string", index, str(value), raw, key=key)

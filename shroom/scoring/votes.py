@@ -13,7 +13,6 @@ from shroom.core.datapoint import Label
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.metrics.agreement import MISSING
-from shroom.scoring.check import name_by_rows
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
@@ -21,6 +20,7 @@ from shroom.scoring.editions.files import named
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
+from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.table import P, Role, Table
@@ -115,12 +115,12 @@ def read_votes(
 def _read(document: Document, problems: Problems, edition: Edition) -> Voted | None:
     """Return a file's rows and votes; ``None`` where nobody has voted or nothing can be read."""
     data = document.read(problems)
-    if data is None or refuse_another(document, data, problems):
+    if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
     items = document.items(data, problems, edition.item.id)
     if items is None:
         return None
-    votes = _votes(items, document.file, problems)
+    votes = _votes(list(edition.with_own_keys(items)), document.file, problems)
     if not (votes != MISSING).any():
         return None
     gold = tabulate(items, Role.GOLD, document.file, problems, edition)

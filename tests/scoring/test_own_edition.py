@@ -17,6 +17,7 @@ from shroom.core.problems import InvalidInput, ShroomError
 from shroom.scoring.editions import files
 from shroom.scoring.editions.edition import Edition, Files, Split, Track
 from shroom.scoring.editions.files import built_in, read
+from shroom.scoring.editions.plain import from_plain, to_plain
 from shroom.scoring.editions.validation import problems_of
 from shroom.scoring.scores import score
 from shroom.scoring.table import Role
@@ -118,7 +119,7 @@ def test_ids_are_strings(task, shroom):
     write_json(task / "numbers.json", rows)
     code, _, err = shroom("check", "numbers.json", "--gold", "gold/dev.json")
     assert code == 1
-    assert "numbers.json: item 3: id: expected a string, got 3 [id-value]" in err
+    assert "numbers.json: item 3: id: expected a string of at most 100 characters, got 3" in err
 
 
 def test_fixing_keeps_string_ids_and_restores_the_order(task, shroom):
@@ -201,6 +202,16 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
     ("change", "sentence"),
     [
         (('halu-es"', 'halu es"'), "name: expected lower-case letters"),
+        (('"{split}.json"', '"*{split}*.json"'), "files.predictions: expected one * at most"),
+        (
+            ("[files]", '[[columns]]\nkey = "a"\nmetric = "rho"\nundefined = nan\n[files]'),
+            "columns[0].undefined: expected a finite number",
+        ),
+        (
+            ("[[splits]]", '[[tracks]]\nname = "a-b"\n[[tracks]]\nname = "a_b"\n[[splits]]'),
+            "two tracks have the column a_b_accuracy",
+        ),
+        (("SUM = {", 'SUM = {like = "QA", '), "invalid enum value 'QA'"),
         (('"{split}.json"', '"{split}.csv"'), "files.predictions: expected a file name that ends"),
         (
             ("[item]", '[pages]\noverview = "none.html"\n[item]'),
@@ -240,8 +251,8 @@ def test_what_is_wrong_with_an_edition_is_reported_with_its_place(tmp_path, chan
 def test_the_kits_editions_are_valid(name):
     plain = files.parsed_toml(files.text_of(name))
     assert problems_of(plain) == []
-    again = files.from_plain(files.to_plain(built_in(name)))
-    assert files.to_plain(again) == files.to_plain(built_in(name))
+    again = from_plain(to_plain(built_in(name)))
+    assert to_plain(again) == to_plain(built_in(name))
     assert built_in(name).name == name
 
 
@@ -256,9 +267,47 @@ def test_the_template_is_a_valid_edition(tmp_path, shroom):
 
 def test_the_schema_takes_what_the_kit_takes():
     schema = files.schema()
-    jsonschema.validate(files.to_plain(built_in("semeval2024")), schema)
+    jsonschema.validate(to_plain(built_in("semeval2024")), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"name": 3}, schema)
+
+
+def test_gold_without_the_string_ids_of_its_edition_is_refused(task, shroom):
+    for file in ("gold/dev.json", "systems/near/dev.json"):
+        rows = json.loads((task / file).read_text())
+        write_json(task / file, [{k: v for k, v in row.items() if k != "id"} for row in rows])
+    code, _, err = shroom("score", "systems/near/dev.json", "gold/dev.json")
+    assert (code, "expected an id in every row, got none on 100 items" in err) == (1, True)
+
+
+def test_an_edition_that_is_named_counts_more_than_the_form_of_the_gold(task, shroom):
+    gold = [{"index": "en-1", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}]
+    write_json(task / "cap.json", gold)
+    (task / "gold/edition.toml").unlink()
+    _, _, err = shroom("score", "cap.json", "cap.json", "--edition", "semeval2024")
+    assert "taken as that" not in err
+
+
+def test_the_votes_may_have_a_key_of_their_own(task, shroom):
+    rows = json.loads((task / "gold/dev.json").read_text())
+    write_json(task / "gold/dev.json", [{**row, "votes": row.pop("labels")} for row in rows])
+    edition = EDITION.replace('id = "string"', 'id = "string"\nkeys = {labels = "votes"}')
+    (task / "gold/edition.toml").write_text(edition)
+    code, out, _ = shroom("agreement", "gold/dev.json", "--format", "json", "--no-ci")
+    assert (code, json.loads(out)["results"][0]["n"]) == (0, 100)
+
+
+def test_names_are_found_between_words_alone_and_in_no_time():
+    tracks = (Track("en"), Track("e"))
+    edition = Edition("x", "X", 2027, tracks=tracks, files=Files("{track}_{split}.json"))
+    names = ("open_val.json", "golden_val.json", "value_test.json", "en_value.json")
+    assert [edition.guess(name) for name in names] == [None] * 4
+    assert edition.guess("team.en_val_v2.json").key == ("val", "en")
+    assert edition.guess("e_val" * 20_000) is None
+    twice = Edition("x", "X", 2027, files=Files("{split}_{split}.json"))
+    assert twice.parse("val_val.json").split == "val"
+    assert twice.parse("val_test.json") is None
+    assert str(Edition("x", "X", 2027).parse("val.json")) == "val"
 
 
 def test_a_frame_is_not_taken_for_a_folder_of_its_name(task):

@@ -44,14 +44,10 @@ class Form:
         The keys of the files by the kit's own.
     aspects : tuple of Aspect
         The questions, for ``aspects``.
-    labels : tuple of str
-        The labels of spans, for ``labelled-spans``.
-    metrics : tuple of str
-        What ranks; empty for a data set.
+    labels, metrics, tasks : tuple of str
+        The labels of spans, what ranks, and the tasks that rows may name; each may be empty.
     ids : str
         The edition's kind of ids; empty for a data set.
-    tasks : tuple of str
-        The tasks that rows may name; empty for any.
     """
 
     name: str
@@ -252,8 +248,7 @@ def _is_named(document: Document, edition: Edition) -> bool:
 def _edition_of(first: Mapping[str, Any], edition: Edition | None) -> Edition | None:
     if edition is not None and first:
         return edition
-    editions = [built_in(name) for name in built_in_names()]
-    return next((one for one in editions if Form.of(one).fits(first)), None)
+    return next((one for one in map(built_in, built_in_names()) if Form.of(one).fits(first)), None)
 
 
 def _of_data_set(

@@ -150,9 +150,10 @@ class Files:
 
     ``{lang}`` is another word for ``{track}``. The ending is the one that is written; JSON, JSON
     Lines, CSV and TSV are read, gzipped or not, and with a version such as ``.v2``.
+    Predictions are ``{split}.{track}.json`` by default, or ``{split}.json`` without tracks.
     """
 
-    predictions: str = "{split}.{track}.json"
+    predictions: str = ""
     gold: str = ""
     data: str = ""
 

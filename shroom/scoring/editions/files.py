@@ -6,11 +6,8 @@ validated edition as JSON.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
-import typing
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,8 @@ from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.core.toml import parsed_toml
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.plain import from_plain
+from shroom.scoring.editions.validation import problems_of
 from shroom.scoring.in_memory import InMemory
 
 #: The name of an edition's file beside its gold.
@@ -122,26 +121,12 @@ def read(path: Path) -> Edition:
         plain = json.loads(text) if path.suffix == ".json" else parsed_toml(text)
     except OSError as error:
         raise ShroomError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ShroomError(f"{path}: cannot be read: {error}") from error
-    from shroom.scoring.editions.validation import problems_of
-
     problems = problems_of(plain, path.parent)
     if problems:
         raise ShroomError(f"{path}: " + "; ".join(problems))
     return from_plain(plain)
-
-
-def from_plain(plain: Mapping[str, Any]) -> Edition:
-    """Return the edition of plain values that have been validated."""
-    edition: Edition = _built(Edition, plain)
-    return edition
-
-
-def to_plain(edition: Edition) -> dict[str, Any]:
-    """Return an edition as plain values for JSON; :func:`from_plain` reads them."""
-    plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(edition), default=str))
-    return plain
 
 
 def schema() -> dict[str, Any]:
@@ -150,31 +135,3 @@ def schema() -> dict[str, Any]:
 
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**title, **msgspec.json.schema(Edition)}
-
-
-@functools.cache
-def types_of(kind: Any) -> dict[str, Any]:
-    """Return the types of a dataclass's fields by name."""
-    return typing.get_type_hints(kind)
-
-
-def _built(kind: Any, value: Any) -> Any:
-    """Return plain values as what a type says: dataclasses, tuples, enums, dates."""
-    import datetime as dt
-    from enum import Enum
-
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is typing.Union:
-        return None if value is None else _built(arguments[0], value)
-    if origin is tuple:
-        return tuple(_built(arguments[0], part) for part in value)
-    if origin is dict:
-        return {key: _built(arguments[1], part) for key, part in value.items()}
-    if hasattr(kind, "__dataclass_fields__"):
-        types = types_of(kind)
-        return kind(**{key: _built(types[key], part) for key, part in value.items()})
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(value)
-    if kind is dt.date and isinstance(value, str):
-        return dt.date.fromisoformat(value)
-    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import typing
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 
 from shroom.core.problems import ShroomError, nearest
 from shroom.scoring.editions.edition import MAX_KEY, MEAN, Edition
-from shroom.scoring.editions.files import types_of
+from shroom.scoring.editions.plain import types_of
 
 #: The kit's own keys of a row.
 KEYS = ("id", "hyp", "src", "tgt", "task", "model", "ref", "lang", "src_lang", "labels")
@@ -37,7 +38,9 @@ def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
         edition = msgspec.convert(plain, Edition)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
-        message = message.lower().replace("rfc3339 encoded date", "date (expected 2027-01-31)")
+        message = (message[:1].lower() + message[1:]).replace(
+            "RFC3339 encoded date", "date (expected 2027-01-31)"
+        )
         return [f"{place.strip('`').removeprefix('$.') or 'the file'}: {message}"]
     return [*_contradictions(edition), *_missing_pages(edition, folder)]
 
@@ -67,8 +70,8 @@ def _contradictions(edition: Edition) -> Iterator[str]:
         yield "name: expected lower-case letters, digits and .-_, for signatures"
     if not edition.title.strip():
         yield "title: expected a text"
-    if not edition.splits:
-        yield "splits: expected at least one"
+    if not edition.submitted:
+        yield "splits: expected at least one for which predictions are handed in"
     named: dict[str, list[str]] = {
         "tracks": [track.name for track in edition.tracks],
         "splits": list(edition.split_names),
@@ -76,6 +79,7 @@ def _contradictions(edition: Edition) -> Iterator[str]:
         "columns": [column.key for column in edition.columns],
         "metrics": list(edition.metrics),
         "annotation.aspects": [aspect.name for aspect in edition.annotation.aspects],
+        "annotation.labels": list(edition.annotation.labels),
     }
     for key, names in named.items():
         for index, name in enumerate(names):
@@ -85,6 +89,7 @@ def _contradictions(edition: Edition) -> Iterator[str]:
                 yield f"{key}[{index}].name: expected no blank and no slash, as file names have it"
     yield from _wrong_files(edition)
     yield from _wrong_keys(edition.item.keys)
+    yield from _wrong_aspects(edition)
     if (edition.annotation.kind == "labelled-spans") != bool(edition.annotation.labels):
         yield "annotation.labels: expected one or more for the kind labelled-spans alone"
     if (edition.annotation.kind == "aspects") != bool(edition.annotation.aspects):
@@ -92,6 +97,15 @@ def _contradictions(edition: Edition) -> Iterator[str]:
     else:
         yield from _wrong_metrics(edition)
     yield from _wrong_phases(edition)
+
+
+def _wrong_aspects(edition: Edition) -> Iterator[str]:
+    for index, aspect in enumerate(edition.annotation.aspects):
+        keys = [other.key for other in edition.annotation.aspects] + [edition.item.id_key]
+        if keys.count(aspect.key) > 1:
+            yield f"annotation.aspects[{index}].key: expected a key of its own, got '{aspect.key}'"
+        if aspect.yes == aspect.no:
+            yield f"annotation.aspects[{index}].no: expected another answer than yes"
 
 
 def _wrong_files(edition: Edition) -> Iterator[str]:
@@ -105,6 +119,8 @@ def _wrong_files(edition: Edition) -> Iterator[str]:
         for part in set(re.findall(r"\{.*?\}", pattern)) - {"{track}", "{split}"}:
             yield f"files.{role}: expected {{split}}, {{track}} or {{lang}}, got {part}"
         endings = (".json", ".jsonl") if role == "predictions" else (*JSON, ".csv", ".tsv")
+        if file.count("*") > 1:
+            yield f"files.{role}: expected one * at most"
         if not file.endswith(endings) or "/" in file:
             yield f"files.{role}: expected a file name that ends in {', '.join(endings)}"
 
@@ -141,10 +157,17 @@ def _wrong_metrics(edition: Edition) -> Iterator[str]:
     for index, metric in enumerate(edition.metrics):
         if problem := problem_of(metric):
             yield f"metrics[{index}]: {problem}"
+    ranking = edition.metrics or kind.defaults(edition)
+    keys = [column.key for column in edition.platform_columns(ranking)]
+    if not edition.columns and len(set(keys)) < len(keys):
+        doubled = next(key for key in keys if keys.count(key) > 1)
+        yield f"columns: two tracks have the column {doubled}; list the columns with keys"
     for index, column in enumerate(edition.columns):
         place = f"columns[{index}]"
-        if len(column.key) > MAX_KEY:
-            yield f"{place}.key: expected at most {MAX_KEY} characters"
+        if not re.fullmatch(rf"[\w-]{{1,{MAX_KEY}}}", column.key, re.ASCII):
+            yield f"{place}.key: expected letters, digits, _ and -, at most {MAX_KEY} characters"
+        if column.undefined is not None and not math.isfinite(column.undefined):
+            yield f"{place}.undefined: expected a finite number"
         if problem := problem_of(column.metric):
             yield f"{place}.metric: {problem}"
         if column.track not in (*edition.track_names, *([MEAN] if edition.average else [])):
