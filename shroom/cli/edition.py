@@ -42,7 +42,9 @@ def init(output: str, like: str | None) -> None:
     """Write an edition file with comments, to fill in for a shared task of your own."""
     if Path(output).exists():
         raise ShroomError(f"{output}: exists already, and is not overwritten; name another file")
-    text = files.template() if like is None else files.text_of(like)
+    text = files.template()
+    if like is not None:  # under a name of its own, since signatures have it
+        text = files.text_of(like).replace(f'name = "{like}"', f'name = "my-{like}"', 1)
     write_atomically(output, text)
     say([f"wrote {output}; edit it, then run: shroom edition check {output}"])
 

@@ -67,9 +67,12 @@ def as_source(data: Data, name: str) -> Source:
     if isinstance(data, (str, os.PathLike)):
         return data
     if isinstance(data, Mapping):
+        if {"label", "hyp"} & data.keys():
+            raise ShroomError(f"{name}: expected rows, got one row; put it in a list")
+        named = {str(file): rows for file, rows in data.items()}
         files = {
-            file if "." in file and file.endswith("json") else f"{file}.json": _as_json(rows, file)
-            for file, rows in data.items()
+            file if file.endswith(".json") else f"{file}.json": _as_json(rows, file)
+            for file, rows in named.items()
         }
         return InMemory(name, files, is_folder=True)
     return InMemory(name, {name: _as_json(data, name)}, is_folder=False)
@@ -77,7 +80,11 @@ def as_source(data: Data, name: str) -> Source:
 
 def _as_json(data: Any, name: str) -> bytes:
     rows = [{k: v for k, v in row.items() if v is not None} for row in _rows(data, name)]
-    return json.dumps(rows, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
+    try:
+        text = json.dumps(rows, ensure_ascii=False, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise ShroomError(f"{name}: a value that JSON does not have: {error}") from error
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:

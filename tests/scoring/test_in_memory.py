@@ -56,6 +56,23 @@ def test_anything_else_is_refused_in_a_sentence(data):
         shroom.score(data, GOLD)
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            PREDICTIONS[0],
+            "predictions: expected rows, got one row; put it in a list",
+        ),
+        ([{"label": {"a", "b"}}], "predictions: a value that JSON does not have"),
+        ({1: PREDICTIONS}, "1.json: expected a name like"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(data, message):
+    with pytest.raises(shroom.ShroomError) as error:
+        shroom.score(data, GOLD)
+    assert message in str(error.value)
+
+
 def test_systems_are_compared_under_the_names_that_they_are_given():
     shuffled = frame(PREDICTIONS).sample(frac=1, random_state=0).to_dict("records")
     systems = {"mine": PREDICTIONS, "other": frame(shuffled)}

@@ -263,6 +263,8 @@ def test_the_template_is_a_valid_edition(tmp_path, shroom):
     code, _, err = shroom("edition", "init", "-o", path)
     assert code == 1
     assert "exists already" in err
+    shroom("edition", "init", "--like", "cap2025", "-o", tmp_path / "like.toml")
+    assert read(tmp_path / "like.toml").name == "my-cap2025"
 
 
 def test_the_schema_takes_what_the_kit_takes():
