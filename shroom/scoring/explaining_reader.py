@@ -68,12 +68,9 @@ class _Rows(TableBuilder):
     """The columns while they are read, row by row."""
 
     def __init__(self, role: Role, file: str, problems: Problems, edition: Edition) -> None:
-        super().__init__(file, problems, edition.item)
-        self.predictions = role is Role.PREDICTIONS
+        super().__init__(file, problems, edition.item, role)
         self.wants_labels = self.predictions
         self.label, self.p = array("b"), array("d")
-        #: First row and number of occurrences of each unknown key.
-        self.unknown: dict[str, tuple[int, int]] = {}
         # For predictions, only whether a row names a model is used: one character.
         self.group_keys = ("model",) if self.predictions else GROUPS
         self.words: dict[str, list[str]] = {}
@@ -107,7 +104,7 @@ class _Rows(TableBuilder):
             else:
                 self._add_label(index, value)
         elif self.wants_labels:
-            self.report("key-missing", index, 'the key "label"', item, form=_keys_of)
+            self.report_missing_key(index, "label", item)
         if P in item:
             others -= 1
             value = item[P]
@@ -118,7 +115,7 @@ class _Rows(TableBuilder):
             else:
                 self._add_p(index, value)
         elif self.wants_labels:
-            self.report("key-missing", index, f'the key "{P}"', item, form=_keys_of)
+            self.report_missing_key(index, P, item)
         if others:
             self._add_others(index, item)
 
@@ -142,8 +139,7 @@ class _Rows(TableBuilder):
             self.texts.append(texts)
         for key, value in item.items():
             if self.predictions and key not in _KEYS and key != self.id_key:
-                first, times = self.unknown.get(key, (index, 0))
-                self.unknown[key] = first, times + 1
+                self.count_unknown(index, key)
             elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
                 expected = "a list of labels" if key == "labels" else "a text"
                 self.report("value-finite", index, expected, value, key=key)
@@ -164,14 +160,7 @@ class _Rows(TableBuilder):
 
     def table(self) -> Table:
         """Return the columns, after reports of what needs all rows."""
-        for key, (first, times) in self.unknown.items():
-            description = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
-            place = self.place(first)
-            self.problems.add("key-unknown", self.file, "the known keys", description, **place)
         ids, has_id = self.finish()
-        if ids is None and self.label and not self.predictions and self.id_kind == "string":
-            expected, description = "an id in every row", f"none on {len(self.label)} items"
-            self.problems.add("id-missing", self.file, expected, description, key=self.id_key)
         n = len(self.label)
         groups = {
             key: Group.of(words + [""] * (n - len(words))) for key, words in self.words.items()
@@ -201,10 +190,6 @@ def _votes(labels: object) -> tuple[int, int]:
     if len(valid) < len(row_labels) - row_labels.count(None):
         return 0, 0
     return valid.count(Label.HALLUCINATION.value), len(valid)
-
-
-def _keys_of(item: dict[str, Any]) -> str:
-    return f"keys {show(list(item))}"
 
 
 def _as_text(value: object) -> str:

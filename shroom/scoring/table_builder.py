@@ -10,6 +10,7 @@ import numpy as np
 
 from shroom.core.problems import Problems, show
 from shroom.scoring.item_values import id_in, problem_of_id
+from shroom.scoring.table import Role
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,8 @@ class TableBuilder:
         Gets what is wrong.
     item : Item
         The form of a row: its kind of ids, and the keys of the files.
+    role : Role
+        Role that the file is read in.
 
     Examples
     --------
@@ -38,11 +41,14 @@ class TableBuilder:
     ['en-val-0']
     """
 
-    def __init__(self, file: str, problems: Problems, item: Item) -> None:
+    def __init__(self, file: str, problems: Problems, item: Item, role: Role = Role.GOLD) -> None:
         self.file, self.problems = file, problems
+        self.predictions = role is Role.PREDICTIONS
         self.id_key, self.id_kind = item.id_key, item.id
         self.ids: Any = array("q") if self.id_kind == "integer" else []
         self.has_id, self._without_id = array("b"), array("q")
+        #: First row and number of occurrences of each unknown key.
+        self._unknown: dict[str, tuple[int, int]] = {}
         #: How many warnings there are besides those that ``problems`` has, by code.
         self._more: dict[str, int] = {}
 
@@ -82,6 +88,15 @@ class TableBuilder:
         if self.problems.only_counts(code):
             self._more[code] = 0
 
+    def report_missing_key(self, index: int, key: str, item: dict[str, Any]) -> None:
+        """Report a key that a row needs and does not have."""
+        self.report("key-missing", index, f'the key "{key}"', item, form=_keys_of)
+
+    def count_unknown(self, index: int, key: str) -> None:
+        """Note an unknown key, which is reported once, with the number of rows."""
+        first, times = self._unknown.get(key, (index, 0))
+        self._unknown[key] = first, times + 1
+
     def place(self, index: int) -> dict[str, Any]:
         """Return the place of a row, for :meth:`~shroom.core.problems.Problems.add`."""
         return {"index": index, "id": self.ids[index] if self.has_id[index] else None}
@@ -91,10 +106,19 @@ class TableBuilder:
 
         Both are ``None`` where no row has an id, the second one where all have.
         """
+        for key, (first, times) in self._unknown.items():
+            description = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
+            first_place = self.place(first)
+            self.problems.add(
+                "key-unknown", self.file, "the known keys", description, **first_place
+            )
         for code, count in self._more.items():
             self.problems.add_count(code, self.file, count)
         has_id = np.array(self.has_id, bool)
         if not has_id.any():
+            if len(has_id) and not self.predictions and self.id_kind == "string":
+                expected, description = "an id in every row", f"none on {len(has_id)} items"
+                self.problems.add("id-missing", self.file, expected, description, key=self.id_key)
             return None, None
         for index in self._without_id:
             place: dict[str, Any] = {"index": index, "key": self.id_key}
@@ -103,3 +127,7 @@ class TableBuilder:
             )
         ids = np.array(self.ids, np.int64) if self.id_kind == "integer" else np.array(self.ids)
         return ids, None if has_id.all() else has_id
+
+
+def _keys_of(item: dict[str, Any]) -> str:
+    return f"keys {show(list(item))}"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from shroom.core import archives, json_reading
 from shroom.core.problems import Problems, Stopped, show
-from shroom.scoring import csv_files, fast_reader
+from shroom.scoring import csv_files, fast_reader, table_builder
 from shroom.scoring import explaining_reader as rows
 from shroom.scoring.check import check
 from shroom.scoring.fix import fix_submission
@@ -47,7 +47,7 @@ def decoded(data, monkeypatch, piece, *, lines=False):
 
 def test_only_the_problems_that_are_kept_are_put_into_words(tmp_path, monkeypatch):
     calls = []
-    monkeypatch.setattr(rows, "show", lambda value: calls.append(value) or show(value))
+    monkeypatch.setattr(table_builder, "show", lambda value: calls.append(value) or show(value))
     problems = check(write_json(tmp_path / "p.json", [{}] * 5000)).problems
     assert problems.count("key-missing") == 10_000
     assert len(calls) == 20

@@ -9,7 +9,7 @@ import numpy as np
 
 from shroom.metrics.aspect_metrics import METRICS, of_aspect
 from shroom.scoring.column_checks import check_doubled
-from shroom.scoring.kinds.base import Columns, Kind
+from shroom.scoring.kinds.base import Columns, Kind, scores_of
 from shroom.scoring.kinds.rows import Rows
 from shroom.scoring.table import Role, Table
 
@@ -68,7 +68,6 @@ class Aspects(Kind):
         for index, item in rows.objects(items):
             if item is not None and is_labelled:
                 label[index] = [_answer(rows, index, item, aspect) for aspect in aspects]
-        rows.report_unknown_keys()
         ids, has_id = rows.finish()
         p = np.full(len(items), np.nan)
         groups = rows.groups()
@@ -94,15 +93,12 @@ class Aspects(Kind):
     def floors(
         self, gold: Table, metrics: Iterable[Metric], edition: Edition
     ) -> dict[str, dict[str, float | None]]:
-        metrics = tuple(metrics)
-        floors = {}
+        floors: dict[str, Columns] = {}
         for value, word in ((1, "yes"), (0, "no")):
             words = {getattr(aspect, word) for aspect in edition.annotation.aspects}
-            constant = np.full_like(gold.label, value)
-            columns: Columns = constant, None, gold.label, None
             name = f"all {words.pop() if len(words) == 1 else word}"
-            floors[name] = {m.name: m(m.statistics(*columns)) for m in metrics}
-        return floors
+            floors[name] = np.full_like(gold.label, value), None, gold.label, None
+        return scores_of(floors, metrics)
 
     def check_columns(self, table: Table, problems: Problems) -> None:
         check_doubled(table, problems)

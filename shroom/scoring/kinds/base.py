@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 Columns = tuple[Any, Any, Any, Any]
 
 
+def scores_of(
+    systems: Mapping[str, Columns], metrics: Iterable[Metric]
+) -> dict[str, dict[str, float | None]]:
+    """Return the scores of systems by name, such as trivial ones, given what metrics take."""
+    metrics = tuple(metrics)
+    return {
+        name: {metric.name: metric(metric.statistics(*columns)) for metric in metrics}
+        for name, columns in systems.items()
+    }
+
+
 class Kind(ABC):
     """A kind of annotation: its rows, its checks, its metrics and its trivial systems.
 

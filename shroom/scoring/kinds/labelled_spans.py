@@ -12,7 +12,7 @@ import numpy as np
 from shroom.core.problems import show
 from shroom.metrics.labelled_spans import METRICS, LabelledSpans
 from shroom.scoring.column_checks import check_doubled
-from shroom.scoring.kinds.base import Columns, Kind
+from shroom.scoring.kinds.base import Columns, Kind, scores_of
 from shroom.scoring.kinds.span_rows import MarkedTable, SpanRows, check_against_texts
 from shroom.scoring.kinds.span_values import LabelledSpan, SpanValues
 from shroom.scoring.table import Role, Table
@@ -137,18 +137,12 @@ class LabelledSpanKind(Kind):
             "mark nothing": [[] for _ in lengths],
         }
         del edition
-        metrics, size = tuple(metrics), len(gold.labels)
-        floors = {}
-        for name, spans in texts.items():
-            floor = LabelledSpans.of(spans, lengths, size)
-            columns: Columns = (
-                floor,
-                None,
-                gold.as_arrays(range(gold.n), gold.lengths),
-                gold.positive,
-            )
-            floors[name] = {m.name: m(m.statistics(*columns)) for m in metrics}
-        return floors
+        marked, size = gold.as_arrays(range(gold.n), gold.lengths), len(gold.labels)
+        floors: dict[str, Columns] = {
+            name: (LabelledSpans.of(spans, lengths, size), None, marked, gold.positive)
+            for name, spans in texts.items()
+        }
+        return scores_of(floors, metrics)
 
     def check_columns(self, table: Table, problems: Problems) -> None:
         check_doubled(table, problems)

@@ -12,9 +12,6 @@ from shroom.scoring.table import GROUPS, KEYS, Group, Role
 from shroom.scoring.table_builder import TableBuilder
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shroom.scoring.editions.edition import Edition
 
 
@@ -46,11 +43,10 @@ class Rows(TableBuilder):
         *keys: str,
         not_an_object: str = "item-object",
     ) -> None:
-        super().__init__(file, problems, edition.item)
-        self.predictions, self.not_an_object = role is Role.PREDICTIONS, not_an_object
+        super().__init__(file, problems, edition.item, role)
+        self.not_an_object = not_an_object
         self._keys = edition.item.keys
         self._known = {*keys, *map(self.key, KEYS), *self._keys.values()}
-        self._unknown: dict[str, tuple[int, int]] = {}
         self._items: list[dict[str, Any]] = []
 
     def key(self, name: str) -> str:
@@ -89,37 +85,13 @@ class Rows(TableBuilder):
             if any(key in item for item in items)
         }
 
-    def report_unknown_keys(self) -> None:
-        """Report each unknown key of predictions once, with the number of rows."""
-        for key, (first, times) in self._unknown.items():
-            description = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
-            place = self.place(first)
-            self.problems.add("key-unknown", self.file, "the known keys", description, **place)
-
-    def finish(self) -> tuple[NDArray[Any] | None, NDArray[np.bool_] | None]:
-        """Report as the base class does, and gold or data without ids where these are strings."""
-        ids, has_id = super().finish()
-        if ids is None and self._items and self.id_kind == "string":
-            expected, got = "an id in every row", f"none on {len(self._items)} items"
-            self.problems.add("id-missing", self.file, expected, got, key=self.id_key)
-        return ids, has_id
-
-    def report_missing_key(self, index: int, key: str, item: dict[str, Any]) -> None:
-        """Report a key that a row needs and does not have."""
-        self.report("key-missing", index, f'the key "{key}"', item, form=_keys_of)
-
     def _report_keys(self, index: int, item: dict[str, Any]) -> None:
         if not self.predictions:
             return
         if isinstance(item, Doubled):
             self.report("key-doubled", index, "each key once", item, form=again)
         for key in item.keys() - self._known:
-            first, times = self._unknown.get(key, (index, 0))
-            self._unknown[key] = first, times + 1
-
-
-def _keys_of(item: dict[str, Any]) -> str:
-    return f"keys {show(list(item))}"
+            self.count_unknown(index, key)
 
 
 def _word(value: Any) -> str:

@@ -79,7 +79,6 @@ class SpanRows(Rows):
 
     def columns(self) -> dict[str, Any]:
         """Return the columns that do not depend on the spans, after reports about all rows."""
-        self.report_unknown_keys()
         ids, has_id = self.finish()
         n, rows = len(self.places), np.array(self.places, np.intp)
         has_id = None if has_id is None or has_id[rows].all() else has_id[rows]

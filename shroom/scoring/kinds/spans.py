@@ -11,7 +11,7 @@ from shroom.core.problems import show
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, IOU, RHO
 from shroom.scoring.column_checks import check_doubled
-from shroom.scoring.kinds.base import Columns, Kind
+from shroom.scoring.kinds.base import Columns, Kind, scores_of
 from shroom.scoring.kinds.span_rows import MarkedTable, SpanRows, check_against_texts
 from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, SpanValues, hard_of, soft_of
 from shroom.scoring.table import Role, Table
@@ -137,13 +137,9 @@ class SpanKind(Kind):
     ) -> dict[str, dict[str, float | None]]:
         del edition
         assert isinstance(gold, SpanTable)  # noqa: S101 - for mypy
-        metrics, floors = tuple(metrics), {}
         hard, soft = (Spans.of(spans, gold.lengths) for spans in (gold.hard, gold.soft))
-        for name, make in FLOORS.items():
-            floor = make(gold.lengths)
-            columns: Columns = floor, floor, hard, soft
-            floors[name] = {m.name: m(m.statistics(*columns)) for m in metrics}
-        return floors
+        floors = {name: make(gold.lengths) for name, make in FLOORS.items()}
+        return scores_of({name: (it, it, hard, soft) for name, it in floors.items()}, metrics)
 
     def check_columns(self, table: Table, problems: Problems) -> None:
         check_doubled(table, problems)
