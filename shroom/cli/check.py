@@ -160,7 +160,7 @@ def _summary(checked: Checked) -> str:
             titles = {t.name for t in checked.edition.tracks if t.rows_have}
             names = "each item names" if track.name.track in titles else "no item names"
             size += f"; taken for this track, as {names} a {key}"
-        parts.append(f"{track.name} ({size})".strip())
+        parts.append(f"{str(track.name) or 'the file'} ({size})")
     return ", ".join(parts) or "no predictions"
 
 
