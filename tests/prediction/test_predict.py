@@ -967,8 +967,14 @@ def nothing_is_loaded(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
+@pytest.fixture
+def a_data_folder(tmp_path, monkeypatch):
+    """Have a folder of data, which recipes may name, also where there are no real data."""
+    monkeypatch.setenv("SHROOM_DATA", str(tmp_path))
+
+
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_every_recipe_can_be_made_and_names_revisions(path, nothing_is_loaded):
+def test_every_recipe_can_be_made_and_names_revisions(path, nothing_is_loaded, a_data_folder):
     found = Recipe.of(str(path))
     assert found.make().name == found.detector
     assert set(found.data) <= {"val", "test"}
@@ -984,7 +990,7 @@ def test_every_recipe_is_told_of():
         assert f"`{path.stem}`" in page
 
 
-def test_the_makefiles_recipes_exist():
+def test_the_makefiles_recipes_exist(a_data_folder):
     text = (ROOT / "Makefile").read_text()
     (default,) = re.findall(r"^RECIPE \?= (\S+)$", text, re.MULTILINE)
     assert Recipe.of(str(BASELINES / f"{default}.toml")).detector == DEFAULT
