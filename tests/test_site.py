@@ -4,6 +4,7 @@ import functools
 import html
 import http.server
 import re
+import runpy
 import subprocess
 import sys
 import threading
@@ -98,3 +99,9 @@ def test_tables_are_not_cut(browser, address, name):
     beyond = page.eval_on_selector_all(".md-typeset__scrollwrap", cut)
     page.close()
     assert max(beyond) <= 0
+
+
+def test_the_terminal_shows_what_the_commands_print():
+    pictures = runpy.run_path(str(ROOT / ".ci" / "pictures.py"))
+    drawn = (ROOT / "docs" / "terminal.svg").read_text(encoding="utf-8")
+    assert pictures["terminal"]() == drawn, "run: python .ci/pictures.py"
