@@ -54,13 +54,19 @@ def on_page_markdown(markdown: str, *, page, **_) -> str:
 
 
 def on_page_content(html: str, **_) -> str:
-    """Link the names in docstrings, which Sphinx marks, and let the keyboard scroll wide tables."""
-    html = re.sub(
+    """Correct what Markdown and the parser of docstrings make of numpydoc, and of wide tables."""
+    html = re.sub(  # the names that Sphinx would link
         r":(?:attr|class|data|exc|func|meth|mod):<code>~?((?:[\w.]*\.)?(\w+))</code>",
         r'<autoref identifier="\1" optional><code>\2</code></autoref>',
         html,
     )
-    return html.replace("<table>", '<table tabindex="0">')
+    html = re.sub(  # "array, shape [n]" and "int, str or path", which are read as tuples
+        r"<code>\(((?:(?!</code>).)*(?:shape\[[^<]*\]| or \w+))\)</code>",
+        lambda match: f"<code>{match[1].replace('shape[', 'shape [')}</code>",
+        html,
+        flags=re.DOTALL,
+    )
+    return html.replace("<table>", '<table tabindex="0">')  # so that the keyboard can scroll it
 
 
 def on_post_page(output: str, **_) -> str:
