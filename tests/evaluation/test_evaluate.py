@@ -19,9 +19,10 @@ from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.lexical import Lexical
 from shroom.detectors.registry import REGISTRY
-from shroom.evaluation.matrix.datasets import named, subjects
+from shroom.evaluation.matrix.datasets import subjects
 from shroom.evaluation.matrix.detectors import contenders
 from shroom.evaluation.matrix.matrix import NAMES, evaluate, floor
+from shroom.evaluation.matrix.named_data import named
 from shroom.evaluation.matrix.prediction_store import Store
 from shroom.evaluation.matrix.robustness import corrupted
 from shroom.evaluation.matrix.threshold_tuning import split
