@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import (
     InvalidInput,
     Problems,
@@ -195,7 +196,8 @@ def run(command: click.Command, args: list[str], name: str) -> int:
     """Return the exit code of a command line, and report errors on stderr."""
     Problems.all_warnings = False
     try:
-        result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
+        with plug_in_errors():
+            result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
     except InvalidInput as error:
         say_problems(error)
         return 1
