@@ -17,9 +17,8 @@ from shroom.core.datapoint import Datapoint, Label
 from shroom.core.paths import Source, data_folder_problem, in_data_folder, shown_path
 from shroom.core.printing import nearest, printable
 from shroom.core.problems import InvalidInput, Problems, ShroomError, UnknownName
-from shroom.datasets.registry import data_set, guess, refuse_another
+from shroom.datasets.registry import DATA_SETS, data_set, guess, refuse_another
 from shroom.metrics.cluster_bootstrap import places
-from shroom.scoring.data_set_forms import DATA_SETS
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
 
