@@ -14,6 +14,7 @@ from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals, estimates
+from shroom.scoring.data_set_forms import DATA_SETS as FORMS
 from shroom.scoring.in_memory import sources_in
 from shroom.scoring.results import flat
 from shroom.scoring.tabular import Tabular, bounds
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from shroom.datasets.collection import FileRecords
+    from shroom.datasets.base import DataSet
+    from shroom.datasets.collection import Collection, FileRecords
     from shroom.scoring.in_memory import Data
 
     #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
@@ -297,8 +299,29 @@ def describe(
             problems.add("empty", file, "a row that can be used", "none")
         raise InvalidInput(problems)
     files = collection.by_file
+    if name not in FORMS:
+        return Description(name, files, _of_views(described, collection), problems, how)
     module = importlib.import_module(f"shroom.datasets.{name}.description")
     if hasattr(module, "check"):
         module.check(files, problems)
     contents: Contents = module.contents(files, how)
     return Description(name, files, contents, problems, how)
+
+
+def _of_views(described: DataSet, collection: Collection[Any]) -> Contents:
+    """Return the figures of another package's data set: of the datapoints of each view."""
+    views = {name: view.datapoints(collection.records) for name, view in described.views.items()}
+    return Contents(
+        {
+            f"{name}: label": counted(point.label and point.label.value for point in points)
+            for name, points in views.items()
+        },
+        lengths(
+            {
+                f"{name}: {key}": [getattr(point, key) for point in points]
+                for name, points in views.items()
+                for key in ("hyp", "src", "tgt")
+            }
+        ),
+        {},
+    )

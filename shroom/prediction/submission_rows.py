@@ -10,6 +10,7 @@ import numpy as np
 from shroom.core.atomic_writing import names_a_file
 from shroom.core.datapoint import Label
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.base import check_p
 from shroom.detectors.out_of_fold import DECIMALS
 from shroom.scoring.check import check_documents
 from shroom.scoring.datapoint_files import read_files
@@ -51,10 +52,10 @@ def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> s
     """
     points = file.datapoints
     p, flagged = chosen.decide(points, run)
-    if np.shape(p) != (len(points),) or not ((p >= 0) & (p <= 1)).all():
+    p = check_p(p, len(points), chosen.name)
+    if np.shape(flagged) != p.shape:
         raise ShroomError(
-            f"the detector {chosen.name} did not return a p from 0 to 1 for each of "
-            f"{len(points)} datapoints; if some are from an interrupted run, leave out --resume"
+            f"the detector {chosen.name} did not return a label for each of {len(p)} datapoints"
         )
     with_ids = any(point.id is not None for point in points)
     ids = np.array([point.id for point in points]) if with_ids else None

@@ -12,8 +12,7 @@ from pathlib import Path
 from shroom.core.paths import Source, data_folder_problem, in_data_folder, shown_path
 from shroom.core.printing import nearest, printable
 from shroom.core.problems import ShroomError, UnknownName
-from shroom.datasets.registry import data_set, guess, refuse_another
-from shroom.scoring.data_set_forms import DATA_SETS
+from shroom.datasets.registry import DATA_SETS, data_set, guess, refuse_another
 from shroom.scoring.in_memory import Data, are_several, as_source, is_path
 from shroom.scoring.input_files import is_pipe
 
