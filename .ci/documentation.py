@@ -62,7 +62,7 @@ def on_page_content(html: str, **_) -> str:
     )
     html = re.sub(  # "array, shape [n]" and "int, str or path", which are read as tuples
         r"<code>\(((?:(?!</code>).)*(?:shape\[[^<]*\]| or \w+))\)</code>",
-        lambda match: f"<code>{match[1].replace('shape[', 'shape [')}</code>",
+        lambda match: f"<code>{match[1].replace('shape[', 'shape [').replace(' - ', '-')}</code>",
         html,
         flags=re.DOTALL,
     )

@@ -12,8 +12,7 @@ from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.datasets.download.sources import place_of
-from shroom.datasets.registry import data_set
-from shroom.scoring.data_set_forms import DATA_SETS
+from shroom.datasets.registry import DATA_SETS, data_set
 
 if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
@@ -38,7 +37,9 @@ def list_datasets(*, form: str) -> None:
 
     A view is a way to see the records as datapoints; the first is the default.
     """
-    listed = [_about(name) for name in DATA_SETS]
+    problems = {name: DATA_SETS.problem(name) for name in DATA_SETS}
+    say(f"note: {problem}" for problem in problems.values() if problem)
+    listed = [_about(name) for name in DATA_SETS if problems[name] is None]
     if form == "json":
         deliver(json.dumps({"datasets": listed}, indent=2, ensure_ascii=False) + "\n", None)
         return

@@ -86,6 +86,8 @@ def read_files(
 ) -> list[DataFile]:
     """Return the files of a source one by one, of those that ``choose`` keeps; see :func:`read`."""
     problems = Problems() if problems is None else problems
+    if isinstance(source, list) and source and all(isinstance(it, Datapoint) for it in source):
+        return [DataFile("data", source, "data")]
     source = as_source(source, "data")
     edition = named(edition, source)
     files = []

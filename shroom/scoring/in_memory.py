@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard, TypeIs
+
 #: What functions take as a submission, gold or data.
 Data = Union[Source, Iterable[Mapping[str, Any]], Mapping[str, Any], Any]
+#: Several submissions: each a path, rows or a data frame, in order or by their systems' names.
+Submissions = Union[Sequence[Data], Mapping[str, Data]]
 
 
 class InMemory(os.PathLike):  # type: ignore[type-arg]
@@ -28,16 +34,38 @@ class InMemory(os.PathLike):  # type: ignore[type-arg]
         The rows as JSON, by the name of the file that they stand for.
     is_folder : bool
         Whether there are several, whose names matter, as in a folder.
+    in_sample : dict of int
+        How many items of each file the detector was fitted on, by the file's name.
     """
 
-    def __init__(self, name: str, files: dict[str, bytes], *, is_folder: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        files: dict[str, bytes],
+        *,
+        is_folder: bool,
+        in_sample: Mapping[str, int] | None = None,
+    ) -> None:
         self.name, self.files, self.is_folder = name, files, is_folder
+        self.in_sample = dict(in_sample or {})
 
     def __fspath__(self) -> str:
-        return self.name
+        return f"<{self.name}>"  # so that it is never taken for a file of this name
 
     def __str__(self) -> str:
         return self.name
+
+
+def is_path(data: object) -> TypeIs[Source]:
+    """Return whether data are named by a path, rather than in memory."""
+    return isinstance(data, (str, os.PathLike)) and not isinstance(data, InMemory)
+
+
+def are_several(data: object) -> TypeGuard[Sequence[Any]]:
+    """Return whether data are a list of paths or frames, rather than rows or one of these."""
+    return isinstance(data, (list, tuple)) and not any(
+        isinstance(it, (Mapping, Datapoint)) for it in data
+    )
 
 
 def as_source(data: Data, name: str) -> Source:
@@ -46,9 +74,9 @@ def as_source(data: Data, name: str) -> Source:
     Parameters
     ----------
     data : path, rows, data frame or mapping
-        A path; a list of mappings; a frame of pandas, polars or any other library that narwhals
-        knows; a ``datasets.Dataset``; or several of these by the names of the files that they
-        stand for, such as ``{"val.model-aware": frame}``.
+        A path; a list of mappings or of datapoints; a frame of pandas, polars or any other library
+        that narwhals knows; a ``datasets.Dataset``; or several of these by the names of the files
+        that they stand for, such as ``{"val.model-aware": frame}``.
     name : str
         Name in messages.
 
@@ -64,7 +92,7 @@ def as_source(data: Data, name: str) -> Source:
     >>> as_source("gold.json", "gold")
     'gold.json'
     """
-    if isinstance(data, (str, os.PathLike)):
+    if isinstance(data, InMemory) or is_path(data):
         return data
     if isinstance(data, Mapping):
         if {"label", "hyp"} & data.keys():
@@ -76,6 +104,49 @@ def as_source(data: Data, name: str) -> Source:
         }
         return InMemory(name, files, is_folder=True)
     return InMemory(name, {name: _as_json(data, name)}, is_folder=False)
+
+
+def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
+    """Return several submissions, in their order, each as :func:`as_source` returns it.
+
+    Parameters
+    ----------
+    submissions : sequence, or mapping by system
+        Each a path, rows or a data frame.
+    what : str
+        Name in messages of those that have none, followed by their number.
+
+    Raises
+    ------
+    ShroomError
+        If it is one submission alone.
+
+    Examples
+    --------
+    >>> [str(source) for source in as_sources({"mine": [], "theirs": "b.zip"})]
+    ['mine', 'b.zip']
+    """
+    if isinstance(submissions, Mapping):
+        return [as_source(data, str(name)) for name, data in submissions.items()]
+    if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
+        kind = type(submissions).__name__
+        raise ShroomError(f"expected several submissions, in a list or by name; got one ({kind})")
+    if hasattr(submissions, "columns"):
+        raise ShroomError("expected several submissions; put the data frame in a list or a dict")
+    return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
+
+
+def sources_in(data: Data | Sequence[Data], name: str = "data") -> list[Source]:
+    """Return one source or several: a list of paths or frames is several, a list of rows is one.
+
+    Examples
+    --------
+    >>> sources_in("a.json"), sources_in(["a.json", "b.json"]), sources_in(())
+    (['a.json'], ['a.json', 'b.json'], [])
+    """
+    if are_several(data):
+        return [as_source(it, f"{name} {n}") for n, it in enumerate(data, 1)]
+    return [as_source(data, name)]
 
 
 def _as_json(data: Any, name: str) -> bytes:
@@ -90,6 +161,10 @@ def _as_json(data: Any, name: str) -> bytes:
 def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
     if not hasattr(data, "columns"):
         rows = list(data) if isinstance(data, Iterable) else [data]
+        if rows and all(isinstance(row, Datapoint) for row in rows):
+            from shroom.scoring.datapoint_files import row_of
+
+            return list(map(row_of, rows))
         if all(isinstance(row, Mapping) for row in rows):
             return rows
     try:

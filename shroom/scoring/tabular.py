@@ -1,16 +1,29 @@
-"""Results as tables: data frames, and what notebooks show."""
+"""Results as tables and plots: data frames, and what notebooks show."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import ShroomError
+from shroom.core.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: What shows a result, on a floor above: it is imported when it is called.
+_SHOWN = Registry(
+    "form of a result",
+    {
+        "plot": Entry("shroom.report.result_plots:draw"),
+        "notebook": Entry("shroom.report.notebook:html"),
+    },
+)
 
 
 class Tabular(ABC):
-    """A result whose figures can be the rows of a table."""
+    """A result whose figures can be the rows of a table, and drawn."""
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
@@ -37,7 +50,8 @@ class Tabular(ABC):
         [['model-agnostic', 60, 1.0, 1.0], ['model-aware', 60, 1.0, 1.0]]
         """
         records = self.records()
-        columns = {key: [row[key] for row in records] for key in (records[0] if records else {})}
+        heads = records[0] if records else {}
+        columns = {key: _of_one_type([row[key] for row in records]) for key in heads}
         try:
             import narwhals
 
@@ -47,12 +61,69 @@ class Tabular(ABC):
                 f"a data frame needs narwhals and {backend}: pip install narwhals {backend}"
             ) from error
 
+    def plot(self, kind: str = "", *, track: str = "", metric: str = "", ax: Any = None) -> Any:
+        """Draw one figure of the result, as ``shroom report`` and ``shroom plot`` draw it.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of figure; by default the first that the result has, such as ``scores``.
+        track, metric : str
+            Track (of a matrix: data set) and metric to draw; by default the first.
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ShroomError
+            If there is no such figure, with the names of those that there are; or if matplotlib is
+            not installed.
+
+        Examples
+        --------
+        >>> import shroom
+        >>> score = shroom.score("shroom/sample", "shroom/sample")
+        >>> score.plot("scatter", track="model-aware").get_xlabel()
+        "annotators' proportion"
+        """
+        return _SHOWN.load("plot")(self, kind, track, metric, ax)
+
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
-        records = self.records()
+        """Return what a notebook shows: the report's tables, and plots if they can be drawn."""
+        html: str = _SHOWN.load("notebook")(self)
+        return html
+
+    def table(self, most: int = 20) -> str:
+        """Return the rows as an HTML table, at most so many, with the figures as people read them.
+
+        Examples
+        --------
+        >>> import shroom
+        >>> shroom.score("shroom/sample", "shroom/sample").table(2).count("<tr>")
+        3
+        """
+        every = self.records()
+        records = every[:most]
         heads = "".join(f"<th>{escape(key)}</th>" for key in (records[0] if records else {}))
         rows = "".join(f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in records)
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        more = len(every) - len(records)
+        caption = f"<caption>the first {most} of {len(every)} rows</caption>" if more else ""
+        return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return scores with three decimal places, for a short form in words.
+
+    Examples
+    --------
+    >>> rounded({"accuracy": 0.66666, "rho": None})
+    {'accuracy': 0.667, 'rho': None}
+    """
+    return {name: None if value is None else round(value, 3) for name, value in scores.items()}
 
 
 def bounds(name: str, ci: Any) -> dict[str, float | None]:
@@ -65,6 +136,13 @@ def bounds(name: str, ci: Any) -> dict[str, float | None]:
     """
     low, high = ci or (None, None)
     return {f"{name}_low": low, f"{name}_high": high}
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Return a column as numbers, or as texts where they are of several types."""
+    kinds = {type(value) for value in values if value is not None}
+    kind = float if kinds == {int, float} else str if len(kinds) > 1 else None
+    return values if kind is None else [None if it is None else kind(it) for it in values]
 
 
 def _cell(value: Any) -> str:

@@ -120,7 +120,7 @@ def source(name: str) -> Source:
     >>> source("felm").files[0].licence
     'CC BY-NC-SA 4.0'
     """
-    return SOURCES[data_set(name).name]
+    return SOURCES.get(name) or Source(name, (), data_set(name).source)
 
 
 def _addresses(listed: Iterable[str]) -> Iterator[str]:
@@ -162,8 +162,10 @@ def cached(name: str) -> Path | None:
     ShroomError
         If there is no data set of that name.
     """
-    folder = cache_folder(name)
-    for file in source(name).files:
+    folder, files = cache_folder(name), source(name).files
+    if not files:
+        return None
+    for file in files:
         path = folder / file.name
         if not path.is_file() or file.size not in (None, path.stat().st_size):
             return None
