@@ -75,7 +75,8 @@ class Leaderboard(Tabular):
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}
-        return f"Leaderboard({self.split}, {len(systems)} systems by {self.metrics[0]})"
+        ranked = f"{len(systems)} systems by {self.metrics[0]}"
+        return f"Leaderboard({', '.join(filter(None, [self.split, ranked]))})"
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each system, floor and ceiling of each track."""

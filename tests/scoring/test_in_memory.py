@@ -6,12 +6,15 @@ import json
 
 import datasets
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import SAMPLE
 
 import shroom
+from shroom.core.problems import Problems
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.datapoint_files import from_items
 
 GOLD = SAMPLE / "val.model-aware.json"
 ROWS = json.loads(GOLD.read_text(encoding="utf-8"))
@@ -26,15 +29,25 @@ def arrow(rows):
     return pa.Table.from_pylist(rows)
 
 
+def polar(rows):
+    return pl.DataFrame(rows)
+
+
 def hugging_face(rows):
     return datasets.Dataset.from_list(rows)
+
+
+def datapoints(rows):
+    return from_items(rows, "rows", Problems()) if "hyp" in rows[0] else rows
 
 
 def by_name(rows):
     return {"val.model-aware": rows}
 
 
-@pytest.mark.parametrize("form", [list, tuple, frame, arrow, hugging_face, by_name, iter])
+@pytest.mark.parametrize(
+    "form", [list, tuple, frame, polar, arrow, hugging_face, datapoints, by_name, iter]
+)
 def test_every_form_has_the_score_of_the_file(form):
     expected = shroom.score(GOLD, GOLD).results[0]
     result = shroom.score(form(PREDICTIONS), form(ROWS)).results[0]
