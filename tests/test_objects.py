@@ -123,6 +123,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
     [
         (lambda: kit.compare(pl.DataFrame(ROWS), ROWS), "put the data frame in a list or a dict"),
         (lambda: kit.ensemble("a.json"), "expected several submissions, in a list or by name"),
+        (lambda: kit.leaderboard({}, ROWS), "there is no submission to rank"),
         (lambda: kit.ensemble([]), "expected one submission or more"),
         (lambda: kit.ensemble([ROWS], method="logistic"), "needs train and train_gold"),
         (lambda: kit.calibrate(ROWS, ROWS, method="plat"), "no method 'plat'"),
@@ -133,6 +134,8 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.describe("felm", ROWS), "this has the form of semeval2024, not of felm"),
         (lambda: kit.score(ROWS, ROWS).plot("scores", track="test"), "no such figure"),
         (lambda: kit.check(ROWS, ROWS).plot(), "there are none"),
+        (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "no data frame of 'duckdb'"),
+        (lambda: kit.evaluate([3], ROWS), "no detector '3'"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(call, message):

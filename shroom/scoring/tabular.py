@@ -60,6 +60,10 @@ class Tabular(ABC):
             raise ShroomError(
                 f"a data frame needs narwhals and {backend}: pip install narwhals {backend}"
             ) from error
+        except ValueError as error:
+            raise ShroomError(
+                f"no data frame of '{backend}'; there are pandas, polars and pyarrow"
+            ) from error
 
     def plot(self, kind: str = "", *, track: str = "", metric: str = "", ax: Any = None) -> Any:
         """Draw one figure of the result, as ``shroom report`` and ``shroom plot`` draw it.
