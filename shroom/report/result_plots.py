@@ -13,7 +13,7 @@ from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.evaluation.leaderboard_rows import Row
 from shroom.evaluation.system_report import BinaryReport, SystemReport
-from shroom.report.figure_files import Panel, on_axes
+from shroom.report.figure_files import Panel, on_axes, shortened
 from shroom.report.report_plots import Line, beside, differences, forest, of_ranks
 from shroom.report.system_plots import (
     confusion,
@@ -48,6 +48,8 @@ _OF_SYSTEM = {
     "threshold": threshold,
     "confusion": confusion,
 }
+#: The most labels of a field that are drawn, the frequent ones, and letters of each.
+_LABELS, _LABEL_LETTERS = 20, 30
 #: Number of bars of a histogram of p.
 _BARS = 20
 
@@ -199,14 +201,15 @@ def _of_predictions(predictions: Predictions) -> Panels:
 def _of_description(description: Description) -> Panels:
     made = []
     for field, by_label in description.contents.labels.items():
-        names, counts = list(by_label), list(by_label.values())
+        names = [shortened(name, _LABEL_LETTERS) for name in by_label][:_LABELS]
+        counts = list(by_label.values())[:_LABELS]
         about = "; ".join(f"{name}: {count}" for name, count in by_label.items())
 
         def drawing(axes: Axes, names: Any = names, counts: Any = counts) -> None:
             places = np.arange(len(names))
             bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
             axes.bar_label(bars, padding=3, color=LIGHT["ink"])
-            axes.set_yticks(places, [printable(name) for name in names])
+            axes.set_yticks(places, names)
             axes.set_ylim(len(names) - 0.5, -0.5)
             axes.set_xlim(0, 1.12 * max(counts))
             axes.set_xlabel("number")
