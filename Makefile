@@ -86,6 +86,7 @@ bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/be
 bundle: .venv/with-onnx  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))
 
+docs: export NO_MKDOCS_2_WARNING = 1  # the theme's notice about its successor
 docs: .venv/with-docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict -q
 

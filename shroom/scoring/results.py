@@ -120,8 +120,20 @@ def flat(
 class Score(Tabular):
     """The scores of a submission, how their intervals were made, and the warnings.
 
-    ``unsliced`` has a sentence for each slicing that was asked for and that the gold does not
-    allow, ``tracks`` the predictions beside the gold, for plots.
+    Attributes
+    ----------
+    results : list of TrackScore
+        The scores of each track.
+    warnings : list of Problem
+        Warnings about the submission and the gold.
+    intervals : Intervals
+        Settings of the intervals.
+    unsliced : list of str
+        A sentence for each slicing that was asked for and that the gold does not allow.
+    edition : Edition
+        The shared task.
+    tracks : list of AlignedTrack
+        The predictions beside the gold, for plots.
     """
 
     results: list[TrackScore]

@@ -13,7 +13,17 @@ from shroom.scoring.tabular import Tabular
 
 @dataclass(repr=False)
 class Checked(Tabular):
-    """The verdict: the problems, and the tracks as far as they could be read."""
+    """The verdict: the problems, and the tracks as far as they could be read.
+
+    Attributes
+    ----------
+    problems : Problems
+        Errors and warnings, with their places.
+    tracks : list of Track
+        The predictions, aligned with the gold where there is one.
+    edition : Edition
+        The shared task by whose rules the submission was checked.
+    """
 
     problems: Problems
     tracks: list[Track]
