@@ -64,6 +64,7 @@ def folder_of_examples(tmp_path, monkeypatch):
     for name in ("gold", "mine", "baseline", "shroom/sample"):
         shutil.copytree(SAMPLE, tmp_path / name)
     shutil.copytree(SAMPLE, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "integrations", tmp_path / "integrations")
     shutil.make_archive(str(tmp_path / "submission"), "zip", SAMPLE)
     monkeypatch.chdir(tmp_path)
 
