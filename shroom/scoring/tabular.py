@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -98,6 +99,30 @@ class Tabular(ABC):
         "annotators' proportion"
         """
         return _SHOWN.load("plot")(self, kind, track, metric, ax)
+
+    def numbers(self) -> dict[str, float]:
+        """Return the figures that are defined, each under one name, for a tracker of experiments.
+
+        A name has the words of its row and the figure's own, with an underscore for what MLflow
+        does not allow: ``mlflow.log_metrics(score.numbers())``, ``run.log(score.numbers())``.
+
+        Examples
+        --------
+        >>> import shroom
+        >>> numbers = shroom.score("shroom/sample", "shroom/sample").numbers()
+        >>> numbers["val/model-aware/accuracy"], numbers["val/model-aware/task/DM/n"]
+        (1.0, 15.0)
+        """
+        numbers: dict[str, float] = {}
+        for row in self.records():
+            words = [value for value in row.values() if isinstance(value, str) and value]
+            for key, value in row.items():
+                if isinstance(value, (int, float)) and value == value:  # not nan
+                    name = "/".join(re.sub(r"[^\w.\- ]", "_", part) for part in (*words, key))
+                    while name in numbers:
+                        name += "_"
+                    numbers[name] = float(value)
+        return numbers
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the report's tables, and plots if they can be drawn."""
