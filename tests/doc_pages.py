@@ -86,7 +86,7 @@ class Folder:
     def _fill(self) -> None:
         shutil.copytree(SAMPLE, self.folder / "shroom" / "sample")
         shutil.copytree(ROOT / "docs" / "examples", self.folder / "docs" / "examples")
-        for name in ("baselines", "benchmarks"):
+        for name in ("baselines", "benchmarks", "integrations"):
             (self.folder / name).symlink_to(ROOT / name)
         if self.page.parent == ROOT / "docs" / "tutorials":
             return

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
-import traceback
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shroom.core.problems import ShroomError
+from shroom.core.registry import PLUG_INS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-#: The packages, by the names of their top-level modules, whose objects the kit has loaded by name.
-PLUG_INS: set[str] = set()
 
 
 @contextmanager
@@ -38,9 +34,13 @@ def plug_in_errors() -> Iterator[None]:
     except ShroomError:
         raise
     except (Exception, SystemExit) as error:
+        import traceback
+
         place = _place(error)
         if place is None:
             raise
+        import tempfile
+
         reason = traceback.format_exception_only(type(error), error)[-1].strip()
         with tempfile.NamedTemporaryFile(
             "w", prefix="shroom-", suffix=".txt", encoding="utf-8", delete=False
@@ -52,6 +52,8 @@ def plug_in_errors() -> Iterator[None]:
 
 def _place(error: BaseException) -> str | None:
     """Return the last place in a plug-in's code that an exception has passed, if there is one."""
+    import traceback
+
     places = [
         f"{Path(frame.f_code.co_filename).name}, line {line}, in {frame.f_code.co_name}"
         for frame, line in traceback.walk_tb(error.__traceback__)

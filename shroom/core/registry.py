@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from shroom.core.plug_in_errors import PLUG_INS
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 
+#: The packages, by the names of their top-level modules, from which objects were loaded by name.
+PLUG_INS: set[str] = set()
 #: The place of an object: a module and an attribute, as entry points write it.
 _PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -128,10 +129,10 @@ class Registry(MutableMapping[str, E], Generic[E]):
         if grouped:
             check_settings(f"{self.kind} {name}", settings, target.setting_names())
             return target.from_settings(**settings)
-        parameters = inspect.signature(target).parameters
+        parameters = settings_of(target)
         check_settings(f"{self.kind} {name}", settings, parameters)
-        for setting, parameter in parameters.items():
-            if parameter.default is parameter.empty and setting not in settings:
+        for setting, default in parameters.items():
+            if default is inspect.Parameter.empty and setting not in settings:
                 raise ShroomError(f"the {self.kind} {name} needs the setting '{setting}'")
         return target(**settings)
 
@@ -220,9 +221,23 @@ class Registry(MutableMapping[str, E], Generic[E]):
             raise ShroomError(f"{who} is not a {self._base.replace(':', '.')}")
         if entry.package and value.name != name:
             raise ShroomError(f"{who} has the name '{value.name}'; give it the name '{name}'")
-        if not value.name:
+        if not (isinstance(value.name, str) and value.name):
             raise ShroomError(f"{who} has no name; give it one, such as name = 'new-words'")
         return value
+
+
+def settings_of(target: Any) -> dict[str, Any]:
+    """Return the names and the defaults of the arguments that a class or a function takes by name.
+
+    Examples
+    --------
+    >>> settings_of(lambda model, n=1, **others: None)["n"]
+    1
+    """
+    parameters = inspect.signature(target).parameters.items()
+    return {
+        name: p.default for name, p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
 
 
 def check_settings(who: str, settings: Iterable[str], parameters: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, ClassVar
@@ -67,7 +68,7 @@ class Detector(Estimator):
     >>> class Longer(Detector):
     ...     name = "longer"
     ...
-    ...     def p(self, datapoints, run=RUN):
+    ...     def p(self, datapoints):
     ...         return np.array([float(len(d.hyp) > len(self.premises(d)[0])) for d in datapoints])
     >>> Longer().decide([pair("A cat.", "A big cat."), pair("A big cat.", "A cat.")])
     (array([1., 0.]), array([ True, False]))
@@ -97,7 +98,8 @@ class Detector(Estimator):
         datapoints : sequence of Datapoint, length n
             May be empty.
         run : Run
-            The device, the batches, the progress bar and the place for notes to the user.
+            The device, the batches, the progress bar and the place for notes to the user. A method
+            that needs none of these may leave it out.
 
         Returns
         -------
@@ -214,7 +216,7 @@ def check_p(p: Any, n: int, name: str, way_out: str = "") -> Floats:
     except (TypeError, ValueError):
         array = np.empty(())
     if array.ndim == 0:
-        got = f"an object of the type {type(p).__name__}"
+        got = f"no array of numbers: its type is {type(p).__name__}"
     elif array.shape != (n,):
         got = f"an array of the shape {array.shape}"
     elif ((array >= 0) & (array <= 1)).all():
@@ -229,11 +231,13 @@ def check_p(p: Any, n: int, name: str, way_out: str = "") -> Floats:
 
 
 def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
-    """Return a method ``p`` whose result is checked."""
+    """Return a method ``p`` whose result is checked, and that takes a run if it needs none, too."""
+    parameters = inspect.signature(method).parameters.values()
+    takes_run = len(parameters) > 2 or any(one.kind is one.VAR_POSITIONAL for one in parameters)
 
     @functools.wraps(method)
     def p(self: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
-        value = method(self, datapoints, run)
+        value = method(self, datapoints, run) if takes_run else method(self, datapoints)
         resumed = run and run.journal and run.journal.known
         return check_p(value, len(datapoints), self.name, _COMPUTE_ANEW if resumed else "")
 

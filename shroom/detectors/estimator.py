@@ -13,7 +13,7 @@ import numpy as np
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, show
-from shroom.core.registry import check_settings
+from shroom.core.registry import check_settings, settings_of
 from shroom.inference.run_settings import RUN
 from shroom.scoring.datapoint_files import read
 
@@ -66,8 +66,9 @@ class Estimator:
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - its name
         """Return the settings by name, as they were given or by default; they do not nest."""
         del deep
-        parameters = inspect.signature(type(self)).parameters
-        return {name: self._given.get(name, p.default) for name, p in parameters.items()}
+        return {
+            name: self._given.get(name, value) for name, value in settings_of(type(self)).items()
+        }
 
     def set_params(self, **settings: Any) -> Self:
         """Change settings, and return the detector; a setting that is not valid changes nothing.
@@ -123,12 +124,8 @@ class Estimator:
         )
 
     def __repr__(self) -> str:
-        parameters = inspect.signature(type(self)).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self._given.items()
-            if value is not parameters[name].default
-        ]
+        given, defaults = self.get_params(), settings_of(type(self))
+        changed = [f"{k}={value!r}" for k, value in given.items() if value is not defaults[k]]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:

@@ -75,7 +75,9 @@ class Leaderboard(Tabular):
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}
-        return f"Leaderboard({self.split}, {len(systems)} systems by {self.metrics[0]})"
+        count = f"{len(systems)} {'system' if len(systems) == 1 else 'systems'}"
+        ranked = f"{count} by {self.metrics[0]}"
+        return f"Leaderboard({', '.join(filter(None, [self.split, ranked]))})"
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each system, floor and ceiling of each track."""
@@ -178,6 +180,8 @@ def leaderboard(
         systems, others = in_folder(submissions, gold, edition)
     else:
         systems, others = {name: [it] for name, it in by_name(submissions, edition).items()}, []
+        if not systems:
+            raise ShroomError("there is no submission to rank")
     verdicts, invalid = checked_systems(systems, gold, split, edition)
     boards = [contest for contest in contests(verdicts) if split in (None, contest.name.split)]
     splits = sorted({contest.name.split for contest in boards})

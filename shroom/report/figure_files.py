@@ -176,14 +176,17 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
 
 def on_axes(panel: Panel, axes: Axes | None = None) -> Axes:
     """Draw a panel that can be drawn on axes, by default on those of a new figure of pyplot."""
+    notes: list[str] = []
+    figure: Any = None
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        notes = _notes([panel], several=False, letters=round(_LETTERS * _PLOT_WIDTH))
+        size = (_PLOT_WIDTH, 0.5 + _height(panel, _PLOT_WIDTH) + _NOTE * len(notes))
+        # Outside the settings: the first figure turns a notebook's figures on, which has to last.
+        figure = plt.figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
     with _settings({"figure.facecolor": LIGHT["paper"]}):
         if axes is None:
-            import matplotlib.pyplot as plt
-
-            width = _PLOT_WIDTH
-            height = 0.5 + _height(panel, width)
-            notes = _notes([panel], several=False, letters=round(_LETTERS * width))
-            figure = plt.figure(figsize=(width, height + _NOTE * len(notes)), layout="constrained")
             axes = figure.subplots()
             _write_below(figure, notes)
         _draw_titled(axes, panel, "\n".join(filter(None, [shortened(panel.title), panel.track])))

@@ -13,6 +13,7 @@ from shroom.report.result_plots import panels
 from shroom.scoring.display.html import track_table
 from shroom.scoring.display.style import inside
 from shroom.scoring.display.text import confidence
+from shroom.scoring.tabular import table_of
 
 if TYPE_CHECKING:
     from shroom.scoring.results import Score
@@ -54,7 +55,18 @@ def _tables(result: Tabular) -> str:
         from shroom.report.comparison import sections
 
         return content("sections.html.jinja", sections=[*sections(result)])  # type: ignore[arg-type]
-    return f'<p>{escape(repr(result))}</p><div class="wide">{result.table()}</div>'
+    parts = {"": result.records()}
+    if kind == "Description":
+        tables = result.tables.values()  # type: ignore[attr-defined]
+        parts = {table.about: table.rows for table in tables if table.rows}
+    shown = [f"<p>{escape(repr(result))}</p>"]
+    for about, rows in parts.items():
+        head = f"<h2>{escape(about)}</h2>" if about else ""
+        name = escape(about or repr(result), quote=True)
+        region = f'<div class="wide" role="region" tabindex="0" aria-label="{name}">'
+        table = table_of(rows, 10 if kind == "Predictions" else 60)
+        shown.append(f"{head}{region}{table}</div>" if rows else "")
+    return "".join(shown)
 
 
 def _of_score(score: Score) -> str:

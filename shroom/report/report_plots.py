@@ -179,7 +179,7 @@ def forest(
         Why further things have no line.
     """
     parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in lines]
-    words = f"{about}{title}: " + "; ".join([*parts, *undefined]) + "."
+    words = f"{about}{title}: " + ("; ".join([*parts, *undefined]) or "undefined") + "."
 
     def draw(axes: Axes) -> None:
         draw_forest(axes, lines, label, marks, integers=False)

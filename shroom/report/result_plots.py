@@ -13,7 +13,7 @@ from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.evaluation.leaderboard_rows import Row
 from shroom.evaluation.system_report import BinaryReport, SystemReport
-from shroom.report.figure_files import Panel, on_axes
+from shroom.report.figure_files import Panel, on_axes, shortened
 from shroom.report.report_plots import Line, beside, differences, forest, of_ranks
 from shroom.report.system_plots import (
     confusion,
@@ -48,6 +48,8 @@ _OF_SYSTEM = {
     "threshold": threshold,
     "confusion": confusion,
 }
+#: The most labels of a field that are drawn, the frequent ones, and letters of each.
+_LABELS, _LABEL_LETTERS = 20, 30
 #: Number of bars of a histogram of p.
 _BARS = 20
 
@@ -140,7 +142,7 @@ def _of_comparisons(comparisons: Comparisons) -> Panels:
 
 
 def _of_agreement(agreement: Agreement) -> Panels:
-    made = []
+    plots = []
     for gold in agreement.results:
         parts = {"all items": gold.whole}
         parts |= {f"task {task}": figures for task, figures in gold.by_task.items()}
@@ -151,12 +153,12 @@ def _of_agreement(agreement: Agreement) -> Panels:
                 if figures.estimates[name].value is not None
             ]
             label = f"{name.replace('_', ' ')}, n = {gold.whole.n}"
-            made.append(forest(name, gold.title, lines, label, {}))
-    return {"agreement": made}
+            plots.append(forest(name, gold.title, lines, label, {}))
+    return {"agreement": plots}
 
 
 def _of_calibration(calibration: Calibration) -> Panels:
-    made = []
+    plots = []
     for result in calibration.results:
         before, after = result.before.curve, result.after.curve
         assert before is not None  # noqa: S101 - for mypy
@@ -170,12 +172,12 @@ def _of_calibration(calibration: Calibration) -> Panels:
         def drawing(axes: Axes, curves: Any = curves) -> None:
             draw_reliability(axes, curves, curves["calibrated"])
 
-        made.append(Panel("reliability", name, about, drawing, star=star))
-    return {"reliability": made}
+        plots.append(Panel("reliability", name, about, drawing, star=star))
+    return {"reliability": plots}
 
 
 def _of_predictions(predictions: Predictions) -> Panels:
-    made = []
+    plots = []
     for name, rows in predictions.rows.items():
         flagged = np.array([row["label"] == "Hallucination" for row in rows])
         p = np.array([row["p(Hallucination)"] for row in rows], float)
@@ -192,35 +194,36 @@ def _of_predictions(predictions: Predictions) -> Panels:
             axes.set_ylabel("predictions")
             legend(axes)
 
-        made.append(Panel(predictions.maker, name, about, drawing))
-    return {"p": made}
+        plots.append(Panel(predictions.maker, name, about, drawing))
+    return {"p": plots}
 
 
 def _of_description(description: Description) -> Panels:
-    made = []
+    plots = []
     for field, by_label in description.contents.labels.items():
-        names, counts = list(by_label), list(by_label.values())
+        names = [shortened(name, _LABEL_LETTERS) for name in by_label][:_LABELS]
+        counts = list(by_label.values())[:_LABELS]
         about = "; ".join(f"{name}: {count}" for name, count in by_label.items())
 
         def drawing(axes: Axes, names: Any = names, counts: Any = counts) -> None:
             places = np.arange(len(names))
             bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
             axes.bar_label(bars, padding=3, color=LIGHT["ink"])
-            axes.set_yticks(places, [printable(name) for name in names])
+            axes.set_yticks(places, names)
             axes.set_ylim(len(names) - 0.5, -0.5)
             axes.set_xlim(0, 1.12 * max(counts))
             axes.set_xlabel("number")
 
-        made.append(
+        plots.append(
             Panel(field, description.dataset, about, drawing if names else None, len(names))
         )
-    return {"labels": made}
+    return {"labels": plots}
 
 
 def _of_matrix(matrix: Matrix) -> Panels:
     from shroom.evaluation.matrix.matrix import NAMES, floor
 
-    made = []
+    plots = []
     for place, subject in enumerate(matrix.subjects):
         least = {"one label": floor(subject)}
         cells = [(row.detector, row.cells[place]) for row in matrix.rows]
@@ -233,8 +236,8 @@ def _of_matrix(matrix: Matrix) -> Panels:
             ]
             marks = beside(metric, least, is_binary=False)
             panel = forest(metric, subject.name, lines, f"{metric}, n = {subject.n}", marks)
-            made.append(replace(panel, star=star))
-    return {"scores": made}
+            plots.append(replace(panel, star=star))
+    return {"scores": plots}
 
 
 #: By the name of the class, so that no other package is imported than that of the result.

@@ -6,6 +6,7 @@ They are read by the same code as files, so that they have the same checks and t
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard, TypeIs
@@ -59,6 +61,11 @@ class InMemory(os.PathLike):  # type: ignore[type-arg]
 def is_path(data: object) -> TypeIs[Source]:
     """Return whether data are named by a path, rather than in memory."""
     return isinstance(data, (str, os.PathLike)) and not isinstance(data, InMemory)
+
+
+def is_frame(data: object) -> bool:
+    """Return whether data have columns, as the data frames of all libraries have."""
+    return hasattr(type(data), "columns")
 
 
 def are_several(data: object) -> TypeGuard[Sequence[Any]]:
@@ -131,7 +138,7 @@ def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
     if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
         kind = type(submissions).__name__
         raise ShroomError(f"expected several submissions, in a list or by name; got one ({kind})")
-    if hasattr(submissions, "columns"):
+    if is_frame(submissions):
         raise ShroomError("expected several submissions; put the data frame in a list or a dict")
     return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
 
@@ -159,31 +166,58 @@ def _as_json(data: Any, name: str) -> bytes:
 
 
 def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
-    if not hasattr(data, "columns"):
-        rows = list(data) if isinstance(data, Iterable) else [data]
-        if rows and all(isinstance(row, Datapoint) for row in rows):
-            from shroom.scoring.datapoint_files import row_of
+    if is_frame(data) or hasattr(data, "__arrow_c_stream__"):
+        return _rows_of_frame(data, name)
+    rows = list(data) if isinstance(data, Iterable) else [data]
+    if rows and all(isinstance(row, Datapoint) for row in rows):
+        from shroom.scoring.datapoint_files import row_of
 
-            return list(map(row_of, rows))
-        if all(isinstance(row, Mapping) for row in rows):
-            return rows
+        return list(map(row_of, rows))
+    if all(isinstance(row, Mapping) for row in rows):
+        return rows
+    raise _not_rows(data, name)
+
+
+def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a frame, without what is missing in them; NaN as p is an error, though."""
     try:
         import narwhals
+        from narwhals.exceptions import NarwhalsError
     except ImportError as error:
         raise ShroomError(
             f"{name}: a data frame needs the extra [frames]: pip install narwhals"
         ) from error
     try:
-        frame = narwhals.from_native(data, eager_only=True)
-    except TypeError as error:
-        kind = type(data).__name__
-        raise ShroomError(f"{name}: expected a path, rows or a data frame, got {kind}") from error
-    rows = frame.rows(named=True)
-    return list(rows)
+        if hasattr(data, "__arrow_c_stream__") and not is_frame(data):
+            frame = narwhals.from_arrow(data, backend="pyarrow")
+        else:
+            frame = narwhals.from_native(data, eager_only=True)
+    except NarwhalsError as error:
+        raise ShroomError(f"{name}: {error}".replace("\n", " ")) from error
+    except (TypeError, ValueError, ImportError) as error:
+        raise _not_rows(data, name) from error
+    return [
+        {key: value for key, value in row.items() if key == P or not _is_missing(value)}
+        for row in frame.rows(named=True)
+    ]
+
+
+def _not_rows(data: Any, name: str) -> ShroomError:
+    kind = type(data).__name__
+    return ShroomError(f"{name}: expected a path, rows or a data frame, got {kind}")
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a cell of a frame is empty: NaN, or what pandas has for other types."""
+    return type(value).__name__ in ("NAType", "NaTType") or (
+        isinstance(value, float) and math.isnan(value)
+    )
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of numpy as one of Python's own."""
+    """Return a value of numpy as one of Python's own, and a time as a text."""
     if hasattr(value, "tolist"):
         return value.tolist()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
     raise TypeError(f"{type(value).__name__} is not a value of JSON")

@@ -76,14 +76,14 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "mine", raising=False)
 
-    def write(body="return np.full(len(datapoints), 0.5)", head="", base="Detector"):
+    def write(body="return np.full(len(datapoints), 0.5)", head=""):
         lines = (
             "import numpy as np",
             "from shroom.detectors.base import Detector",
             head,
-            f"class Mine({base}):",
+            "class Mine(Detector):",
             "    name = 'mine'",
-            "    def p(self, datapoints, run):",
+            "    def p(self, datapoints):",
             f"        {body}",
         )
         (tmp_path / "mine.py").write_text("\n".join(lines))
@@ -227,8 +227,8 @@ def test_a_changed_module_is_evaluated_again(folder, shroom):
         ("return [0.5]", "for each of 60 datapoints, but an array of the shape (1,)"),
         ("return [0.5] * 59 + [float('nan')]", "but nan for datapoint 59"),
         ("return np.full(60, 1.5)", "but 1.5 for datapoint 0"),
-        ("return (0.5 for _ in datapoints)", "but an object of the type generator"),
-        ("pass", "but an object of the type NoneType"),
+        ("return (0.5 for _ in datapoints)", "but no array of numbers: its type is generator"),
+        ("pass", "but no array of numbers: its type is NoneType"),
         ("open('absent')", "mine.py, line 7, in p: raised FileNotFoundError: "),
         ("np.ones(2) @ np.ones(3)", "mine.py, line 7, in p: raised ValueError: "),
         ("exit(3)", "mine.py, line 7, in p: raised SystemExit: 3"),

@@ -226,7 +226,7 @@ def read_here(name: str, problems: Problems) -> Collection[Any]:
     ShroomError
         If there is no data set of that name, or it is not on this machine.
     """
-    from shroom.datasets.conversion.huggingface import read_cached
+    from shroom.datasets.conversion.hub_caches import read_cached
 
     described = data_set(name)
     place = place_of(name)

@@ -113,6 +113,7 @@ def _contender(text: str | Detector | Contender) -> Contender:
     if isinstance(text, Detector):
         # Its settings are not known, so that its p are never those that a store has.
         return Contender(text.name, type(text).__name__, text, {"object": uuid4().hex})
+    text = str(text)
     head, equals, model = text.partition("=")
     if equals and head in REGISTRY and not model:
         raise ShroomError(f"{text}: names no model; write {head}=MODEL")

@@ -222,9 +222,8 @@ def evaluate(
     """
     if store is None:
         with TemporaryDirectory(prefix="shroom-") as folder:
-            kept = Store(Path(folder))
             settings: Any = {"split": split, "corrupt": corrupt, "intervals": intervals}
-            return evaluate(detectors, datasets, kept, watch=watch, **settings)
+            return evaluate(detectors, datasets, Store(Path(folder)), watch=watch, **settings)
     chosen, subjects = contenders(detectors), subjects_in(datasets)
     reasons = {subject.name: why_not(subject) for subject in subjects if corrupt}
     possible = [subject for subject in subjects if corrupt and reasons[subject.name] is None]
