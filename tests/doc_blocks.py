@@ -50,6 +50,7 @@ NOT_RUN = {
     "minutes": "computes for more than a minute",
     "a form": "has NAMES in the place of files, to show how a program is called",
 }
+LANGUAGES = {"sh", "console", "python", "pycon", "text", "json", "toml", "yaml", ""}
 _BLOCK = re.compile(
     r"<!--\s*(?P<comment>.*?)\s*-->"
     r"|^(?P<indent> *)```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?[^\n]*\n"
@@ -96,6 +97,7 @@ def blocks_of(page: Path) -> list[Block]:
                 notes[key.partition(" ")[0]] = value.strip() or True
             continue
         body = textwrap.dedent(match["text"])
+        assert match["language"] in LANGUAGES, f"{page.name}:{line}: {match['language']}"
         shown = match["language"] in ("", "text") and body.startswith("$ ")
         assert not shown, f"{page.name}:{line}: a session, which is a block of console"
         follows = blocks and not notes and not text[end : match.start()].strip()
@@ -121,9 +123,13 @@ def commands_of(block: Block) -> list[tuple[str, str | None]]:
 
 
 def run_imports(block: Block) -> None:
-    """Run the imports of a block whose other lines cannot run."""
+    """Parse a block that cannot run, and run its imports from the kit."""
     tree = ast.parse(block.text)
-    tree.body = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    tree.body = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("shroom.")
+    ]
     exec(compile(tree, "imports", "exec"), {})  # noqa: S102
 
 
@@ -152,7 +158,7 @@ def parse_words(words: list[str]) -> None:
     elif program in ("python", "python3"):
         assert arguments[0].startswith("-") or list(ROOT.rglob(arguments[0])), words
     else:
-        assert program in ("docker", "ray", "head"), words
+        assert program in ("docker", "ray", "head", "lm_eval"), words
 
 
 def parse_shroom(arguments: list[str]) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Folders that pages name beside what a clone has, all of them the sample. Tutorials begin without.
 FOLDERS = (
-    *("gold", "gold-v1", "gold-v2", "data", "mine", "baseline"),
+    *("gold", "gold-v1", "gold-v2", "data", "mine", "baseline", "predictions"),
     *("submissions/one", "submissions/two", "teams/one", "teams/two"),
 )
 ZIPS = ("submission", "theirs", "a", "b")
@@ -154,7 +154,7 @@ class Folder:
             done = subprocess.run(
                 ["bash", "-c", command],
                 cwd=self.folder,
-                env=self.environment,
+                env={**self.environment, "HOME": str(self.folder.parent)},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if merged else subprocess.PIPE,
                 encoding="utf-8",
