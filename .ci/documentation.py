@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from typing import TYPE_CHECKING
 
 import click
+from mkdocs.structure.files import File
 
 import shroom
 from shroom.cli import VERBS
@@ -44,13 +46,40 @@ def functions() -> Iterator[str]:
             yield f"::: {value.__module__}.{name}\n    options:\n      heading: shroom.{name}\n"
 
 
+def notebook(content: str, name: str) -> Iterator[str]:
+    """Return the lines of a notebook as a page: texts, code, tables, plots and printed results."""
+    for cell in json.loads(content)["cells"]:
+        source = "".join(cell["source"])
+        yield source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
+        for output in cell.get("outputs", ()):
+            data = {kind: "".join(lines) for kind, lines in output.get("data", {}).items()}
+            if "image/png" in data:
+                yield f"![Plot by this code](data:image/png;base64,{data['image/png'].strip()})"
+            elif "<table" in data.get("text/html", ""):
+                rows = re.search("<table.*?>(.*)</table>", data["text/html"], re.DOTALL)
+                yield re.sub("<(t[hr]) [^>]*>", r"<\1>", f"<table>{rows[1]}</table>")
+            else:
+                text = data.get("text/plain") or "".join(output.get("text", ()))
+                yield f"```text\n{text}\n```"
+    yield f"This page is the notebook `docs/{name}`."
+
+
 PAGES = {"reference/commands.md": commands, "reference/functions.md": functions}
 
 
+def on_files(files, *, config):
+    """Add a page for each notebook."""
+    for file in [file for file in files if file.src_uri.endswith(".ipynb")]:
+        page = "\n\n".join(notebook(file.content_string, file.src_uri))
+        name = file.src_uri.replace(".ipynb", ".md")
+        files.append(File.generated(config, name, content=page))
+    return files
+
+
 def on_page_markdown(markdown: str, *, page, **_) -> str:
-    """Add to a page what is made of the code."""
+    """Add to a page what is made of the code, and lead to the pages of notebooks."""
     lines = PAGES.get(page.file.src_uri, lambda: ())()
-    return "\n".join([markdown, *lines])
+    return "\n".join([markdown.replace(".ipynb)", ".md)"), *lines])
 
 
 def on_page_content(html: str, **_) -> str:

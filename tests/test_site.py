@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from conftest import ROOT, serious_findings
 
-PAGES = ["", "ci/", "metrics/", "reference/commands/", "reference/functions/"]
+PAGES = ["", "ci/", "metrics/", "notebooks/compare-systems/", "reference/functions/"]
 
 
 @pytest.fixture(scope="module")
