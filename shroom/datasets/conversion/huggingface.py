@@ -16,7 +16,8 @@ from shroom.core.json_writing import json_lines
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.registry import data_set
 from shroom.scoring.data_set_forms import DATA_SETS
-from shroom.scoring.datapoint_files import DataFile, from_items, row_of
+from shroom.scoring.datapoint_files import DataFile, from_items
+from shroom.scoring.in_memory import row_of
 from shroom.scoring.input_files import CSV, JSON
 from shroom.scoring.table import P
 
