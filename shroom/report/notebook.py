@@ -27,7 +27,7 @@ _STYLE = f"""<style>
 {inside(_SELECTOR)}
 {_SELECTOR} {{ {STYLE}
   tr {{ background: none; }}
-  table {{ margin: 0; }}
+  table {{ margin: 0; color: var(--ink); table-layout: auto; }}
   header, nav {{ display: none; }}
   h2 {{ font-size: 1.1rem; margin: .75rem 0 .25rem; padding: 0; border: 0; }}
 }}
