@@ -189,6 +189,8 @@ def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tm
     given = ("--on", on, "--no-ci", "--runs", tmp_path / "runs", "--format", "json")
     code, out, err = shroom("evaluate", "lexical", *given)
     assert (code, json.loads(out)["datasets"][0]["n"]) == (0, 60), err
+    code, _, err = shroom("datasets", "fetch", "mine")
+    assert (code, err) == (1, "shroom: mine: the kit cannot fetch it; its source is this office\n")
 
 
 @pytest.mark.parametrize(
