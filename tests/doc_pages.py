@@ -56,7 +56,7 @@ class PageError(AssertionError):
     """A block that does not do what the page shows."""
 
     def __init__(self, page: Path, block: Block, what: str, expected: str, printed: str) -> None:
-        place = f"{page.relative_to(ROOT)}:{block.line}: {what}"
+        place = f"{page.name}:{block.line}: {what}"
         super().__init__(f"{place}\n--- the page shows\n{expected}\n--- printed\n{printed}")
 
 
