@@ -16,6 +16,8 @@ block changes what is done with it:
 
 - ``<!-- first: COMMAND -->`` (or one command a line) runs what readers have done before, or would
   not type.
+- ``<!-- model: KIND FOLDER -->`` makes a tiny model with random weights: ``nli_model``, ``encoder``
+  or ``causal_model``.
 - ``<!-- real data -->``: the block runs in a folder with the real data, where there are any.
 - ``<!-- not run: REASON -->``: its commands are only parsed, as ``NOT_RUN`` justifies;
   ``<!-- not run: REASON: TEXT -->`` means those that contain the text, and there may be several.
@@ -69,6 +71,7 @@ class Block:
     title: str | None = None
     output: str | None = None
     first: str = ""
+    model: str = ""
     real: bool = False
     not_run: tuple[str, ...] = ()
 
@@ -93,7 +96,7 @@ def blocks_of(page: Path) -> list[Block]:
                 assert reason.partition(":")[0] in NOT_RUN, f"{page.name}:{line}: {reason}"
                 notes["not_run"] = (*notes.get("not_run", ()), reason)
             else:
-                assert key in ("first", "real data"), f"{page.name}:{line}: {key}"
+                assert key in ("first", "model", "real data"), f"{page.name}:{line}: {key}"
                 notes[key.partition(" ")[0]] = value.strip() or True
             continue
         body = textwrap.dedent(match["text"])

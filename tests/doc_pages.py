@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import tiny_models
 from conftest import DATA, ROOT, SAMPLE
 from doc_blocks import Block, commands_of, parse_command, run_imports
 
@@ -55,7 +56,7 @@ class PageError(AssertionError):
     """A block that does not do what the page shows."""
 
     def __init__(self, page: Path, block: Block, what: str, expected: str, printed: str) -> None:
-        place = f"{page.relative_to(ROOT)}:{block.line}: {what}"
+        place = f"{page.name}:{block.line}: {what}"
         super().__init__(f"{place}\n--- the page shows\n{expected}\n--- printed\n{printed}")
 
 
@@ -110,6 +111,9 @@ class Folder:
         """Run a block, or parse it; raise ``PageError`` where the page is wrong."""
         for command in filter(None, block.first.splitlines()):
             self._expect_zero(block, command)
+        if block.model:
+            kind, path = block.model.split()
+            getattr(tiny_models, kind)(self.folder / path)
         if block.title:
             path = self.folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)

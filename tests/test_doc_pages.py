@@ -1,5 +1,6 @@
 """Every command and snippet of the documentation does what its page shows."""
 
+import click
 import pytest
 from conftest import ROOT
 from doc_blocks import NOT_RUN, PAGES, blocks_of, counts
@@ -8,10 +9,10 @@ from doc_pages import Folder
 #: How many commands and snippets are only parsed, by the reason. Their outputs may be wrong, so one
 #: more is a decision (``python tests/doc_blocks.py`` counts them).
 ONLY_PARSED = {
-    "a download": 23,
+    "a download": 12,
     "a server": 18,
     "an installation": 19,
-    "minutes": 9,
+    "minutes": 11,
     "a form": 10,
 }
 BLOCKS = {page.relative_to(ROOT).with_suffix("").as_posix(): blocks_of(page) for page in PAGES}
@@ -42,6 +43,36 @@ def test_a_page_shows_what_happens(name, tmp_path):
 @pytest.mark.parametrize("name", ON_REAL_DATA)
 def test_a_page_shows_what_happens_on_real_data(name, tmp_path):
     run_page(name, tmp_path, real=True)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```sh\nshroom edition show\n```\n\n```text\nanother output\n```\n",
+        "```sh\nshroom check none.json\n```\n",
+        "```sh\nls none | cat none\n```\n",
+        "```console\n$ echo one\ntwo\n```\n",
+        "```python\nprint(1)\n```\n\n```text\n2\n```\n",
+        "```python\nimport shroom.none\n```\n",
+        "```pycon\n>>> 1 + 1\n3\n```\n",
+        "```json\n{\n```\n",
+        "```text\n$ echo one\none\n```\n",
+        "<!-- first: cat none -->\n```sh\ntrue\n```\n",
+        "<!-- real date -->\n```sh\ntrue\n```\n",
+        "<!-- not run: tired -->\n```sh\ntrue\n```\n",
+        "<!-- not run: minutes -->\n```sh\nshroom predict\n```\n",
+        "<!-- not run: minutes -->\n```sh\nshroom predict data/ --non -o out\n```\n",
+        "<!-- not run: minutes -->\n```sh\nshroom score a b --format none\n```\n",
+        "<!-- not run: an installation -->\n```sh\npip install '.[none]'\n```\n",
+        "<!-- not run: minutes -->\n```python\nfrom shroom.none import run\n```\n",
+    ],
+)
+def test_a_wrong_page_is_found(text, tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises((AssertionError, ImportError, ValueError, click.UsageError)):
+        Folder(path, tmp_path).run(blocks_of(path)[0])
 
 
 def test_few_commands_are_only_parsed():

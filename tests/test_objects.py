@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import datasets
 import matplotlib.pyplot as plt
@@ -10,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import SAMPLE, write_json
+from conftest import ROOT, SAMPLE, write_json
 from matplotlib.axes import Axes
 
 import shroom as kit
@@ -225,3 +228,19 @@ def test_texts_of_results_are_escaped():
     html = kit.leaderboard({"<script>": ROWS}, ROWS, **TESTS)._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
+
+
+def test_a_notebook_that_shows_figures_goes_on_showing_them(tmp_path):
+    """A backend may switch to showing figures when the first one is made, as that of Jupyter."""
+    backend = "from matplotlib.backends.backend_agg import *\nimport matplotlib\n"
+    (tmp_path / "shows.py").write_text(f"{backend}matplotlib.interactive(True)\n", encoding="utf-8")
+    code = (
+        "import matplotlib, shroom; shroom.score('shroom/sample', 'shroom/sample').plot();"
+        "print(matplotlib.is_interactive())"
+    )
+    paths = os.pathsep.join([str(ROOT), str(tmp_path)])
+    env = {**os.environ, "MPLBACKEND": "module://shows", "PYTHONPATH": paths}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "True", run.stderr

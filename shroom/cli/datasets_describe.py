@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import format_option, interval_options, refuse_two_pipes
+from shroom.cli.options import DATA_SET_NAMES, format_option, interval_options, refuse_two_pipes
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
@@ -67,7 +67,7 @@ def _text(about: dict[str, Any]) -> str:
 
 
 @click.command("describe", epilog=EXAMPLES)
-@click.argument("name")
+@click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")

@@ -54,6 +54,7 @@ class Estimator:
     classes_: ClassVar[Flags] = np.array([False, True])
     name: str
     trainable: ClassVar[bool]
+    _estimator_type: ClassVar[str] = "classifier"  # for scikit-learn before 1.6
     #: The settings as they were given.
     _given: dict[str, Any] = {}  # noqa: RUF012 - an instance gets its own
 

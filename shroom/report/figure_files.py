@@ -176,19 +176,18 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
 
 def on_axes(panel: Panel, axes: Axes | None = None) -> Axes:
     """Draw a panel that can be drawn on axes, by default on those of a new figure of pyplot."""
-    notes: list[str] = []
-    figure: Any = None
+    figure, notes = None, _notes([panel], several=False, letters=round(_LETTERS * _PLOT_WIDTH))
     if axes is None:
         import matplotlib.pyplot as plt
 
-        notes = _notes([panel], several=False, letters=round(_LETTERS * _PLOT_WIDTH))
+        # Not within the settings: the backend of notebooks has some of its own, which are to stay.
         size = (_PLOT_WIDTH, 0.5 + _height(panel, _PLOT_WIDTH) + _NOTE * len(notes))
-        # Outside the settings: the first figure turns a notebook's figures on, which has to last.
         figure = plt.figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
-    with _settings({"figure.facecolor": LIGHT["paper"]}):
-        if axes is None:
+    with _settings({}):
+        if figure is not None:
             axes = figure.subplots()
             _write_below(figure, notes)
+        assert axes is not None  # noqa: S101 - for mypy
         _draw_titled(axes, panel, "\n".join(filter(None, [shortened(panel.title), panel.track])))
     return axes
 

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from shroom.scoring.results import Score
     from shroom.scoring.tabular import Tabular
 
-#: The most figures that are shown without being asked for.
-_FIGURES = 4
+#: The most figures that are shown without being asked for, and the most rows of one.
+_FIGURES, _ROWS = 4, 30
 #: Notebooks have rules of their own for tables; a class that is named three times comes before.
 _SELECTOR = ".shroom.shroom.shroom"
 _STYLE = f"""<style>
 {inside(_SELECTOR)}
 {_SELECTOR} {{ {STYLE}
   tr {{ background: none; }}
-  table {{ margin: 0; }}
+  table {{ margin: 0; color: var(--ink); table-layout: auto; }}
   header, nav {{ display: none; }}
   h2 {{ font-size: 1.1rem; margin: .75rem 0 .25rem; padding: 0; border: 0; }}
 }}
@@ -78,7 +78,8 @@ def _figures(result: Tabular) -> str:
     kinds = panels(result)
     # The table of a score has a mark in each row, so that its forest plot would say it again.
     first = [name for name in ("reliability", "scatter") if name in kinds] or [*kinds][:1]
-    drawn = [panel for name in first for panel in kinds[name] if panel.draw][:_FIGURES]
+    listed = [panel for name in first for panel in kinds[name]]
+    drawn = [panel for panel in listed if panel.draw and panel.rows <= _ROWS][:_FIGURES]
     return f'<div class="figures">{"".join(map(_figure, drawn))}</div>' if drawn else ""
 
 

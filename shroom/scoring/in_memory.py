@@ -170,8 +170,6 @@ def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
         return _rows_of_frame(data, name)
     rows = list(data) if isinstance(data, Iterable) else [data]
     if rows and all(isinstance(row, Datapoint) for row in rows):
-        from shroom.scoring.datapoint_files import row_of
-
         return list(map(row_of, rows))
     if all(isinstance(row, Mapping) for row in rows):
         return rows
@@ -200,6 +198,33 @@ def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
         {key: value for key, value in row.items() if key == P or not _is_missing(value)}
         for row in frame.rows(named=True)
     ]
+
+
+def row_of(point: Datapoint) -> dict[str, Any]:
+    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import Task
+    >>> row_of(Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG, p=0.0))
+    {'hyp': 'A cat.', 'src': 'One cat.', 'tgt': '', 'task': 'PG', 'p(Hallucination)': 0.0}
+    """
+    row: dict[str, Any] = {} if point.id is None else {"id": point.id}
+    row |= {"hyp": point.hyp}
+    if point.ref is not None:
+        row["ref"] = point.ref.value
+    row |= {"src": point.src, "tgt": point.tgt}
+    if point.task.name:
+        row["task"] = point.task.name
+    if point.model:
+        row["model"] = point.model
+    if point.labels:
+        row["labels"] = [label.value for label in point.labels]
+    if point.label is not None:
+        row["label"] = point.label.value
+    if point.p is not None:
+        row[P] = point.p
+    return row
 
 
 def _not_rows(data: Any, name: str) -> ShroomError:

@@ -38,6 +38,9 @@ def test_bash_completes_verbs_options_and_values(tmp_path):
         "shroom score --official --fo": "--format",
         "shroom score --format ": "text json codalab junit",
         "shroom score --format nothing": "",
+        "shroom score --metrics rho,bri": "rho,brier",
+        "shroom datasets describe f": "felm factual_consistency",
+        "shroom fit cross": "cross-encoder",
     }
     shown = run(tmp_path, "bash", "-c", COMPLETE, "bash", *lines)
     assert shown.splitlines() == list(lines.values())

@@ -15,7 +15,9 @@ from shroom.core.problems import ShroomError
 from shroom.core.toml import parsed_toml
 from shroom.datasets.registry import DATA_SETS
 from shroom.detectors.new_package import new_package
+from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY, detector
+from shroom.prediction.ray.shards import Worker, shards_of
 from shroom.scoring.datapoint_files import read
 from shroom.scoring.metric_registry import METRICS
 
@@ -189,6 +191,8 @@ def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tm
     given = ("--on", on, "--no-ci", "--runs", tmp_path / "runs", "--format", "json")
     code, out, err = shroom("evaluate", "lexical", *given)
     assert (code, json.loads(out)["datasets"][0]["n"]) == (0, 60), err
+    code, _, err = shroom("datasets", "fetch", "mine")
+    assert (code, err) == (1, "shroom: mine: the kit cannot fetch it; its source is this office\n")
 
 
 @pytest.mark.parametrize(
@@ -210,6 +214,26 @@ def test_a_module_of_the_working_folder_is_named_by_its_place(verb, folder, shro
     }[verb]
     code, _, err = shroom(*arguments)
     assert code == 0, err
+
+
+def test_a_metric_and_a_data_set_are_named_by_their_place(folder, shroom, tmp_path):
+    folder()
+    (tmp_path / "mine.py").write_text(blocks("python")[2])
+    code, out, err = shroom("score", SAMPLE, SAMPLE, "--no-ci", "--metrics", "mine:DISTANCE")
+    assert (code, "distance" in out) == (0, True), err
+    code, out, err = shroom("datasets", "describe", "mine:MINE", DATA, "--no-ci")
+    assert (code, "items: label" in out) == (0, True), err
+
+
+def test_a_worker_of_ray_imports_the_module_itself(folder):
+    (shard,) = shards_of(str(DATA), ())
+    worker = Worker(Recipe.of("mine:Mine"))
+    folder()
+    assert worker.judge(shard).rows == 60
+    del sys.modules["mine"]
+    folder("raise KeyError('a')")
+    stop = Worker(Recipe.of("mine:Mine")).judge(shard).stop
+    assert "mine.py, line 7, in p: raised KeyError: 'a'; its traceback is in " in stop
 
 
 def test_a_changed_module_is_evaluated_again(folder, shroom):

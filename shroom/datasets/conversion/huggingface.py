@@ -9,7 +9,8 @@ from shroom.core.datapoint import TASKS
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.registry import data_set
-from shroom.scoring.datapoint_files import DataFile, from_items, row_of
+from shroom.scoring.datapoint_files import DataFile, from_items
+from shroom.scoring.in_memory import row_of
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:

@@ -113,14 +113,17 @@ def source(name: str) -> Source:
     Raises
     ------
     ShroomError
-        If there is no data set of that name.
+        If there is no data set of that name, or it is of another package.
 
     Examples
     --------
     >>> source("felm").files[0].licence
     'CC BY-NC-SA 4.0'
     """
-    return SOURCES.get(name) or Source(name, (), data_set(name).source)
+    described = data_set(name)
+    if name not in SOURCES:
+        raise ShroomError(f"{name}: the kit cannot fetch it; its source is {described.source}")
+    return SOURCES[name]
 
 
 def _addresses(listed: Iterable[str]) -> Iterator[str]:
@@ -162,10 +165,10 @@ def cached(name: str) -> Path | None:
     ShroomError
         If there is no data set of that name.
     """
-    folder, files = cache_folder(name), source(name).files
-    if not files:
+    if data_set(name).name not in SOURCES:
         return None
-    for file in files:
+    folder = cache_folder(name)
+    for file in source(name).files:
         path = folder / file.name
         if not path.is_file() or file.size not in (None, path.stat().st_size):
             return None
