@@ -1,6 +1,6 @@
 # Everything a newcomer or CI needs; `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup baseline table train test lint bench bundle docs constraints dist release clean
+.PHONY: help setup baseline table train test integrations lint bench bundle docs constraints dist release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -61,6 +61,12 @@ train: .venv/with-models  ## make the shipped model again (hours on a CPU; needs
 test: .venv/with-test  ## run every test (ARGS='-m models': those that compute with a model)
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
 
+integrations:  ## run the kit in lm_eval, MLflow and W&B, in an environment of its own (they pull newer versions)
+	$(PYTHON) -m venv .venv/integrations
+	PYTHONWARNINGS=ignore .venv/integrations/bin/pip install -q --disable-pip-version-check \
+		-e '.[hf]' lm_eval mlflow-skinny wandb pytest
+	.venv/integrations/bin/python -m pytest -W default integrations
+
 lint: .venv/with-lint  ## check style, types, imports, and the files for the repository's host
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --preview --select PLW1514 .  # files are opened as UTF-8, also on Windows
@@ -86,6 +92,7 @@ bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/be
 bundle: .venv/with-onnx  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))
 
+docs: export NO_MKDOCS_2_WARNING = 1  # the theme's notice about its successor
 docs: .venv/with-docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict -q
 

@@ -30,7 +30,7 @@ def main(detector: str, files: list[str], model: str | None) -> None:
             chosen = detector_from(
                 detector, reference=rule.value, **({"model": model} if model else {})
             )
-            p = chosen.predict(points)
+            p = chosen.p(points)
             cells = [figure(points, p, chosen.threshold, task) for task in [*tasks, None]]
             print(f"| {rule.value} | {' | '.join(cells)} |")
 

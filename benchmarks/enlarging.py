@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from shroom.scoring.datapoint_files import read, row_of
+from shroom.scoring.datapoint_files import read
+from shroom.scoring.in_memory import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

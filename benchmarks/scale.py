@@ -180,7 +180,8 @@ def measure(data: Path, n: int) -> dict[str, float]:
     from shroom.detectors.registry import detector
     from shroom.inference.run_settings import RUN
     from shroom.prediction.submission_rows import check_output, made_by
-    from shroom.scoring.datapoint_files import DataFile, from_document, read_files, row_of
+    from shroom.scoring.datapoint_files import DataFile, from_document, read_files
+    from shroom.scoring.in_memory import row_of
     from shroom.scoring.input_files import Document
 
     (file,) = read_files(data)

@@ -20,8 +20,14 @@ from shroom.scoring.check import check
 from shroom.scoring.scores import score
 
 if TYPE_CHECKING:
+    from shroom.datasets.description import describe
     from shroom.detectors.registry import detector
     from shroom.evaluation.comparison import compare
+    from shroom.evaluation.leaderboard import leaderboard
+    from shroom.evaluation.matrix.matrix import evaluate
+    from shroom.prediction.calibration.calibrate import calibrate
+    from shroom.prediction.ensemble.ensemble import ensemble
+    from shroom.prediction.predictions import predict
     from shroom.scoring.annotator_agreement import agreement
     from shroom.scoring.datapoint_files import read
 
@@ -30,9 +36,15 @@ __all__ = [
     "ShroomError",
     "__version__",
     "agreement",
+    "calibrate",
     "check",
     "compare",
+    "describe",
     "detector",
+    "ensemble",
+    "evaluate",
+    "leaderboard",
+    "predict",
     "read",
     "score",
 ]
@@ -40,8 +52,14 @@ __all__ = [
 
 _LATER = {
     "agreement": "shroom.scoring.annotator_agreement",
+    "calibrate": "shroom.prediction.calibration.calibrate",
     "compare": "shroom.evaluation.comparison",
+    "describe": "shroom.datasets.description",
     "detector": "shroom.detectors.registry",
+    "ensemble": "shroom.prediction.ensemble.ensemble",
+    "evaluate": "shroom.evaluation.matrix.matrix",
+    "leaderboard": "shroom.evaluation.leaderboard",
+    "predict": "shroom.prediction.predictions",
     "read": "shroom.scoring.datapoint_files",
 }
 

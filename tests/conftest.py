@@ -95,6 +95,29 @@ def shroom(capfd):
     return call
 
 
+@pytest.fixture(scope="module")  # while one runs, nothing else in its thread can use asyncio
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # The sandbox of Chromium does not start for root, whom containers run as.
+        opened = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def serious_findings(page) -> list[tuple[str, str]]:
+    """Return what axe finds serious or critical on a page, each with the part of the page."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [
+        (violation["id"], node["html"])
+        for violation in Axe().run(page).response["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
+
+
 @pytest.fixture
 def serve():
     """Start servers that answer as a function of the request says, and stop them in the end."""

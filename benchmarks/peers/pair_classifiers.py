@@ -94,7 +94,7 @@ def shipped_of(notes: list[str]) -> Judge:
 
     def judge(triples: Sequence[Triple]) -> Any:
         points = [Datapoint(hyp=hyp, src="", tgt=ref, task=Task(t)) for t, ref, hyp in triples]
-        return model.predict(points, run)
+        return model.p(points, run)
 
     return judge
 

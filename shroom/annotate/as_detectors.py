@@ -55,7 +55,7 @@ class ScorerDetector(Detector):
         self.rule = settings.rule(reference)
         self.threshold = settings.share("threshold", threshold)
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
+    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
 
         Where either of two references may support the hypothesis, the one that does so better
@@ -111,7 +111,7 @@ class Unigram(ScorerDetector):
     --------
     >>> from shroom.core.datapoint import Datapoint, Task
     >>> point = Datapoint(hyp="A small cat.", src="", tgt="A cat that is small.", task=Task.DM)
-    >>> 0 < float(Unigram().predict([point])[0]) < 1
+    >>> 0 < float(Unigram().p([point])[0]) < 1
     True
     """
 

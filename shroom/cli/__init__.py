@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import (
     InvalidInput,
     Problems,
@@ -46,6 +47,7 @@ VERBS = {
         "explain": "Show which words of a hypothesis drive p.",
         "rate": "Estimate the share of hallucinations in outputs without labels.",
         "detectors": "List the detectors, and which of them are ready here.",
+        "new": "Write the start of a package with a detector of your own.",
         "cache": "Show or clear the stored results of models.",
     },
     "Data sets": {
@@ -67,7 +69,7 @@ VERBS = {
     },
 }
 #: The verbs that read no data, and so have nothing to warn of.
-_WITHOUT_DATA = ("metrics", "detectors", "cache", "edition")
+_WITHOUT_DATA = ("metrics", "detectors", "new", "cache", "edition")
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,8 @@ def run(command: click.Command, args: list[str], name: str) -> int:
     """Return the exit code of a command line, and report errors on stderr."""
     Problems.all_warnings = False
     try:
-        result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
+        with plug_in_errors():
+            result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
     except InvalidInput as error:
         say_problems(error)
         return 1

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -19,16 +18,14 @@ from shroom.cli.options import (
 )
 from shroom.cli.output import deliver, note, say
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
-from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
-from shroom.core.problems import ShroomError, printable
+from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.problems import printable
 from shroom.learners.calibrators import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shroom.prediction.calibration.calibrate import FitSettings
-    from shroom.prediction.calibration.quality import Calibration
-    from shroom.scoring.check import Checked
+    from shroom.prediction.calibration.calibration import Calibration
     from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
@@ -109,8 +106,6 @@ def command(
     Applying writes SUBMISSION anew, with other p and labels; with GOLD, which must not be the one
     that was fitted on, it shows figures before and after.
     """
-    from shroom.prediction.calibration.calibrate import FitSettings
-
     submission, gold = _submission_and_gold(arguments, fitting=calibrator is None)
     if output is None:
         what = "calibrator" if calibrator is None else "calibrated submission"
@@ -119,7 +114,8 @@ def command(
         if method == "none" and not threshold:
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
         assert gold is not None  # noqa: S101 - for mypy
-        settings = FitSettings(method, threshold, folds, seed, in_sample)
+        settings: dict[str, Any] = {"method": method, "threshold": threshold, "folds": folds}
+        settings |= {"seed": seed, "in_sample": in_sample}
         _fit(submission, gold, output, settings, form, edition)
         return
     for name in _FITTING:
@@ -141,33 +137,31 @@ def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[
 
 
 def _fit(
-    submission: str, gold: str, output: str, settings: FitSettings, form: str, edition: Edition
+    submission: str, gold: str, output: str, settings: dict[str, Any], form: str, edition: Edition
 ) -> None:
-    from shroom.prediction.calibration.calibrate import fit
+    from shroom.prediction.calibration.calibrate import calibrate
     from shroom.prediction.calibration.calibrator_file import text_of
 
     refuse_overwriting([output], [submission, gold])
-    checked = _checked(submission, gold, edition)
-    _, figures = fit(checked.aligned, settings)
-    deliver(text_of(figures), output)
-    _show(figures, form, output)
-    say(checked.problems)
-    if not settings.in_sample:
-        say(_notes(checked, figures))
-    tracks = " and ".join(result.track or "the data" for result in figures.results)
+    calibration = calibrate(submission, gold, edition=edition, **settings)
+    deliver(text_of(calibration.results), output)
+    _show(calibration, form, output)
+    say(calibration.warnings)
+    if not settings["in_sample"]:
+        say(_notes(calibration))
+    tracks = " and ".join(result.track or "the data" for result in calibration.results)
     say([f"wrote the calibrator of {tracks} to {output}"])
 
 
-def _notes(checked: Checked, figures: Calibration) -> Iterator[str]:
+def _notes(calibration: Calibration) -> Iterator[str]:
     """Yield a line for each threshold that lowers the out-of-fold accuracy."""
-    for track, result in zip(checked.tracks, figures.results):
+    for file, result in zip(calibration.files, calibration.results):
         label = result.after.label
         fitted, half = label["accuracy"], label["accuracy_at_half"]
         if fitted is not None and half is not None and fitted < half:
             yield (
-                f"note: {printable(track.predictions.file)}: out of fold, labels by the fitted "
-                f"threshold are right in {fitted:.3f}, and p > 0.5 in {half:.3f}; see "
-                "--no-threshold"
+                f"note: {printable(file)}: out of fold, labels by the fitted threshold are right "
+                f"in {fitted:.3f}, and p > 0.5 in {half:.3f}; see --no-threshold"
             )
 
 
@@ -181,61 +175,22 @@ def _apply(
     *,
     in_sample: bool,
 ) -> None:
-    from shroom.prediction.calibration.calibrate import apply
-    from shroom.prediction.calibration.calibrator_file import fitted_for, fitted_in
-    from shroom.prediction.calibration.quality import Calibration
-    from shroom.prediction.run_record import mark_in_sample, record_path
-    from shroom.prediction.submission_rows import check_output, name_for, text_of
+    from shroom.prediction.calibration import calibration as calibrations
+    from shroom.prediction.calibration.calibrator_file import fitted_for
 
-    try:
-        fitted = fitted_in(Path(calibrator).read_text(encoding="utf-8-sig"), calibrator)
-    except UnicodeDecodeError as error:
-        raise ShroomError(
-            f"{calibrator}: is not a calibrator of `shroom calibrate`: not text"
-        ) from error
-    checked = _checked(submission, gold, edition)
-    inputs = [calibrator, submission, gold]
-    contents: dict[str, str] = {}
-    marks: dict[str, int] = {}
-    for track in checked.tracks:
-        predictions = track.predictions
-        label, p = fitted_for(fitted, track)(predictions.p)
-        name = name_for(track.name, output, predictions.file, edition)
-        text = text_of(label, p, predictions.ids, id_key=edition.item.id_key)
-        contents[name], marks[name] = text, track.in_sample
+    fitted = calibrations.calibrators_in(calibrator)
+    checked = calibrations.with_texts(submission, gold, edition)
+    predictions = calibrations.applied(fitted, checked)
     results = [
-        apply(fitted_for(fitted, track), track, in_sample=in_sample) for track in checked.aligned
+        calibrations.figures(fitted_for(fitted, track), track, in_sample=in_sample)
+        for track in checked.aligned
     ]
-    prepare(output, list(contents), inputs)
-    record_path(output)  # refuses a file of the user's
-    check_output(contents, edition)
-    write_files(output, contents, inputs)
-    if warning := mark_in_sample(output, "shroom calibrate --apply", marks):
+    if warning := predictions.write(output, [calibrator, submission, gold]):
         note(warning)
     if results:
-        _show(Calibration(results), form, output)
+        _show(calibrations.Calibration(results), form, output)
     say(checked.problems)
-    say([f"wrote {sum(track.predictions.n for track in checked.tracks)} predictions to {output}"])
-
-
-def _checked(submission: str, gold: str | None, edition: Edition) -> Checked:
-    """Return a submission that has passed the check, its gold's texts read where they matter."""
-    from shroom.core.problems import Problems
-    from shroom.scoring.check import check, read_table
-    from shroom.scoring.input_files import documents
-    from shroom.scoring.table import Role
-
-    checked = check(submission, gold, edition=edition)
-    checked.raise_for_errors()
-    if gold is None or gold == "-":
-        return checked
-    # Without ids, texts distinguish gold from other gold whose rows are in another order.
-    for document in documents(gold, Problems(), edition):
-        for track in checked.tracks:
-            if track.gold and track.gold.file == document.file and track.gold.ids is None:
-                table = read_table(document, Role.GOLD, Problems(), edition, texts=True)
-                track.gold.texts = table.texts if table else None
-    return checked
+    say([f"wrote {predictions.n} predictions to {output}"])
 
 
 def _show(figures: Calibration, form: str, output: str) -> None:

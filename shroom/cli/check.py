@@ -23,11 +23,12 @@ from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import counted, printable
 from shroom.core.problems import ShroomError
-from shroom.scoring.check import Checked, check
+from shroom.scoring.check import check
 
 if TYPE_CHECKING:
     from shroom.core.problems import Problems
     from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.verdict import Checked
 
 EXAMPLES = """\b
 Examples:

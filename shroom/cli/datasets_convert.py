@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.cli.options import refuse_two_pipes
+from shroom.cli.options import DATA_SET_NAMES, refuse_two_pipes
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import (
@@ -58,7 +58,7 @@ Examples:
 
 
 @click.command("convert", epilog=EXAMPLES)
-@click.argument("name")
+@click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @click.option(
     "-o",

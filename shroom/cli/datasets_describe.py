@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.options import format_option, interval_options, refuse_two_pipes
+from shroom.cli.options import DATA_SET_NAMES, format_option, interval_options, refuse_two_pipes
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.datasets.download.sources import place_of
-from shroom.datasets.registry import data_set
-from shroom.scoring.data_set_forms import DATA_SETS
+from shroom.datasets.registry import DATA_SETS, data_set
 
 if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
@@ -38,7 +37,9 @@ def list_datasets(*, form: str) -> None:
 
     A view is a way to see the records as datapoints; the first is the default.
     """
-    listed = [_about(name) for name in DATA_SETS]
+    problems = {name: DATA_SETS.problem(name) for name in DATA_SETS}
+    say(f"note: {problem}" for problem in problems.values() if problem)
+    listed = [_about(name) for name in DATA_SETS if problems[name] is None]
     if form == "json":
         deliver(json.dumps({"datasets": listed}, indent=2, ensure_ascii=False) + "\n", None)
         return
@@ -66,7 +67,7 @@ def _text(about: dict[str, Any]) -> str:
 
 
 @click.command("describe", epilog=EXAMPLES)
-@click.argument("name")
+@click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")

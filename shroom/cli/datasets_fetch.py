@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import format_option
+from shroom.cli.options import DATA_SET_NAMES, format_option
 from shroom.cli.output import say
 from shroom.cli.parameter_types import Number
 from shroom.cli.progress import shown_progress
@@ -30,7 +30,7 @@ Examples:
 
 
 @click.command("fetch", epilog=EXAMPLES)
-@click.argument("name")
+@click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.option(
     "--to",
     "folder",

@@ -27,8 +27,10 @@ def dataset_given(ctx: click.Context, param: click.Parameter, value: str | None)
     if value is not None:
         from shroom.datasets.registry import DATA_SETS
 
-        if value not in DATA_SETS:
-            raise click.BadParameter(str(DATA_SETS.unknown(value)), ctx, param)
+        try:
+            DATA_SETS.load(value)
+        except ShroomError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
     return value
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from shroom.cli.edition_choice import (
     edition_option,
@@ -16,24 +14,12 @@ from shroom.cli.options import (
 )
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.core.atomic_writing import prepare, write_files
-from shroom.core.problems import Problems
-from shroom.metrics.classification import accuracy
-from shroom.metrics.correlation import rho
-from shroom.prediction.ensemble.columns import Columns
-from shroom.prediction.ensemble.combine import FOLDS, METHODS, Training, Weighted, out_of_fold
-from shroom.prediction.ensemble.members import groups, read, refuse_seen
-from shroom.prediction.run_record import mark_in_sample, record_path
-from shroom.prediction.submission_rows import check_output, name_for, text_of
-from shroom.scoring.display.text import align, number
+from shroom.prediction.ensemble.combine import METHODS
+from shroom.prediction.ensemble.ensemble import LOGISTIC, ensemble
 from shroom.scoring.input_files import is_pipe
 
 if TYPE_CHECKING:
-    from shroom.prediction.ensemble.combine import Combined
-    from shroom.prediction.ensemble.members import Members
     from shroom.scoring.editions.edition import Edition
-
-LOGISTIC = "logistic"
 
 EXAMPLES = """\b
 Examples:
@@ -90,31 +76,16 @@ def command(
     The figures that logistic prints are out of fold, on TRAIN_GOLD.
     """
     _refuse_misuse(preds, method, train, train_gold, data)
-    problems = Problems()
-    judged = read(preds, problems, data=data, edition=edition)
-    names = [name_for(members.name, output, members.file, edition) for members in judged]
     inputs = [*preds, *train, train_gold, data]
-    prepare(output, names, inputs)
-    record_path(output)  # refuses a file of the user's
-    if method == LOGISTIC and train_gold is not None:
-        trained = read(train, problems, gold=train_gold, edition=edition)
-        say(problems)
-        combined = _weighted(trained, judged)
-    else:
-        say(problems)
-        if len(preds) == 1:
-            note(f"{preds[0]} is the only submission, so there is nothing to combine")
-        combined = [METHODS[method](members.p, members.label) for members in judged]
-    contents = {
-        name: text_of(result.label, result.p, members.against.ids, id_key=edition.item.id_key)
-        for name, members, result in zip(names, judged, combined)
-    }
-    check_output(contents, edition)
-    write_files(output, contents, inputs)
-    in_sample = {name: members.in_sample for name, members in zip(names, judged)}
-    if warning := mark_in_sample(output, "shroom ensemble", in_sample):
+    result = ensemble(
+        preds, method=method, train=train, train_gold=train_gold, data=data, edition=edition
+    )
+    warning = result.write(output, inputs)
+    say(result.warnings)
+    say(result.notes)
+    if warning:
         note(warning)
-    say([f"wrote {sum(len(result.p) for result in combined)} predictions to {output}"])
+    say([f"wrote {result.n} predictions to {output}"])
 
 
 def _refuse_misuse(
@@ -135,46 +106,3 @@ def _refuse_misuse(
         raise click.UsageError(
             f"expected --train once for each of {len(preds)} PREDs, got it {len(train)} times"
         )
-
-
-def _weighted(trained: list[Members], judged: list[Members]) -> list[Combined]:
-    """Return the predictions of fitted weights for each track, and show their figures."""
-    doubled = refuse_seen(trained, judged)
-    if doubled:
-        note(f"{doubled} of the datapoints to judge are in the training gold, too")
-    columns = Columns(trained, judged)
-    data = Training(
-        columns.of(trained),
-        columns.tasks(trained),
-        np.concatenate([members.against.p for members in trained]),
-        np.concatenate([members.against.label == 1 for members in trained]),
-        groups(trained),
-    )
-    data.refuse_too_little()
-    say(_figures(trained, out_of_fold(data)))
-    fitted = Weighted.fit(data)
-    say(_choices(fitted))
-    return [fitted.predict(columns.of([members]), columns.tasks([members])) for members in judged]
-
-
-def _figures(trained: list[Members], predictions: Combined) -> list[str]:
-    rows: list[tuple[str, ...] | None] = [
-        (f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"),
-        None,
-    ]
-    start = 0
-    for members in trained:
-        gold, here = members.against, slice(start, start + members.against.n)
-        start += gold.n
-        value = rho(predictions.p[here], gold.p)
-        shown = (
-            accuracy(predictions.label[here], gold.label == 1),
-            None if math.isnan(value) else value,
-        )
-        rows.append((str(members.name), str(gold.n), *map(number, shown)))
-    return align(rows)
-
-
-def _choices(fitted: Weighted) -> list[str]:
-    by_task = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
-    return [f"inverse penalty {fitted.c:g}; Hallucination where p > {fitted.threshold:g}{by_task}"]

@@ -18,6 +18,7 @@ from shroom.cli.edition_choice import (
 from shroom.cli.options import (
     COLUMNS_OPTION,
     SETTINGS,
+    names_of,
     refuse_two_pipes,
 )
 from shroom.cli.output import say
@@ -43,7 +44,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("detector")
+@click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @edition_option("data")
 @COLUMNS_OPTION

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli.options import format_option
+from shroom.cli.options import format_option, names_of
 from shroom.cli.output import deliver, say
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("name", required=False)
+@click.argument(
+    "name", required=False, shell_complete=names_of("shroom.scoring.metric_registry:METRICS")
+)
 @format_option("text", "json", about="Print lines, or JSON: one object, or a list of all.")
 def command(*, name: str | None, form: str) -> None:
     """List the metrics with their range and direction, or describe the metric NAME."""

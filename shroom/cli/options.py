@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
@@ -20,6 +21,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes the names of ``module:registry`` in a shell; the last after commas."""
+
+    def complete(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
+        del ctx, param
+        module, _, attribute = registry.partition(":")
+        before, comma, begun = text.rpartition(",")
+        names = getattr(importlib.import_module(module), attribute)
+        return [before + comma + name for name in names if name.startswith(begun)]
+
+    return complete
+
+
+#: What completes the names of data sets.
+DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
 
 
 def format_option(*forms: str, about: str) -> Callable[[F], F]:
@@ -86,6 +104,7 @@ def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None)
 METRICS_OPTION = click.option(
     "--metrics",
     callback=metrics_given,
+    shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
     help="Report further metrics, such as brier,auroc, or all; see 'shroom metrics'.",
 )
 

@@ -26,29 +26,28 @@ from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.append_only import Unwritable
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
-from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.problems import InvalidInput, Problems
 from shroom.core.result_log import computed_anew
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.prediction.run_record import record_path, run_record, write_record
 from shroom.prediction.submission_rows import (
-    check_data,
     check_output,
     made_by,
     name_for,
+    read_data,
     remarks,
-    select_documents,
     training_counts,
     training_notes,
 )
-from shroom.scoring.datapoint_files import DataFile, read_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shroom.detectors.base import Detector
     from shroom.inference.run_settings import Run
+    from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
@@ -209,19 +208,8 @@ def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> 
 
 def _read(data: str, recipe: Recipe, edition: Edition) -> list[DataFile]:
     problems = Problems()
-    splits = recipe.data or edition.submitted
-    files = read_files(
-        data,
-        problems,
-        choose=lambda documents: select_documents(documents, splits, edition),
-        edition=edition,
-    )
-    if not files:
-        expected = edition.expected_name(splits, "data")
-        raise ShroomError(f"{data}: has no file named {expected}")
-    say(problems)
-    for file in files:
-        check_data(file, problems)
+    files = read_data(data, problems, recipe.data or edition.submitted, edition)
     if problems.errors:
         raise InvalidInput(problems)
+    say(problems)
     return files

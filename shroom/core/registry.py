@@ -1,7 +1,7 @@
 """Lazy registries: what has a name is imported when it is used, and not before.
 
 Other packages add names of their own through entry points, in a group of installed metadata such as
-``shroom.detectors``.
+``shroom.detectors``. What is not installed is named by its place, ``module:attribute``.
 """
 
 from __future__ import annotations
@@ -10,11 +10,19 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import os
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
+
+#: The packages, by the names of their top-level modules, from which objects were loaded by name.
+PLUG_INS: set[str] = set()
+#: The place of an object: a module and an attribute, as entry points write it.
+_PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,9 @@ E = TypeVar("E", bound=Entry)
 class Registry(MutableMapping[str, E], Generic[E]):
     """Objects of one kind by name, in the order in which they are listed.
 
-    As a mapping it gives entries; :meth:`load` imports the objects.
+    As a mapping it gives entries; :meth:`load` imports the objects. A registry with a group of
+    entry points also takes ``module:attribute`` for a name, and looks for the module in the working
+    folder first, as ``python -m`` does.
 
     Parameters
     ----------
@@ -101,7 +111,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
         if problem:
             raise ShroomError(problem)
         entry = self[name]
-        return self._checked(name, entry) if entry.package else _imported(entry.where)
+        return _imported(entry.where) if name in self._own else self._checked(name, entry)
 
     def make(self, name: str, /, **settings: Any) -> Any:
         """Return an object of the class of a name, made with settings.
@@ -109,19 +119,22 @@ class Registry(MutableMapping[str, E], Generic[E]):
         Raises
         ------
         ShroomError
-            If there is no such name or setting; the message suggests the nearest.
+            If there is no such name or setting, or a setting is missing; the message suggests the
+            nearest.
         """
         target = self.load(name)
+        if not callable(target):
+            raise ShroomError(f"the {self.kind} '{name}' is not a class: name its class")
         grouped = hasattr(target, "from_settings")  # its constructor takes groups of settings
-        parameters = target.setting_names() if grouped else inspect.signature(target).parameters
-        for setting in settings:
-            if setting not in parameters:
-                there = f"there are: {', '.join(parameters)}" if parameters else "it has none"
-                raise ShroomError(
-                    f"the {self.kind} {name} has no setting '{printable(setting)}';"
-                    f"{nearest(setting, parameters)} {there}"
-                )
-        return target.from_settings(**settings) if grouped else target(**settings)
+        if grouped:
+            check_settings(f"{self.kind} {name}", settings, target.setting_names())
+            return target.from_settings(**settings)
+        parameters = settings_of(target)
+        check_settings(f"{self.kind} {name}", settings, parameters)
+        for setting, default in parameters.items():
+            if default is inspect.Parameter.empty and setting not in settings:
+                raise ShroomError(f"the {self.kind} {name} needs the setting '{setting}'")
+        return target(**settings)
 
     def problem(self, name: str) -> str | None:
         """Return why a name of another package cannot be used, ``None`` if it can.
@@ -147,7 +160,11 @@ class Registry(MutableMapping[str, E], Generic[E]):
         )
 
     def __getitem__(self, name: str) -> E:
-        return self._own[name] if name in self._own else self._others[name]
+        if name in self._own:
+            return self._own[name]
+        if self.group and _PLACE.fullmatch(name):
+            return self._kind(name, f"from {name}")
+        return self._others[name]
 
     def __setitem__(self, name: str, entry: E) -> None:
         self._own[name] = entry
@@ -164,11 +181,14 @@ class Registry(MutableMapping[str, E], Generic[E]):
     @functools.cached_property
     def _others(self) -> dict[str, E]:
         """The entries of other packages; if several have the same name, the first."""
-        kind = type(next(iter(self._own.values())))
         entries: dict[str, E] = {}
         for name, target, package in _entry_points(self.group) if self.group else ():
-            entries.setdefault(name, kind(target, f"from {package}", package=package))
+            entries.setdefault(name, self._kind(target, f"from {package}", package=package))
         return entries
+
+    @property
+    def _kind(self) -> type[E]:
+        return type(next(iter(self._own.values())))
 
     @functools.cached_property
     def _collisions(self) -> dict[str, str]:
@@ -184,25 +204,75 @@ class Registry(MutableMapping[str, E], Generic[E]):
         }
 
     def _checked(self, name: str, entry: E) -> Any:
-        """Return the object that another package has registered."""
-        who = f"the {self.kind} '{name}' of {entry.package} ({entry.where})"
+        """Return the object that another package has registered, or that is at a place."""
+        who = f"the {self.kind} '{name}'"
+        who += f" of {entry.package} ({entry.where})" if entry.package else ""
+        PLUG_INS.add(re.split("[.:]", entry.where)[0])
         try:
+            if not entry.package:
+                _look_in_working_folder()
             value = _imported(entry.where)
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
+        except (Exception, SystemExit) as error:
+            reason = f"{type(error).__name__}: {error}{_hint(entry.where, error)}"
             raise ShroomError(f"{who} cannot be imported: {reason}") from error
         base: type = _imported(self._base)
         kind = value if isinstance(value, type) else type(value)
         if not issubclass(kind, base):
             raise ShroomError(f"{who} is not a {self._base.replace(':', '.')}")
-        if value.name != name:
+        if entry.package and value.name != name:
             raise ShroomError(f"{who} has the name '{value.name}'; give it the name '{name}'")
+        if not (isinstance(value.name, str) and value.name):
+            raise ShroomError(f"{who} has no name; give it one, such as name = 'new-words'")
         return value
+
+
+def settings_of(target: Any) -> dict[str, Any]:
+    """Return the names and the defaults of the arguments that a class or a function takes by name.
+
+    Examples
+    --------
+    >>> settings_of(lambda model, n=1, **others: None)["n"]
+    1
+    """
+    parameters = inspect.signature(target).parameters.items()
+    return {
+        name: p.default for name, p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+
+def check_settings(who: str, settings: Iterable[str], parameters: Iterable[str]) -> None:
+    """Raise an error for the first setting that is not among the parameters."""
+    parameters = list(parameters)
+    for setting in settings:
+        if setting not in parameters:
+            there = f"there are: {', '.join(parameters)}" if parameters else "it has none"
+            raise ShroomError(
+                f"the {who} has no setting '{printable(setting)}';{nearest(setting, parameters)} "
+                f"{there}"
+            )
 
 
 def _imported(target: str) -> Any:
     module, _, attribute = target.partition(":")
     return functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+
+
+def _look_in_working_folder() -> None:
+    """Have modules be looked for in the working folder first, as ``python -m`` does."""
+    folder = os.getcwd()  # noqa: PTH109 - as sys.path has it
+    if not {"", folder} & set(sys.path):
+        sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+
+
+def _hint(target: str, error: BaseException) -> str:
+    """Return the way out where a module or an attribute does not exist."""
+    module, _, attribute = target.partition(":")
+    if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+        return f"; it is neither in {os.getcwd()} nor installed"  # noqa: PTH109 - may be deleted
+    if isinstance(error, AttributeError) and module in sys.modules:
+        return f";{nearest(attribute, vars(sys.modules[module]))}".rstrip(";")
+    return f"; python -c 'import {module}' shows where"
 
 
 @functools.cache

@@ -14,15 +14,19 @@ from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals, estimates
+from shroom.scoring.data_set_forms import DATA_SETS as FORMS
+from shroom.scoring.in_memory import sources_in
 from shroom.scoring.results import flat
+from shroom.scoring.tabular import Tabular, bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from shroom.core.paths import Source
-    from shroom.datasets.collection import FileRecords
+    from shroom.datasets.base import DataSet
+    from shroom.datasets.collection import Collection, FileRecords
+    from shroom.scoring.in_memory import Data
 
     #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
     Row = dict[str, Any]
@@ -75,8 +79,8 @@ class Contents:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Description:
+@dataclass(frozen=True, repr=False)
+class Description(Tabular):
     """The contents of the files of a data set.
 
     Attributes
@@ -98,6 +102,43 @@ class Description:
     contents: Contents
     problems: Problems
     how: Intervals
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n} {name}" for name, n in self.counts.items())
+        return f"Description({self.dataset}: {counts} in {len(self.files)} files)"
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables by name: files, labels, lengths, the data set's own, and agreement."""
+        contents = self.contents
+        labels = [
+            {"field": name, "label": label, "n": n}
+            for name, by_label in contents.labels.items()
+            for label, n in by_label.items()
+        ]
+        listed = {
+            "files": Table("files", ("file",), [file.to_dict() for file in self.files]),
+            "labels": Table("how often each label was given", ("field", "label"), labels),
+            "lengths": contents.lengths,
+            **contents.tables,
+        }
+        return listed if contents.agreement is None else {**listed, "agreement": contents.agreement}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return all tables as one: a row for each figure, with what it is of."""
+        return [
+            {
+                "table": name,
+                "of": ", ".join(f"{key}: {row[key]}" for key in table.keys),
+                "figure": figure,
+                "value": value,
+                **bounds("value", row.get(f"{figure}_ci")),
+            }
+            for name, table in self.tables.items()
+            for row in table.rows
+            for figure, value in row.items()
+            if figure not in table.keys and not figure.endswith("_ci")
+        ]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -220,15 +261,18 @@ def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
     return [(file.base if bases[file.base] == 1 else file.file, file.records) for file in files]
 
 
-def describe(name: str, paths: Sequence[Source], how: Intervals = DEFAULT_INTERVALS) -> Description:
+def describe(
+    name: str, data: Data | Sequence[Data] = (), how: Intervals = DEFAULT_INTERVALS
+) -> Description:
     """Return what is in the files of a data set.
 
     Parameters
     ----------
     name : str
         The data set's.
-    paths : sequence of path or "-"
-        Files, folders or zips of its native form, or a pipe; without any, as it is here.
+    data : path, rows or data frame, or sequence of them
+        Files, folders, zips, rows or frames of its native form, or a pipe (``"-"``); without any,
+        as it is here.
     how : Intervals
         How to make intervals.
 
@@ -241,11 +285,11 @@ def describe(name: str, paths: Sequence[Source], how: Intervals = DEFAULT_INTERV
 
     Examples
     --------
-    >>> found = describe("semeval2024", ["shroom/sample"])
-    >>> found.counts
-    {'rows': 120, 'records': 120, 'dropped': 0}
+    >>> describe("semeval2024", "shroom/sample")
+    Description(semeval2024: 120 rows, 120 records, 0 dropped in 2 files)
     """
     described = data_set(name)
+    paths = sources_in(data)
     for path in paths:
         refuse_another(name, path)
     problems = Problems(limit=None)
@@ -255,8 +299,29 @@ def describe(name: str, paths: Sequence[Source], how: Intervals = DEFAULT_INTERV
             problems.add("empty", file, "a row that can be used", "none")
         raise InvalidInput(problems)
     files = collection.by_file
+    if name not in FORMS:
+        return Description(name, files, _of_views(described, collection), problems, how)
     module = importlib.import_module(f"shroom.datasets.{name}.description")
     if hasattr(module, "check"):
         module.check(files, problems)
     contents: Contents = module.contents(files, how)
     return Description(name, files, contents, problems, how)
+
+
+def _of_views(described: DataSet, collection: Collection[Any]) -> Contents:
+    """Return the figures of another package's data set: of the datapoints of each view."""
+    views = {name: view.datapoints(collection.records) for name, view in described.views.items()}
+    return Contents(
+        {
+            f"{name}: label": counted(point.label and point.label.value for point in points)
+            for name, points in views.items()
+        },
+        lengths(
+            {
+                f"{name}: {key}": [getattr(point, key) for point in points]
+                for name, points in views.items()
+                for key in ("hyp", "src", "tgt")
+            }
+        ),
+        {},
+    )

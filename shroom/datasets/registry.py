@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DATA_SETS = Registry(
     "data set",
     {name: Entry(f"shroom.datasets.{name}.reader:DATA_SET") for name in data_set_forms.DATA_SETS},
+    group="shroom.datasets",
+    base="shroom.datasets.base:DataSet",
 )
 
 
@@ -63,11 +65,15 @@ def guess(source: Source) -> str | None:
 def refuse_another(name: str, source: Source) -> None:
     """Raise an error for a path with files of another data set and none of the named one.
 
+    Nothing is known of the form of another package's data set, so its files are not looked at.
+
     Raises
     ------
     ShroomError
         With the name of the other one.
     """
+    if name not in data_set_forms.DATA_SETS:
+        return
     other = guess(source)
     if other in (name, None):
         return

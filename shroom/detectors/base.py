@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import copy
-import math
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
+import functools
+import hashlib
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, ClassVar
 
 import numpy as np
 
 from shroom.core.datapoint import Rule, premises
 from shroom.core.problems import ShroomError
-from shroom.detectors.out_of_fold import DECIMALS, UNREADABLE, TrainingItems, splits, why_unreadable
+from shroom.detectors.estimator import Estimator
+from shroom.detectors.out_of_fold import DECIMALS, TrainingItems
 from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -26,14 +28,18 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-T = TypeVar("T")
+
+#: What may help where some of the values were stored.
+_COMPUTE_ANEW = (
+    "; if some are from an interrupted run, leave out --resume (predict) or add --fresh (evaluate)"
+)
 
 
-class Detector:
+class Detector(Estimator):
     """Base of detectors, which compute p(Hallucination) of datapoints.
 
-    A subclass sets :attr:`name` and defines :meth:`predict`; everything else has a default. A
-    detector that can be fitted derives from :class:`FittedDetector`.
+    A subclass sets :attr:`name` and defines :meth:`p`; everything else has a default. A detector
+    that can be fitted derives from :class:`FittedDetector`. Both are estimators of scikit-learn.
 
     Attributes
     ----------
@@ -62,7 +68,7 @@ class Detector:
     >>> class Longer(Detector):
     ...     name = "longer"
     ...
-    ...     def predict(self, datapoints, run=RUN):
+    ...     def p(self, datapoints):
     ...         return np.array([float(len(d.hyp) > len(self.premises(d)[0])) for d in datapoints])
     >>> Longer().decide([pair("A cat.", "A big cat."), pair("A big cat.", "A cat.")])
     (array([1., 0.]), array([ True, False]))
@@ -78,7 +84,13 @@ class Detector:
     report: Callable[[str, Any], None] | None = None
     device: str | None = None
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+    def __init_subclass__(cls) -> None:
+        """Have what :meth:`p` returns checked, whoever calls it."""
+        super().__init_subclass__()
+        if "p" in vars(cls):
+            cls.p = _checked(cls.p)  # type: ignore[method-assign]
+
+    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return p(Hallucination) of each datapoint.
 
         Parameters
@@ -86,18 +98,23 @@ class Detector:
         datapoints : sequence of Datapoint, length n
             May be empty.
         run : Run
-            The device, the batches, the progress bar and the place for notes to the user.
+            The device, the batches, the progress bar and the place for notes to the user. A method
+            that needs none of these may leave it out.
 
         Returns
         -------
         array, shape [n]
             In [0, 1].
         """
-        raise NotImplementedError
+        del datapoints, run
+        raise ShroomError(
+            f"the detector {self.name} lacks the method p(datapoints, run), which returns "
+            "p(Hallucination) of each datapoint"
+        )
 
     def decide(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> tuple[Floats, Flags]:
         """Return p, and whether the label is Hallucination: two arrays of shape [n]."""
-        p = self.predict(datapoints, run)
+        p = self.p(datapoints, run)
         return p, self.labels(p, datapoints, run)
 
     def labels(self, p: Floats, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
@@ -119,9 +136,14 @@ class Detector:
     def identity(self) -> str:
         """A text that changes with everything p depends on, except for texts and settings.
 
-        Examples are a revision or a digest of weights. By default it is the name.
+        Examples are a revision or a digest of weights. By default it is the name, and for a class
+        of another package a digest of the file that defines it.
         """
-        return self.name
+        module = type(self).__module__
+        path = getattr(sys.modules.get(module), "__file__", None)
+        if module.startswith("shroom.") or path is None:
+            return self.name
+        return f"{self.name} {hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]}"
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which the hypothesis is compared; by default the reference."""
@@ -153,10 +175,6 @@ class Detector:
         del run
         return np.zeros(len(datapoints), bool)
 
-    def fit(self, datapoints: Sequence[Datapoint], p: Floats) -> Any:
-        """Fit a trainable detector on the annotators' proportions p, shape [n], and return it."""
-        raise NotImplementedError
-
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: Floats, folds: int
     ) -> tuple[Floats, Floats]:
@@ -179,142 +197,48 @@ class Detector:
         raise NotImplementedError
 
 
-class FittedDetector(Detector):
-    """A detector that is fitted on labelled datapoints.
-
-    A subclass defines ``fitted_threshold``, ``training_items``, ``_predict``, ``fit``,
-    ``remember`` and ``save``. A shallow copy of it must be a detector of the same settings that
-    can be fitted by itself, since cross-validation fits copies.
-    """
-
-    trainable: ClassVar[bool] = True
-    #: The threshold that the user has set, instead of the fitted one.
-    _threshold: float | None = None
-
-    @property
-    def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
-        return 0.5
-
-    @property
-    def threshold(self) -> float:  # type: ignore[override]
-        """The label is Hallucination where p is greater."""
-        return self.fitted_threshold if self._threshold is None else self._threshold
-
-    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
-        """Return the fitted model's p of one datapoint or more: shape [n], in [0, 1]."""
-        raise NotImplementedError
-
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
-
-        Training items get their out-of-fold p where there is one, unless ``run.in_sample``.
-        """
-        if not datapoints:
-            return np.empty(0)
-        stored = self._out_of_fold_p(datapoints, run)
-        if not np.isnan(stored).any():
-            return stored
-        return np.where(np.isnan(stored), self._predict(datapoints, run), stored)
-
-    def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
-        """Return the threshold of each datapoint's p; an out-of-fold p has that of its fold."""
-        fitted = super().thresholds_of(datapoints, run)
-        if run.in_sample or self._threshold is not None:
-            return fitted
-        of_folds = self.training_items.thresholds(datapoints)
-        return np.where(np.isnan(of_folds), fitted, of_folds)
-
-    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return which datapoints get the p of a model that was fitted on them: shape [n]."""
-        unknown = ~self.out_of_fold_items(datapoints, run)
-        return np.asarray(unknown & self.training_items.contain(datapoints))
-
-    def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
-        return ~np.isnan(self._out_of_fold_p(datapoints, run))
-
-    def out_of_fold(
-        self, datapoints: Sequence[Datapoint], p: Floats, folds: int
-    ) -> tuple[Floats, Floats]:
-        """Return p and thresholds of datapoints from copies that were fitted on the other folds.
-
-        Datapoints with the same hypothesis are in one fold, so that duplicates reveal nothing.
-
-        Parameters
-        ----------
-        datapoints : sequence of Datapoint, length n
-            The labelled datapoints.
-        p : array, shape [n]
-            The annotators' proportions.
-        folds : int
-            The number of parts; fewer where there are fewer distinct hypotheses.
-
-        Returns
-        -------
-        p, thresholds : array, shape [n]
-        """
-        predicted, thresholds = np.empty(len(p)), np.empty(len(p))
-        for train, test in splits(datapoints, folds):
-            fitted = copy.copy(self).fit([datapoints[i] for i in train], p[train])
-            unseen = [datapoints[i] for i in test]
-            predicted[test] = fitted.predict(unseen)
-            thresholds[test] = fitted.thresholds_of(unseen)
-        return predicted, thresholds
-
-    def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
-        if run.in_sample:
-            return np.full(len(datapoints), math.nan)
-        return self.training_items.p(datapoints)
-
-
-class JSONDetector(FittedDetector):
-    """A fitted detector whose state is kept in a JSON file.
-
-    A subclass defines ``_load``, which returns a dataclass with ``threshold`` and ``items``.
-    """
-
-    _state: Any = None
-
-    @property
-    def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
-        return float(self._fitted().threshold)
-
-    @property
-    def training_items(self) -> TrainingItems:
-        """The items on which it was fitted."""
-        return self._fitted().items  # type: ignore[no-any-return]
-
-    def remember(self, items: TrainingItems) -> None:
-        """Store the items on which it was fitted, with their out-of-fold p."""
-        self._state = replace(self._fitted(), items=items)
-
-    def _load(self) -> Any:
-        """Return the state that the settings name."""
-        raise NotImplementedError
-
-    def _fitted(self) -> Any:
-        if self._state is None:
-            self._state = self._load()
-        return self._state
-
-
-def state_from(path: Path, parse: Callable[[bytes], T], name: str, options: str = "") -> T:
-    """Return what ``parse`` makes of a fitted detector's file.
+def check_p(p: Any, n: int, name: str, way_out: str = "") -> Floats:
+    """Return what a detector has given for n datapoints as an array of n numbers from 0 to 1.
 
     Raises
     ------
     ShroomError
-        If the file is not one that ``shroom fit name DATA options`` writes.
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_p([0.5, 1.5], 2, "mine")
+    Traceback (most recent call last):
+    shroom.core.problems.ShroomError: the detector mine did not return a p from 0 to 1 for each ...
     """
     try:
-        return parse(path.read_bytes())
-    except (ShroomError, *UNREADABLE) as error:
-        if isinstance(error, ShroomError) and str(path) in str(error):
-            raise
-        reason = error if isinstance(error, ShroomError) else why_unreadable(error)
-        raise ShroomError(
-            f"{path}: not a model of the {name} detector: {reason}; make one with: "
-            f"shroom fit {name} DATA {options}-o MODEL"
-        ) from error
+        array = np.asarray(p, np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(())
+    if array.ndim == 0:
+        got = f"no array of numbers: its type is {type(p).__name__}"
+    elif array.shape != (n,):
+        got = f"an array of the shape {array.shape}"
+    elif ((array >= 0) & (array <= 1)).all():
+        return array
+    else:
+        place = int(np.argmin((array >= 0) & (array <= 1)))
+        got = f"{array[place]} for datapoint {place}"
+    raise ShroomError(
+        f"the detector {name} did not return a p from 0 to 1 for each of {n} datapoints, but {got}"
+        f"{way_out}"
+    )
+
+
+def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
+    """Return a method ``p`` whose result is checked, and that takes a run if it needs none, too."""
+    parameters = inspect.signature(method).parameters.values()
+    takes_run = len(parameters) > 2 or any(one.kind is one.VAR_POSITIONAL for one in parameters)
+
+    @functools.wraps(method)
+    def p(self: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        value = method(self, datapoints, run) if takes_run else method(self, datapoints)
+        resumed = run and run.journal and run.journal.known
+        return check_p(value, len(datapoints), self.name, _COMPUTE_ANEW if resumed else "")
+
+    return p

@@ -22,7 +22,7 @@ from shroom.core.datapoint import premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.base import JSONDetector, state_from
+from shroom.detectors.fitted import JSONDetector, state_from
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.logistic import Logistic
 
@@ -56,7 +56,7 @@ class Lexical(JSONDetector):
     >>> from shroom.core.datapoint import Datapoint, Task
     >>> close = Datapoint(hyp="A small cat.", src="", tgt="A little cat.", task=Task.DM)
     >>> far = Datapoint(hyp="To run fast.", src="", tgt="A little cat.", task=Task.DM)
-    >>> p = Lexical().predict([close, far])
+    >>> p = Lexical().p([close, far])
     >>> bool(p[0] < p[1])
     True
     """
@@ -67,18 +67,17 @@ class Lexical(JSONDetector):
         self._path = MODEL if model is None else settings.path("model", model)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
 
-    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         del run
         tasks = [point.task.like for point in datapoints]
         logistic: Logistic = self._fitted().logistic
         return logistic.p(features(datapoints), tasks)
 
-    def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> Lexical:
-        """Fit the weights on the annotators' proportions; see :meth:`Logistic.fit`."""
+    def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
+        del run
         tasks = [point.task.like for point in datapoints]
         logistic = Logistic.fit(features(datapoints), tasks, p, _C)
         self._state = _State(logistic, threshold=0.5)
-        return self
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted model as json; ``about`` describes its origin.

@@ -105,7 +105,7 @@ class NLI(Detector):
         self.windows = Windows.of(windows, overlap)
         self._loaded: dict[tuple[str | None, str | None], list[_Classifier]] = {}
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)

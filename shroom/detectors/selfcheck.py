@@ -86,7 +86,7 @@ class SelfCheck(Detector):
     >>> _ = path.write_text('[{"samples": ["A cat.", "A small cat."]}]')
     >>> def p(hyp):
     ...     point = Datapoint(hyp=hyp, src="Eine Katze.", tgt="", task=Task.MT)
-    ...     return float(SelfCheck(samples=path).predict([point])[0])
+    ...     return float(SelfCheck(samples=path).p([point])[0])
     >>> p("A cat.") < p("Some dog!")
     True
     """
@@ -124,7 +124,7 @@ class SelfCheck(Detector):
         self._samples: Samples | None = None
         self._judge: Any = None
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)

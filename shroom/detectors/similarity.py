@@ -19,12 +19,11 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.base import JSONDetector, state_from
+from shroom.detectors.fitted import JSONDetector, state_from
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import Pairs, Windows
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.inference import hub
-from shroom.inference.run_settings import RUN
 from shroom.learners.logistic import Logistic
 
 if TYPE_CHECKING:
@@ -97,15 +96,12 @@ class Similarity(JSONDetector):
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
 
-    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         distances, tasks = self._distances(datapoints, run)
         curves: Logistic | None = self._fitted().curves
         return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
 
-    def fit(
-        self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run = RUN
-    ) -> Similarity:
-        """Fit the curves on the annotators' proportions p, shape [n]; the encoder stays."""
+    def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
         if not datapoints:
             raise ShroomError("fitting needs labelled datapoints")
         if not 0 < p.sum() < len(p):
@@ -118,7 +114,6 @@ class Similarity(JSONDetector):
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = replace(self._fitted(), curves=curves, threshold=0.5, items=TrainingItems())
-        return self
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted state as json; ``about`` describes its origin."""

@@ -17,7 +17,7 @@ import numpy as np
 from shroom.core.datapoint import premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.base import JSONDetector
+from shroom.detectors.fitted import JSONDetector
 from shroom.detectors.lexical import features as lexical_features
 from shroom.detectors.out_of_fold import TrainingItems, best_strength, splits
 from shroom.detectors.stack_file import Input, State, inputs_of
@@ -70,7 +70,7 @@ class Stack(JSONDetector):
     >>> points = read("shroom/sample/val.model-aware.json")
     >>> p = np.array([point.p for point in points])
     >>> stack = Stack(detectors="lexical", features=False).fit(points, p)
-    >>> stack.predict(points[:2]).shape
+    >>> stack.p(points[:2]).shape
     (2,)
     """
 
@@ -100,7 +100,7 @@ class Stack(JSONDetector):
         """The thresholds of tasks that have their own."""
         return self._fitted().thresholds if self._threshold is None else {}
 
-    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> Values:
+    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Values:
         state = self._fitted()
         columns = [
             clipped_log_odds(self._column(number, detector, datapoints, run), _CLIP)
@@ -110,8 +110,8 @@ class Stack(JSONDetector):
             columns.append(self._measures.of(datapoints, run))
         return np.asarray(state.combined.p(np.column_stack(columns), _tasks(datapoints)))
 
-    def fit(self, datapoints: Sequence[Datapoint], p: Values, run: Run = RUN) -> Stack:
-        """Fit detectors, weights and thresholds on the annotators' proportions p, shape [n].
+    def _fit(self, datapoints: Sequence[Datapoint], p: Values, run: Run) -> None:
+        """Fit detectors, weights and thresholds.
 
         The columns of trainable detectors are out of fold; then these are fitted on all datapoints.
 
@@ -152,7 +152,6 @@ class Stack(JSONDetector):
             self.features,
             *thresholds_by_task(unseen, p > 0.5, tasks),
         )
-        return self
 
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: Values, folds: int
@@ -240,13 +239,13 @@ class Stack(JSONDetector):
         """Return p of a detector; the stored p of one that is not fitted here."""
         if number in self._stored and not run.in_sample:
             return self._stored[number][1].of(datapoints, run)[:, 0]
-        return detector.predict(datapoints, run)
+        return detector.p(datapoints, run)
 
     def _fixed(self, number: int, entry: Input) -> tuple[Detector, _Stored]:
         """Return a detector that is not fitted here, and its stored p."""
         if number not in self._stored:
             detector = entry.make()
-            self._stored[number] = detector, _Stored(detector.predict)
+            self._stored[number] = detector, _Stored(detector.p)
         return self._stored[number]
 
     def _load(self) -> State:

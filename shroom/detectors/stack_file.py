@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
-from shroom.detectors.base import state_from
+from shroom.detectors.fitted import state_from
 from shroom.detectors.lexical import FEATURES
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.registry import class_of, detector
@@ -177,7 +177,7 @@ class State:
             row = asdict(entry)
             if entry.trainable:
                 folder.mkdir(parents=True, exist_ok=True)
-                place = folder / f"{number}-{entry.name}"
+                place = folder / f"{number}-{entry.name.replace(':', '.')}"
                 fitted.save(str(place))
                 row["fitted"] = f"{folder.name}/{place.name}"
             listed.append(row)

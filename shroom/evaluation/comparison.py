@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
-from shroom.evaluation.contest import Contest, Submissions, contests, read
+from shroom.evaluation.contest import Contest, contests, read
 from shroom.evaluation.differences import ALPHA, Comparison, Comparisons, McNemar
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
@@ -23,7 +23,7 @@ from shroom.metrics.intervals import Intervals
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.rank_intervals import groups
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.in_memory import Data
+from shroom.scoring.in_memory import Data, Submissions
 from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +19,15 @@ from shroom.metrics.bootstrap import joint_bootstrap
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import rank_intervals, ranks
 from shroom.scoring.align import AlignedTrack
-from shroom.scoring.check import Checked, check
+from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, named
 from shroom.scoring.file_names import Name
-from shroom.scoring.in_memory import Data, InMemory, as_source
+from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, as_sources
 from shroom.scoring.input_files import is_pipe
 from shroom.scoring.signature import gold_hash, joined, signature
 from shroom.scoring.table import Table
-
-#: Several submissions: paths, rows or data frames, in order or by their systems' names.
-Submissions = Union[Sequence[Data], Mapping[str, Data]]
+from shroom.scoring.verdict import Checked
 
 
 @dataclass(eq=False)
@@ -191,13 +189,9 @@ def read(
     gold = as_source(gold, "gold")
     refuse_piped_gold(gold)
     edition = named(edition, gold)
-    if isinstance(submissions, Mapping):
-        by_name = {name: as_source(each, name) for name, each in submissions.items()}
-    else:
-        sources = [as_source(each, f"system {n}") for n, each in enumerate(submissions, 1)]
-        by_name = dict(zip(names(sources, edition), sources))
     verdicts = {
-        name: check(source, gold, texts=texts, edition=edition) for name, source in by_name.items()
+        name: check(source, gold, texts=texts, edition=edition)
+        for name, source in by_name(submissions, edition).items()
     }
     problems = Problems()
     for verdict in verdicts.values():
@@ -205,6 +199,14 @@ def read(
     if problems.errors:
         raise InvalidInput(problems)
     return verdicts, problems
+
+
+def by_name(submissions: Submissions, edition: Edition) -> dict[str, Source]:
+    """Return submissions by the names that they have, or else by :func:`names`."""
+    sources = as_sources(submissions)
+    if isinstance(submissions, Mapping):
+        return dict(zip(map(str, submissions), sources))
+    return dict(zip(names(sources, edition), sources))
 
 
 def refuse_piped_gold(gold: Source) -> None:

@@ -89,7 +89,21 @@ class Comparison:
 
 @dataclass(frozen=True, repr=False)
 class Comparisons(Tabular):
-    """All comparisons, their settings, and warnings."""
+    """All comparisons, their settings, and warnings.
+
+    Attributes
+    ----------
+    comparisons : list of Comparison
+        One for each pair of systems, track and metric.
+    signature : str
+        Signature of the scores, with the settings of the tests.
+    intervals : Intervals
+        Settings of the intervals of the differences.
+    trials : int
+        Number of trials of the randomisation tests.
+    warnings : Problems
+        Warnings about the submissions and the gold.
+    """
 
     comparisons: list[Comparison]
     signature: str

@@ -6,6 +6,7 @@ interval of a rank comes from resampling the items for all systems at once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.evaluation.best_of import BestOf, best_of_teams, team_of, teams_in
 from shroom.evaluation.comparison import INTERVALS, indistinguishable
-from shroom.evaluation.contest import Contest, absent, contests
+from shroom.evaluation.contest import Contest, absent, by_name, contests
 from shroom.evaluation.duplicates import Duplicates
 from shroom.evaluation.duplicates import duplicates as similar_pairs
 from shroom.evaluation.leaderboard_rows import Row, means
@@ -25,6 +26,7 @@ from shroom.metrics.intervals import Interval, Intervals, interval
 from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
+from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, is_path
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.signature import gold_hash, joined
 from shroom.scoring.tabular import Tabular, bounds
@@ -73,7 +75,9 @@ class Leaderboard(Tabular):
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}
-        return f"Leaderboard({self.split}, {len(systems)} systems by {self.metrics[0]})"
+        count = f"{len(systems)} {'system' if len(systems) == 1 else 'systems'}"
+        ranked = f"{count} by {self.metrics[0]}"
+        return f"Leaderboard({', '.join(filter(None, [self.split, ranked]))})"
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each system, floor and ceiling of each track."""
@@ -108,8 +112,8 @@ class Leaderboard(Tabular):
 
 
 def leaderboard(
-    folder: Source,
-    gold: Source,
+    submissions: Source | Submissions,
+    gold: Data,
     *,
     metric: str | None = None,
     split: str | None = None,
@@ -119,13 +123,15 @@ def leaderboard(
     best_of: bool = False,
     duplicates: bool = False,
 ) -> Leaderboard:
-    """Return the ranks of all submissions in a folder, or of teams by their best submissions.
+    """Return the ranks of all submissions, or of teams by their best submissions.
 
     Parameters
     ----------
-    folder : path
-        See :func:`~shroom.evaluation.submission_folder.submissions_in`.
-    gold : path
+    submissions : path, mapping by system, or sequence
+        A folder of submissions (see
+        :func:`~shroom.evaluation.submission_folder.submissions_in`); or several submissions, each
+        a path, rows or a data frame.
+    gold : path, rows or data frame
         Gold that the submissions are scored against.
     metric : str, optional
         Another one of the edition's metrics than the first, to rank by.
@@ -139,8 +145,8 @@ def leaderboard(
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
     best_of : bool
-        Whether the folder has teams (see :func:`~shroom.evaluation.best_of.teams_in`), of which
-        the best submission is ranked.
+        Whether the folder has teams (see :func:`~shroom.evaluation.best_of.teams_in`), or names are
+        ``team/submission``, and the best submission of each team is ranked.
     duplicates : bool
         Whether to look for submissions of different teams that are equal or nearly so.
 
@@ -151,15 +157,14 @@ def leaderboard(
 
     Examples
     --------
-    >>> import shutil, tempfile
     >>> from shroom.metrics.intervals import Intervals
     >>> gold = "shroom/sample/val.model-aware.json"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = shutil.copy(gold, f"{folder}/team7.val.model-aware.json")
-    ...     board = leaderboard(folder, gold, intervals=Intervals(100))
-    >>> [(row.system, row.rank, row.scores["accuracy"]) for row in board.rows][:1]
-    [('team7', 1, 1.0)]
+    >>> rows = [{"label": "Hallucination", "p(Hallucination)": 0.9}] * 60
+    >>> board = leaderboard({"team7": gold, "all": rows}, gold, intervals=Intervals(100))
+    >>> [(row.system, row.rank, row.scores["accuracy"]) for row in board.rows][:2]
+    [('team7', 1, 1.0), ('all', 2, 0.4166666666666667)]
     """
+    gold = as_source(gold, "gold")
     edition = named(edition, gold)
     metrics = ranking(edition, metric)
     if split is not None and split not in edition.split_names:
@@ -169,7 +174,14 @@ def leaderboard(
             f"{', '.join(names_of)}"
         )
     names = tuple(metric.name for metric in metrics)
-    systems, others = (teams_in if best_of else submissions_in)(folder, gold, edition)
+    systems: Mapping[str, Sequence[Source]]
+    if is_path(submissions):
+        in_folder = teams_in if best_of else submissions_in
+        systems, others = in_folder(submissions, gold, edition)
+    else:
+        systems, others = {name: [it] for name, it in by_name(submissions, edition).items()}, []
+        if not systems:
+            raise ShroomError("there is no submission to rank")
     verdicts, invalid = checked_systems(systems, gold, split, edition)
     boards = [contest for contest in contests(verdicts) if split in (None, contest.name.split)]
     splits = sorted({contest.name.split for contest in boards})
@@ -261,7 +273,8 @@ def _annotator(contest: Contest, gold: Source, settings: Intervals) -> list[Row]
     if edition.annotation.kind != "binary":
         return []
     try:
-        voted, _ = read_votes(path if Path(path).is_file() else gold, edition)
+        named_gold = isinstance(gold, InMemory) or not Path(path).is_file()
+        voted, _ = read_votes(gold if named_gold else path, edition)
     except ShroomError:
         return []
     same = gold_hash(contest.gold)

@@ -10,14 +10,14 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.comparison import TRIALS, compare_systems
-from shroom.evaluation.contest import Contest, Submissions, contests, read
+from shroom.evaluation.contest import Contest, contests, read
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.in_memory import Data, as_source
+from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked

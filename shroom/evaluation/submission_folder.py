@@ -10,10 +10,11 @@ from shroom.core.paths import Source, is_junk
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, UnknownName
 from shroom.evaluation.contest import refuse_piped_gold, system_name
-from shroom.scoring.check import Checked, check
+from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.input_files import JSON, TABLES
+from shroom.scoring.verdict import Checked
 
 _SUFFIXES = (*JSON, ".zip")
 
@@ -86,7 +87,7 @@ def _is_submission(name: str, edition: Edition) -> bool:
 
 
 def checked_systems(
-    systems: Mapping[str, Sequence[Path]],
+    systems: Mapping[str, Sequence[Source]],
     gold: Source,
     split: str | None = None,
     edition: Edition | Source | None = None,
@@ -96,7 +97,8 @@ def checked_systems(
     Parameters
     ----------
     systems : mapping
-        The files, folders or zips of each system by its name; see :func:`submissions_in`.
+        The files, folders or zips of each system by its name, as :func:`submissions_in` returns
+        them, or rows in memory.
     gold : path
         The gold of all of them.
     split : str, optional
@@ -156,11 +158,11 @@ def _error_lines(problems: Problems) -> list[str]:
     return [line for line in problems.lines() if not line.startswith(("warning: ", *warned))]
 
 
-def _elsewhere(problems: Iterable[Problem], paths: Sequence[Path]) -> list[Problem]:
+def _elsewhere(problems: Iterable[Problem], paths: Sequence[Source]) -> list[Problem]:
     """Return the errors that are not in a submission's own files, and so in the gold."""
     return [
         problem
         for problem in problems
         if problem.severity == ERROR
-        and not any(Path(problem.file).is_relative_to(path) for path in paths)
+        and not any(Path(problem.file).is_relative_to(str(path)) for path in paths)
     ]

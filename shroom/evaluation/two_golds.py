@@ -16,9 +16,10 @@ from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
 from shroom.evaluation.contest import Contest, names, refuse_piped_gold
 from shroom.evaluation.submission_folder import Invalid, submissions_in
 from shroom.scoring.align import AlignedTrack
-from shroom.scoring.check import Checked, check
+from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.table import Table
+from shroom.scoring.verdict import Checked
 
 Rows = NDArray[np.intp]
 

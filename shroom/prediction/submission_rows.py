@@ -10,10 +10,13 @@ import numpy as np
 from shroom.core.atomic_writing import names_a_file
 from shroom.core.datapoint import Label
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.base import check_p
 from shroom.detectors.out_of_fold import DECIMALS
 from shroom.scoring.check import check_documents
+from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_choice import latest
+from shroom.scoring.in_memory import as_source
 from shroom.scoring.input_files import Document
 from shroom.scoring.table import P, Role
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.file_names import Name
+    from shroom.scoring.in_memory import Data
 
 
 def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> str:
@@ -48,10 +52,10 @@ def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> s
     """
     points = file.datapoints
     p, flagged = chosen.decide(points, run)
-    if np.shape(p) != (len(points),) or not ((p >= 0) & (p <= 1)).all():
+    p = check_p(p, len(points), chosen.name)
+    if np.shape(flagged) != p.shape:
         raise ShroomError(
-            f"the detector {chosen.name} did not return a p from 0 to 1 for each of "
-            f"{len(points)} datapoints; if some are from an interrupted run, leave out --resume"
+            f"the detector {chosen.name} did not return a label for each of {len(p)} datapoints"
         )
     with_ids = any(point.id is not None for point in points)
     ids = np.array([point.id for point in points]) if with_ids else None
@@ -128,6 +132,34 @@ def _check_ids(file: DataFile, problems: Problems) -> None:
             got, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
             problems.add("id-doubled", file.base, "an id of its own", got, **place)
         seen |= {point.id} if point.id is not None else set()
+
+
+def read_data(
+    data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
+) -> list[DataFile]:
+    """Return the files to predict: one that was named alone, or the latest of these splits.
+
+    Every datapoint that cannot be judged is among the problems.
+
+    Raises
+    ------
+    InvalidInput
+        If the data cannot be read.
+    ShroomError
+        If there are no data of these splits.
+    """
+    files = read_files(
+        data,
+        problems,
+        choose=lambda documents: select_documents(documents, splits, edition),
+        edition=edition,
+    )
+    if not files:
+        expected = edition.expected_name(splits, "data")
+        raise ShroomError(f"{as_source(data, 'data')}: has no file named {expected}")
+    for file in files:
+        check_data(file, problems)
+    return files
 
 
 def select_documents(

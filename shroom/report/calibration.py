@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shroom.learners.calibrators import Platt, Temperature
-from shroom.prediction.calibration.calibrate import ELSEWHERE, IN_SAMPLE
+from shroom.prediction.calibration.calibration import ELSEWHERE, IN_SAMPLE
 from shroom.scoring.display.text import align, footnote, number, starred
 
 if TYPE_CHECKING:
-    from shroom.prediction.calibration.quality import Calibration, TrackQuality
+    from shroom.prediction.calibration.calibration import Calibration
+    from shroom.prediction.calibration.quality import TrackQuality
 
 Row = tuple[str, ...]
 

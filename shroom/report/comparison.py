@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from shroom.core.problems import printable
 from shroom.evaluation.differences import Comparison, Comparisons
+from shroom.report.sections import Section
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
-    align,
     confidence,
     footnote,
     interval,
@@ -26,20 +26,7 @@ _REAL = "†"
 
 def render(comparisons: Comparisons) -> str:
     """Return comparisons as text: for each track and metric, every pair of systems."""
-    lines: list[str] = []
-    tables: dict[tuple[str, str, str], list[Comparison]] = {}
-    for pair in comparisons.comparisons:
-        tables.setdefault((pair.split, pair.track, pair.metric), []).append(pair)
-    for (split, track, metric), pairs in tables.items():
-        first = pairs[0]
-        lines.append(f"{split} {track}".strip() + f", {metric}, n = {first.n}")
-        exact = first.mcnemar is not None
-        heads = ("a", "b", metric + " a", metric + " b", "a - b")
-        tests = (confidence(comparisons.intervals), "p", "p adjusted")
-        more = ("McNemar", "adjusted") if exact else ()
-        rows: list[Row | None] = [(*heads, *tests, *more, "detectable", ""), None]
-        rows += [_row(pair) for pair in pairs]
-        lines += [*align(rows, left=2), ""]
+    lines = [line for section in sections(comparisons) for line in (*section.lines, "")]
     lines.append(
         f"p: paired approximate randomisation, {comparisons.trials} trials; adjusted: Holm's "
         f"correction over the pairs of a table; {_REAL}: at most 0.05"
@@ -56,6 +43,19 @@ def render(comparisons: Comparisons) -> str:
         lines.append(f"{star}; comparing it with others is not fair")
     lines.append(comparisons.signature)
     return "\n".join(lines) + "\n"
+
+
+def sections(comparisons: Comparisons) -> Iterator[Section]:
+    """Yield the table of each track and metric: every pair of systems."""
+    tables: dict[tuple[str, str, str], list[Comparison]] = {}
+    for pair in comparisons.comparisons:
+        tables.setdefault((pair.split, pair.track, pair.metric), []).append(pair)
+    for (split, track, metric), pairs in tables.items():
+        title = f"{split} {track}".strip() + f", {metric}, n = {pairs[0].n}"
+        heads = ("a", "b", metric + " a", metric + " b", "a - b")
+        tests = (confidence(comparisons.intervals), "p", "p adjusted")
+        more = ("McNemar", "adjusted") if pairs[0].mcnemar is not None else ()
+        yield Section(title, (*heads, *tests, *more, "detectable", ""), [*map(_row, pairs)], left=2)
 
 
 def _cases(comparisons: Comparisons) -> Iterator[tuple[str, int, int]]:

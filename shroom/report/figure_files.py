@@ -27,6 +27,8 @@ _CM = 1 / 2.54
 _NAME_LETTERS = 42
 #: Inches: how wide a panel in a page is, and the least width of one in a file.
 _PAGE_PANEL, _LEAST = 3.1, 3.0
+#: Inches: how wide a plot in a notebook is.
+_PLOT_WIDTH = 5.5
 #: Pixels of a page to a point of a figure: letters of 8 points become 12 pixels high.
 _PIXELS = 1.5
 #: Inches of a forest plot: around its rows, and each of them.
@@ -165,16 +167,41 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, drawn):
             title = shortened(panel.title, round(10 * inches / columns))
-            title += f"\n{panel.track}" if several else ""
-            _draw(axes, panel)
-            pad = 4 + 14 * _legend_rows(axes)
-            axes.set_title(title, fontsize=9, loc="left", color=LIGHT["ink"], pad=pad)
+            _draw_titled(axes, panel, title + (f"\n{panel.track}" if several else ""))
         for axes in grid[len(drawn) :]:
             axes.set_axis_off()
-        if notes:
-            below = {"x": 0.01, "ha": "left", "fontsize": 7.5, "color": LIGHT["muted"]}
-            figure.supxlabel("\n".join(notes), **below)
+        _write_below(figure, notes)
         return _saved(figure, form, dpi)
+
+
+def on_axes(panel: Panel, axes: Axes | None = None) -> Axes:
+    """Draw a panel that can be drawn on axes, by default on those of a new figure of pyplot."""
+    figure, notes = None, _notes([panel], several=False, letters=round(_LETTERS * _PLOT_WIDTH))
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        # Not within the settings: the backend of notebooks has some of its own, which are to stay.
+        size = (_PLOT_WIDTH, 0.5 + _height(panel, _PLOT_WIDTH) + _NOTE * len(notes))
+        figure = plt.figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
+    with _settings({}):
+        if figure is not None:
+            axes = figure.subplots()
+            _write_below(figure, notes)
+        assert axes is not None  # noqa: S101 - for mypy
+        _draw_titled(axes, panel, "\n".join(filter(None, [shortened(panel.title), panel.track])))
+    return axes
+
+
+def _draw_titled(axes: Axes, panel: Panel, title: str) -> None:
+    _draw(axes, panel)
+    pad = 4 + 14 * _legend_rows(axes)
+    axes.set_title(title, fontsize=9, loc="left", color=LIGHT["ink"], pad=pad)
+
+
+def _write_below(figure: Figure, notes: Sequence[str]) -> None:
+    if notes:
+        below: Any = {"x": 0.01, "ha": "left", "fontsize": 7.5, "color": LIGHT["muted"]}
+        figure.supxlabel("\n".join(notes), **below)
 
 
 def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:

@@ -14,6 +14,9 @@ from shroom.report.leaderboard_sections import sections
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
 
+#: The template of the page.
+TEMPLATE = "leaderboard.html.jinja"
+
 
 def heads(board: Leaderboard) -> tuple[str, ...]:
     """Return the heads of the columns of :func:`cells`."""
@@ -131,18 +134,22 @@ def page(board: Leaderboard) -> str:
     ShroomError
         If jinja2 is missing.
     """
-    return rendered(
-        "leaderboard.html.jinja",
-        f"{board.title} leaderboard {board.split}".strip(),
-        board=board,
-        sections=sections(board),
-        confidence=column_head(board.intervals),
-        how=explanation(board),
-        tracks=[
+    title = f"{board.title} leaderboard {board.split}".strip()
+    return rendered(TEMPLATE, title, **values(board))
+
+
+def values(board: Leaderboard) -> dict[str, Any]:
+    """Return the values that the template shows."""
+    return {
+        "board": board,
+        "sections": sections(board),
+        "confidence": column_head(board.intervals),
+        "how": explanation(board),
+        "tracks": [
             _track(title, rows, board.columns, f"track-{place}", _absent(board, rows))
             for place, (title, rows) in enumerate(_tracks(board), 1)
         ],
-    )
+    }
 
 
 def _track(

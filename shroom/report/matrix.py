@@ -22,6 +22,8 @@ from shroom.scoring.display.text import (
 
 Cells = tuple[str, ...]
 
+#: The template of the page.
+TEMPLATE = "matrix.html.jinja"
 #: The width that a table keeps to.
 WIDTH = 100
 FLOOR = "floor: one label"
@@ -219,22 +221,25 @@ def page(matrix: Matrix) -> str:
     ShroomError
         If jinja2 is missing.
     """
+    return rendered(TEMPLATE, "SHROOM: detectors and data sets", **values(matrix))
+
+
+def values(matrix: Matrix) -> dict[str, Any]:
+    """Return the values that the template shows."""
     cells = [cell for row in matrix.rows for cell in row.cells]
     star = why_starred(matrix)
-    return rendered(
-        "matrix.html.jinja",
-        "SHROOM: detectors and data sets",
-        confidence=column_head(matrix.intervals),
-        metrics=HEADS,
-        names=[subject.name for subject in matrix.subjects],
-        notes=[sentence for sentence in notes(matrix) if sentence != star],
-        rows=matrix.rows,
-        sections=[
+    return {
+        "confidence": column_head(matrix.intervals),
+        "metrics": HEADS,
+        "names": [subject.name for subject in matrix.subjects],
+        "notes": [sentence for sentence in notes(matrix) if sentence != star],
+        "rows": matrix.rows,
+        "sections": [
             _page_section(matrix, place, subject) for place, subject in enumerate(matrix.subjects)
         ],
-        star=star,
-        span=_metric_span(cells, "auroc"),
-    )
+        "star": star,
+        "span": _metric_span(cells, "auroc"),
+    }
 
 
 def _page_section(matrix: Matrix, place: int, subject: Subject) -> dict[str, Any]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _FOLDER = Path(__file__).parent / "templates"
+#: What the large pages add to the stylesheet of all pages.
+STYLE = (_FOLDER / "page.css").read_text(encoding="utf-8")
 
 
 def rendered(template: str, title: str, **values: Any) -> str:
@@ -27,13 +29,16 @@ def rendered(template: str, title: str, **values: Any) -> str:
 
     Every value is escaped; a value that a template needs and does not get is an error.
     """
-    require("report", "jinja2")
-    body = _environment().get_template(template).render(version=__version__, **values)
+    body = content(template, **values)
     # A file that comes from a checkout with other line ends must hash as the page has it.
-    style, script = (
-        (_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
-    )
-    return document(title, body, style=style, script=script)
+    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
+    return document(title, body, style=STYLE, script=script)
+
+
+def content(template: str, **values: Any) -> str:
+    """Return the content of a page, without the document around it; see :func:`rendered`."""
+    require("report", "jinja2")
+    return _environment().get_template(template).render(version=__version__, **values)
 
 
 def column_head(intervals: Intervals) -> str:

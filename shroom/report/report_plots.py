@@ -7,7 +7,7 @@ here: a line for each of several things, with a dot and an interval on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -72,21 +72,23 @@ def scores(track: TrackReport) -> list[Panel]:
                 )
             else:
                 lines.append(Line(starred(system.name, system.in_sample), score.value, score.ci))
-        about = _in_words(metric, lines, undefined)
-        marks = _floors(track, metric) if lines else {}
-        panels.append(_forest(metric, track, about, lines, f"{metric}, n = {track.n}", marks))
+        first = track.systems[0]
+        marks = beside(metric, first.score.floors, is_binary=first.binary is not None)
+        label = f"{metric}, n = {track.n}"
+        panels.append(forest(metric, track.name, lines, label, marks, undefined=undefined))
     return panels
 
 
-def _floors(track: TrackReport, metric: str) -> dict[str, float]:
+def beside(
+    metric: str, floors: Mapping[str, Mapping[str, float | None]], *, is_binary: bool
+) -> dict[str, float]:
     """Return what to draw beside the systems: what needs no model, or what binary p can reach."""
-    system = track.systems[0]
-    values = {name: floor.get(metric) for name, floor in system.score.floors.items()}
+    values = {name: floor.get(metric) for name, floor in floors.items()}
     defined = {name: value for name, value in values.items() if value is not None}
-    if system.binary is None:  # the best one alone, since names would overlap
-        best = max(defined, key=lambda name: defined[name], default="")
-    else:
+    if is_binary:
         best = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric, "")
+    else:  # the best one alone, since names would overlap
+        best = max(defined, key=lambda name: defined[name], default="")
     return {name: value for name, value in defined.items() if name == best}
 
 
@@ -102,59 +104,91 @@ def ranks(track: TrackReport) -> list[Panel]:
     ]
     if not lines:
         return [Panel("ranks", track.name, "one system alone has no rank", None)]
+    return [of_ranks(track.name, list(track.systems[0].whole), lines)]
+
+
+def of_ranks(name: str, metrics: Sequence[str], lines: list[Line]) -> Panel:
+    """Return a forest plot of ranks by the first metric, ties by the next."""
     places = [
         f"{line.name}: {line.value:g}" + (f", {line.ci[0]} to {line.ci[1]}" if line.ci else "")
         for line in lines
     ]
-    first, *rest = track.systems[0].whole
-    ties = f", ties by {rest[0]}" if rest else ""
-    about = f"Ranks by {first}{ties}. " + "; ".join(places) + "."
-    return [_forest("ranks", track, about, lines, "rank, the best to the left", {}, integers=True)]
+    ties = f", ties by {metrics[1]}" if len(metrics) > 1 else ""
+    about = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
+
+    def draw(axes: Axes) -> None:
+        draw_forest(axes, lines, "rank, the best to the left", {}, integers=True)
+
+    return Panel("ranks", name, about, draw, len(lines))
 
 
 def comparison(track: TrackReport) -> list[Panel]:
     """Return the differences of all pairs of systems with their intervals, by metric."""
-    tables: dict[str, list[Comparison]] = {}
-    for pair in track.comparisons:
-        tables.setdefault(pair.metric, []).append(pair)
-    if not tables:
+    if not track.comparisons:
         return [Panel("comparison", track.name, "there is only one system to compare", None)]
+    return differences(track.name, track.comparisons)
+
+
+def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
+    """Return a forest plot of the differences on one track for each metric."""
+    tables: dict[str, list[Comparison]] = {}
+    for pair in comparisons:
+        tables.setdefault(pair.metric, []).append(pair)
     panels = []
     for metric, pairs in tables.items():
         lines, undefined = [], []
         for pair in pairs:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
-            name = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
+            both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
             if pair.difference is None:
-                undefined.append(f"{name}: undefined, as one of the scores is")
+                undefined.append(f"{both}: undefined, as one of the scores is")
             else:
-                lines.append(Line(name, pair.difference, pair.ci, hollow=not pair.is_real))
-        about = "Differences; filled where the systems differ significantly. " + _in_words(
-            metric, lines, undefined
-        )
+                lines.append(Line(both, pair.difference, pair.ci, hollow=not pair.is_real))
+        about = "Differences; filled where the systems differ significantly. "
         label = f"difference in {metric} (filled: significant)"
-        panels.append(_forest(metric, track, about, lines, label, {"none": 0.0} if lines else {}))
+        marks = {"none": 0.0}
+        panels.append(forest(metric, name, lines, label, marks, about=about, undefined=undefined))
     return panels
 
 
-def _forest(
+def forest(
     title: str,
-    track: TrackReport,
-    about: str,
+    name: str,
     lines: list[Line],
     label: str,
-    marks: dict[str, float],
+    marks: Mapping[str, float],
     *,
-    integers: bool = False,
+    about: str = "",
+    undefined: Sequence[str] = (),
 ) -> Panel:
-    def draw(axes: Axes) -> None:
-        draw_forest(axes, lines, label, marks, integers=integers)
+    """Return a forest plot of one metric.
 
-    return Panel(title, track.name, about, draw if lines else None, len(lines))
+    Parameters
+    ----------
+    title, name : str
+        The metric, and the track.
+    lines : list of Line
+        From above.
+    label : str
+        Label of the axis.
+    marks : mapping of float
+        Places of vertical lines by their names.
+    about : str
+        Begins the description in words.
+    undefined : sequence of str
+        Why further things have no line.
+    """
+    parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in lines]
+    words = f"{about}{title}: " + ("; ".join([*parts, *undefined]) or "undefined") + "."
+
+    def draw(axes: Axes) -> None:
+        draw_forest(axes, lines, label, marks, integers=False)
+
+    return Panel(title, name, words, draw if lines else None, len(lines))
 
 
 def draw_forest(
-    axes: Axes, lines: list[Line], label: str, marks: dict[str, float], *, integers: bool
+    axes: Axes, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
 ) -> None:
     """Draw lines from above; ``marks`` are vertical, ``integers``: only integers on the axis."""
     ink, muted, rule, accent = (LIGHT[name] for name in ("ink", "muted", "rule", "accent"))
@@ -198,12 +232,6 @@ def draw_forest(
             color=ink,
             bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.5},
         )
-
-
-def _in_words(metric: str, lines: list[Line], undefined: list[str]) -> str:
-    """Return a forest plot in words."""
-    parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in lines]
-    return f"{metric}: " + "; ".join([*parts, *undefined]) + "."
 
 
 def _by_system(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
+from shroom.metrics.reliability import Reliability
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import number
 
@@ -44,36 +46,29 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
         + "."
     )
 
-    def draw(axes: Axes) -> None:
-        _unit_square(axes, "p(Hallucination)", "share of hallucinations")
-        axes.plot([0, 1], [0, 1], color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
-        widths = np.diff(by_label.edges)
-        heights = 0.18 * by_label.n / by_label.n.max()
-        axes.bar(by_label.edges[:-1], heights, widths, align="edge", color=_RULE, linewidth=0)
-        axes.plot(
-            by_share.mean_p[filled],
-            by_share.share[filled],
-            marker="s",
-            markersize=4,
-            markerfacecolor="none",
-            color=_SECOND,
-            linewidth=0.8,
-            label="by proportion",
-            clip_on=False,
-        )
-        axes.plot(
-            by_label.mean_p[filled],
-            by_label.share[filled],
-            marker="o",
-            markersize=5,
-            color=_ACCENT,
-            linewidth=1.2,
-            label="by majority label",
-            clip_on=False,
-        )
-        _legend(axes)
+    curves = {"by proportion": by_share, "by majority label": by_label}
+    return about, lambda axes: draw_reliability(axes, curves, by_label)
 
-    return about, draw
+
+def draw_reliability(axes: Axes, curves: Mapping[str, Reliability], counted: Reliability) -> None:
+    """Draw two reliability curves by their names, the second as the main one.
+
+    The bars below show how many items are in the bins of ``counted``.
+    """
+    unit_square(axes, "p(Hallucination)", "share of hallucinations")
+    axes.plot([0, 1], [0, 1], color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
+    heights = 0.18 * counted.n / counted.n.max()
+    widths = np.diff(counted.edges)
+    axes.bar(counted.edges[:-1], heights, widths, align="edge", color=_RULE, linewidth=0)
+    styles: list[dict[str, Any]] = [
+        {"marker": "s", "markersize": 4, "markerfacecolor": "none", "color": _SECOND},
+        {"marker": "o", "markersize": 5, "color": _ACCENT},
+    ]
+    for (name, curve), style, width in zip(curves.items(), styles, (0.8, 1.2)):
+        filled = curve.n > 0
+        places = curve.mean_p[filled], curve.share[filled]
+        axes.plot(*places, linewidth=width, label=name, clip_on=False, **style)
+    legend(axes)
 
 
 def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
@@ -114,7 +109,7 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
         )
         label = f"majority label: {number(floor)}"
         axes.axhline(floor, color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)), label=label)
-        _legend(axes)
+        legend(axes)
 
     return about, draw
 
@@ -176,7 +171,7 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     counts = spread.counts[row, column]
 
     def draw(axes: Axes) -> None:
-        _unit_square(axes, "annotators' proportion", "p(Hallucination)")
+        unit_square(axes, "annotators' proportion", "p(Hallucination)")
         axes.set_xlim(-0.06, 1.06)
         bins = spread.counts.shape[1]
         middles = (column + 0.5) / bins
@@ -206,19 +201,20 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
             label="mean p",
             clip_on=False,
         )
-        _legend(axes)
+        legend(axes)
 
     return about, draw
 
 
-def _unit_square(axes: Axes, across: str, up: str) -> None:
+def unit_square(axes: Axes, across: str, up: str) -> None:
+    """Set the axes from 0 to 1, with labels."""
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
 
 
-def _legend(axes: Axes) -> None:
+def legend(axes: Axes) -> None:
     """Write the legend above the axes, where it hides nothing; at most two lines side by side."""
     lines = len(axes.get_legend_handles_labels()[1])
     axes.legend(

@@ -17,6 +17,7 @@ from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
+from shroom.scoring.tabular import Tabular, bounds
 from shroom.scoring.votes import Voted, read_votes
 
 if TYPE_CHECKING:
@@ -89,6 +90,20 @@ class Figures:
     human_ceiling: HumanCeiling
     binary_p_ceiling: Estimate
 
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """The figures by name, those of the human ceiling as ``human_accuracy`` and so on."""
+        human = {f"human_{name}": figure for name, figure in vars(self.human_ceiling).items()}
+        own = {name: it for name, it in vars(self).items() if isinstance(it, Estimate)}
+        return {**own, **human}
+
+    def record(self) -> dict[str, Any]:
+        """Return the figures and the ends of their intervals as one row."""
+        row: dict[str, Any] = {"n": self.n, "annotators": self.annotators}
+        for name, figure in self.estimates.items():
+            row |= {name: figure.value, **bounds(name, figure.ci)}
+        return row
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: each figure and its ``_ci``, and why some are ``undefined``."""
         flat = _plain(self)
@@ -144,13 +159,29 @@ class GoldAgreement:
         }
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, repr=False)
+class Agreement(Tabular):
     """The agreement of all files of a gold, how the intervals were made, and the warnings."""
 
     results: list[GoldAgreement]
     intervals: Intervals
     warnings: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        alphas = ((gold.title, gold.whole.krippendorff_alpha.value) for gold in self.results)
+        parts = (
+            f"{title}: alpha {'undefined' if a is None else round(a, 3)}" for title, a in alphas
+        )
+        return f"Agreement({'; '.join(parts)})"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each file, whole and by task."""
+        return [
+            {"file": gold.file, "split": gold.split, "track": gold.track, "task": task, **of_part}
+            for gold in self.results
+            for task, figures in (("", gold.whole), *gold.by_task.items())
+            for of_part in (figures.record(),)
+        ]
 
     @property
     def signature(self) -> str:

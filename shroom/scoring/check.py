@@ -5,14 +5,13 @@ Every submission that passes the check can be scored: both call :func:`check`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import ModuleType
 
 from shroom.core import archives
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, Stopped, show
+from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import gold_by_id
-from shroom.scoring.align import AlignedTrack, Track, align
+from shroom.scoring.align import Track, align
 from shroom.scoring.column_checks import check_has_ids
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions import files as edition_files
@@ -24,36 +23,13 @@ from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import Role, Table
+from shroom.scoring.verdict import Checked
 
 fast: ModuleType | None
 try:
     from shroom.scoring import fast_reader as fast
 except ImportError:  # the scoring program has the slow path alone
     fast = None
-
-
-@dataclass
-class Checked:
-    """The verdict: the problems, and the tracks as far as they could be read."""
-
-    problems: Problems
-    tracks: list[Track]
-    edition: Edition
-
-    @property
-    def ok(self) -> bool:
-        """Whether there are no errors."""
-        return not self.problems.errors
-
-    @property
-    def aligned(self) -> list[AlignedTrack]:
-        """The tracks that are aligned with gold: with gold and without errors, all of them."""
-        return [track for track in self.tracks if isinstance(track, AlignedTrack)]
-
-    def raise_for_errors(self) -> None:
-        """Raise :class:`InvalidInput` if there are errors."""
-        if not self.ok:
-            raise InvalidInput(self.problems)
 
 
 def check(

@@ -20,7 +20,7 @@ from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, named
-from shroom.scoring.in_memory import Data, as_source
+from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, p_in, problem_of_id, problem_of_p
 from shroom.scoring.table import P
@@ -86,6 +86,8 @@ def read_files(
 ) -> list[DataFile]:
     """Return the files of a source one by one, of those that ``choose`` keeps; see :func:`read`."""
     problems = Problems() if problems is None else problems
+    if isinstance(source, list) and source and all(isinstance(it, Datapoint) for it in source):
+        return [DataFile("data", source, "data")]
     source = as_source(source, "data")
     edition = named(edition, source)
     files = []
@@ -231,29 +233,3 @@ def write(datapoints: Iterable[Datapoint]) -> str:
     """Return datapoints as a JSON list in SHROOM's form, a line for each."""
     rows = (json_line(row_of(point)) for point in datapoints)
     return "[\n" + ",\n".join(rows) + "\n]\n"
-
-
-def row_of(point: Datapoint) -> dict[str, Any]:
-    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have.
-
-    Examples
-    --------
-    >>> row_of(Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG, p=0.0))
-    {'hyp': 'A cat.', 'src': 'One cat.', 'tgt': '', 'task': 'PG', 'p(Hallucination)': 0.0}
-    """
-    row: dict[str, Any] = {} if point.id is None else {"id": point.id}
-    row |= {"hyp": point.hyp}
-    if point.ref is not None:
-        row["ref"] = point.ref.value
-    row |= {"src": point.src, "tgt": point.tgt}
-    if point.task.name:
-        row["task"] = point.task.name
-    if point.model:
-        row["model"] = point.model
-    if point.labels:
-        row["labels"] = [label.value for label in point.labels]
-    if point.label is not None:
-        row["label"] = point.label.value
-    if point.p is not None:
-        row[P] = point.p
-    return row

@@ -14,7 +14,7 @@ from typing import Any
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.paths import Source, is_inside
 from shroom.core.problems import Problems, ShroomError, Stopped
-from shroom.scoring.check import Checked, check_documents
+from shroom.scoring.check import check_documents
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
@@ -24,6 +24,7 @@ from shroom.scoring.input_files import TABLES, Document, documents, documents_am
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
 from shroom.scoring.table import TEXTS, Table
+from shroom.scoring.verdict import Checked
 
 #: Items of one file, which are held in memory all at once.
 MAX_ITEMS = 1_500_000

@@ -6,15 +6,23 @@ They are read by the same code as files, so that they have the same checks and t
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
+from shroom.scoring.table import P
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard, TypeIs
 
 #: What functions take as a submission, gold or data.
 Data = Union[Source, Iterable[Mapping[str, Any]], Mapping[str, Any], Any]
+#: Several submissions: each a path, rows or a data frame, in order or by their systems' names.
+Submissions = Union[Sequence[Data], Mapping[str, Data]]
 
 
 class InMemory(os.PathLike):  # type: ignore[type-arg]
@@ -28,16 +36,43 @@ class InMemory(os.PathLike):  # type: ignore[type-arg]
         The rows as JSON, by the name of the file that they stand for.
     is_folder : bool
         Whether there are several, whose names matter, as in a folder.
+    in_sample : dict of int
+        How many items of each file the detector was fitted on, by the file's name.
     """
 
-    def __init__(self, name: str, files: dict[str, bytes], *, is_folder: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        files: dict[str, bytes],
+        *,
+        is_folder: bool,
+        in_sample: Mapping[str, int] | None = None,
+    ) -> None:
         self.name, self.files, self.is_folder = name, files, is_folder
+        self.in_sample = dict(in_sample or {})
 
     def __fspath__(self) -> str:
-        return self.name
+        return f"<{self.name}>"  # so that it is never taken for a file of this name
 
     def __str__(self) -> str:
         return self.name
+
+
+def is_path(data: object) -> TypeIs[Source]:
+    """Return whether data are named by a path, rather than in memory."""
+    return isinstance(data, (str, os.PathLike)) and not isinstance(data, InMemory)
+
+
+def is_frame(data: object) -> bool:
+    """Return whether data have columns, as the data frames of all libraries have."""
+    return hasattr(type(data), "columns")
+
+
+def are_several(data: object) -> TypeGuard[Sequence[Any]]:
+    """Return whether data are a list of paths or frames, rather than rows or one of these."""
+    return isinstance(data, (list, tuple)) and not any(
+        isinstance(it, (Mapping, Datapoint)) for it in data
+    )
 
 
 def as_source(data: Data, name: str) -> Source:
@@ -46,9 +81,9 @@ def as_source(data: Data, name: str) -> Source:
     Parameters
     ----------
     data : path, rows, data frame or mapping
-        A path; a list of mappings; a frame of pandas, polars or any other library that narwhals
-        knows; a ``datasets.Dataset``; or several of these by the names of the files that they
-        stand for, such as ``{"val.model-aware": frame}``.
+        A path; a list of mappings or of datapoints; a frame of pandas, polars or any other library
+        that narwhals knows; a ``datasets.Dataset``; or several of these by the names of the files
+        that they stand for, such as ``{"val.model-aware": frame}``.
     name : str
         Name in messages.
 
@@ -64,7 +99,7 @@ def as_source(data: Data, name: str) -> Source:
     >>> as_source("gold.json", "gold")
     'gold.json'
     """
-    if isinstance(data, (str, os.PathLike)):
+    if isinstance(data, InMemory) or is_path(data):
         return data
     if isinstance(data, Mapping):
         if {"label", "hyp"} & data.keys():
@@ -78,6 +113,49 @@ def as_source(data: Data, name: str) -> Source:
     return InMemory(name, {name: _as_json(data, name)}, is_folder=False)
 
 
+def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
+    """Return several submissions, in their order, each as :func:`as_source` returns it.
+
+    Parameters
+    ----------
+    submissions : sequence, or mapping by system
+        Each a path, rows or a data frame.
+    what : str
+        Name in messages of those that have none, followed by their number.
+
+    Raises
+    ------
+    ShroomError
+        If it is one submission alone.
+
+    Examples
+    --------
+    >>> [str(source) for source in as_sources({"mine": [], "theirs": "b.zip"})]
+    ['mine', 'b.zip']
+    """
+    if isinstance(submissions, Mapping):
+        return [as_source(data, str(name)) for name, data in submissions.items()]
+    if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
+        kind = type(submissions).__name__
+        raise ShroomError(f"expected several submissions, in a list or by name; got one ({kind})")
+    if is_frame(submissions):
+        raise ShroomError("expected several submissions; put the data frame in a list or a dict")
+    return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
+
+
+def sources_in(data: Data | Sequence[Data], name: str = "data") -> list[Source]:
+    """Return one source or several: a list of paths or frames is several, a list of rows is one.
+
+    Examples
+    --------
+    >>> sources_in("a.json"), sources_in(["a.json", "b.json"]), sources_in(())
+    (['a.json'], ['a.json', 'b.json'], [])
+    """
+    if are_several(data):
+        return [as_source(it, f"{name} {n}") for n, it in enumerate(data, 1)]
+    return [as_source(data, name)]
+
+
 def _as_json(data: Any, name: str) -> bytes:
     rows = [{k: v for k, v in row.items() if v is not None} for row in _rows(data, name)]
     try:
@@ -88,27 +166,83 @@ def _as_json(data: Any, name: str) -> bytes:
 
 
 def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
-    if not hasattr(data, "columns"):
-        rows = list(data) if isinstance(data, Iterable) else [data]
-        if all(isinstance(row, Mapping) for row in rows):
-            return rows
+    if is_frame(data) or hasattr(data, "__arrow_c_stream__"):
+        return _rows_of_frame(data, name)
+    rows = list(data) if isinstance(data, Iterable) else [data]
+    if rows and all(isinstance(row, Datapoint) for row in rows):
+        return list(map(row_of, rows))
+    if all(isinstance(row, Mapping) for row in rows):
+        return rows
+    raise _not_rows(data, name)
+
+
+def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a frame, without what is missing in them; NaN as p is an error, though."""
     try:
         import narwhals
+        from narwhals.exceptions import NarwhalsError
     except ImportError as error:
         raise ShroomError(
             f"{name}: a data frame needs the extra [frames]: pip install narwhals"
         ) from error
     try:
-        frame = narwhals.from_native(data, eager_only=True)
-    except TypeError as error:
-        kind = type(data).__name__
-        raise ShroomError(f"{name}: expected a path, rows or a data frame, got {kind}") from error
-    rows = frame.rows(named=True)
-    return list(rows)
+        if hasattr(data, "__arrow_c_stream__") and not is_frame(data):
+            frame = narwhals.from_arrow(data, backend="pyarrow")
+        else:
+            frame = narwhals.from_native(data, eager_only=True)
+    except NarwhalsError as error:
+        raise ShroomError(f"{name}: {error}".replace("\n", " ")) from error
+    except (TypeError, ValueError, ImportError) as error:
+        raise _not_rows(data, name) from error
+    return [
+        {key: value for key, value in row.items() if key == P or not _is_missing(value)}
+        for row in frame.rows(named=True)
+    ]
+
+
+def row_of(point: Datapoint) -> dict[str, Any]:
+    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import Task
+    >>> row_of(Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG, p=0.0))
+    {'hyp': 'A cat.', 'src': 'One cat.', 'tgt': '', 'task': 'PG', 'p(Hallucination)': 0.0}
+    """
+    row: dict[str, Any] = {} if point.id is None else {"id": point.id}
+    row |= {"hyp": point.hyp}
+    if point.ref is not None:
+        row["ref"] = point.ref.value
+    row |= {"src": point.src, "tgt": point.tgt}
+    if point.task.name:
+        row["task"] = point.task.name
+    if point.model:
+        row["model"] = point.model
+    if point.labels:
+        row["labels"] = [label.value for label in point.labels]
+    if point.label is not None:
+        row["label"] = point.label.value
+    if point.p is not None:
+        row[P] = point.p
+    return row
+
+
+def _not_rows(data: Any, name: str) -> ShroomError:
+    kind = type(data).__name__
+    return ShroomError(f"{name}: expected a path, rows or a data frame, got {kind}")
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a cell of a frame is empty: NaN, or what pandas has for other types."""
+    return type(value).__name__ in ("NAType", "NaTType") or (
+        isinstance(value, float) and math.isnan(value)
+    )
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of numpy as one of Python's own."""
+    """Return a value of numpy as one of Python's own, and a time as a text."""
     if hasattr(value, "tolist"):
         return value.tolist()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
     raise TypeError(f"{type(value).__name__} is not a value of JSON")

@@ -18,6 +18,7 @@ from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.align import Track
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
+from shroom.scoring.in_memory import InMemory
 from shroom.scoring.input_files import Document
 
 #: The key of the counts, in a record as in results.
@@ -109,6 +110,8 @@ def in_sample_items(
     >>> list(items.values())
     [501]
     """
+    if isinstance(submission, InMemory):
+        return {file.file: n for file in listed if (n := submission.in_sample.get(file.base))}
     edition = edition or default()
     named = [(document, name) for document in listed if (name := edition.parse(document.base))]
     files = {(_folder(document), name.key): document.file for document, name in named}

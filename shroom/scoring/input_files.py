@@ -186,8 +186,9 @@ def documents(
 
     selection = Selection(f"a {endings[0]} file", most, is_document, junk)
     if isinstance(source, InMemory):
+        above = f"{source.name}/" if source.is_folder else ""
         return [
-            Document(name, name, content, member=source.is_folder, most=most)
+            Document(f"{above}{name}", name, content, member=source.is_folder, most=most)
             for name, content in source.files.items()
         ]
     if os.fspath(source) == "-":

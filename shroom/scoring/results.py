@@ -13,13 +13,14 @@ from shroom.scoring.editions.edition import MEAN
 from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.signature import joined
-from shroom.scoring.tabular import Tabular, bounds
+from shroom.scoring.tabular import Tabular, bounds, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Interval, Intervals
+    from shroom.scoring.align import AlignedTrack
     from shroom.scoring.editions.edition import Edition
 
 
@@ -57,8 +58,8 @@ class TrackScore:
     n: int
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]
-    slices: dict[str, dict[str, dict[str, Any]]]
-    floors: Mapping[str, Mapping[str, float | None]]
+    slices: dict[str, dict[str, dict[str, Any]]] = field(repr=False)
+    floors: Mapping[str, Mapping[str, float | None]] = field(repr=False)
     signature: str
     in_sample: int = 0
 
@@ -119,8 +120,20 @@ def flat(
 class Score(Tabular):
     """The scores of a submission, how their intervals were made, and the warnings.
 
-    ``unsliced`` has a sentence for each slicing that was asked for and that the gold does not
-    allow.
+    Attributes
+    ----------
+    results : list of TrackScore
+        The scores of each track.
+    warnings : list of Problem
+        Warnings about the submission and the gold.
+    intervals : Intervals
+        Settings of the intervals.
+    unsliced : list of str
+        A sentence for each slicing that was asked for and that the gold does not allow.
+    edition : Edition
+        The shared task.
+    tracks : list of AlignedTrack
+        The predictions beside the gold, for plots.
     """
 
     results: list[TrackScore]
@@ -128,9 +141,10 @@ class Score(Tabular):
     intervals: Intervals = NO_INTERVALS
     unsliced: list[str] = field(default_factory=list)
     edition: Edition = field(default_factory=default)
+    tracks: list[AlignedTrack] = field(default_factory=list, compare=False)
 
     def __repr__(self) -> str:
-        parts = (f"{r.split} {r.track} {r.scores}".strip() for r in self.results)
+        parts = (f"{r.split} {r.track} {rounded(r.scores)}".strip() for r in self.results)
         return f"Score({'; '.join(parts)})"
 
     def records(self) -> list[dict[str, Any]]:

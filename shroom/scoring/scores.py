@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Intervals, Scored
     from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.check import Checked
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.in_memory import Data
     from shroom.scoring.table import Group
+    from shroom.scoring.verdict import Checked
 
 
 def score(
@@ -97,7 +97,7 @@ def score_checked(
     warnings = [problem for problem in problems if problem.severity == "warning"]
     asked = () if tuple(by) == SLICES else by
     unsliced = [sentence for track in checked.aligned for sentence in missing(track.gold, asked)]
-    return Score(results, warnings, intervals, unsliced, checked.edition)
+    return Score(results, warnings, intervals, unsliced, checked.edition, checked.aligned)
 
 
 def _score_track(

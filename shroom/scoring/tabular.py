@@ -1,16 +1,33 @@
-"""Results as tables: data frames, and what notebooks show."""
+"""Results as tables and plots: data frames, and what notebooks show."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import ShroomError
+from shroom.core.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: What shows a result, on a floor above: it is imported when it is called.
+_SHOWN = Registry(
+    "form of a result",
+    {
+        "plot": Entry("shroom.report.result_plots:draw"),
+        "notebook": Entry("shroom.report.notebook:html"),
+    },
+)
+
+
+_HEAD = '<th scope="col">{}</th>'
 
 
 class Tabular(ABC):
-    """A result whose figures can be the rows of a table."""
+    """A result whose figures can be the rows of a table, and drawn."""
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
@@ -37,7 +54,8 @@ class Tabular(ABC):
         [['model-agnostic', 60, 1.0, 1.0], ['model-aware', 60, 1.0, 1.0]]
         """
         records = self.records()
-        columns = {key: [row[key] for row in records] for key in (records[0] if records else {})}
+        heads = records[0] if records else {}
+        columns = {key: _of_one_type([row[key] for row in records]) for key in heads}
         try:
             import narwhals
 
@@ -46,13 +64,102 @@ class Tabular(ABC):
             raise ShroomError(
                 f"a data frame needs narwhals and {backend}: pip install narwhals {backend}"
             ) from error
+        except ValueError as error:
+            raise ShroomError(
+                f"no data frame of '{backend}'; there are pandas, polars and pyarrow"
+            ) from error
+
+    def plot(self, kind: str = "", *, track: str = "", metric: str = "", ax: Any = None) -> Any:
+        """Draw one figure of the result, as ``shroom report`` and ``shroom plot`` draw it.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of figure; by default the first that the result has, such as ``scores``.
+        track, metric : str
+            Track (of a matrix: data set) and metric to draw; by default the first.
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ShroomError
+            If there is no such figure, with the names of those that there are; or if matplotlib is
+            not installed.
+
+        Examples
+        --------
+        >>> import shroom
+        >>> score = shroom.score("shroom/sample", "shroom/sample")
+        >>> score.plot("scatter", track="model-aware").get_xlabel()
+        "annotators' proportion"
+        """
+        return _SHOWN.load("plot")(self, kind, track, metric, ax)
+
+    def numbers(self) -> dict[str, float]:
+        """Return the figures that are defined, each under one name, for a tracker of experiments.
+
+        A name has the words of its row and the figure's own, with an underscore for what MLflow
+        does not allow: ``mlflow.log_metrics(score.numbers())``, ``run.log(score.numbers())``.
+
+        Examples
+        --------
+        >>> import shroom
+        >>> numbers = shroom.score("shroom/sample", "shroom/sample").numbers()
+        >>> numbers["val/model-aware/accuracy"], numbers["val/model-aware/task/DM/n"]
+        (1.0, 15.0)
+        """
+        numbers: dict[str, float] = {}
+        for row in self.records():
+            words = [value for value in row.values() if isinstance(value, str) and value]
+            for key, value in row.items():
+                if isinstance(value, (int, float)) and value == value:  # not nan
+                    name = "/".join(re.sub(r"[^\w.\- ]", "_", part) for part in (*words, key))
+                    while name in numbers:
+                        name += "_"
+                    numbers[name] = float(value)
+        return numbers
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
-        records = self.records()
-        heads = "".join(f"<th>{escape(key)}</th>" for key in (records[0] if records else {}))
-        rows = "".join(f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in records)
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        """Return what a notebook shows: the report's tables, and plots if they can be drawn."""
+        html: str = _SHOWN.load("notebook")(self)
+        return html
+
+
+def table_of(records: Sequence[Mapping[str, Any]], most: int = 60) -> str:
+    """Return rows, at most so many, as an HTML table with the figures as people read them.
+
+    The two ends of an interval are one column.
+
+    Examples
+    --------
+    >>> table_of([{"rho": 0.12345, "rho_low": 0.0, "rho_high": 0.2}])
+    '<table><thead><tr><th...>rho</th><th...>interval</th></tr>...<td...>[0.000, 0.200]</td>...'
+    """
+    first = records[0] if records else {}
+    keys = [key for key in first if not (key.endswith("_high") and f"{key[:-5]}_low" in first)]
+    ends = {key: f"{key[:-4]}_high" for key in keys if f"{key[:-4]}_high" in first}
+    heads = "".join(_HEAD.format("interval" if key in ends else escape(key)) for key in keys)
+    cells = ([(row[key], row.get(ends.get(key, ""))) for key in keys] for row in records[:most])
+    rows = "".join(f"<tr>{''.join(_cell(*pair) for pair in row)}</tr>" for row in cells)
+    several = f"<caption>the first {most} of {len(records)} rows</caption>"
+    caption = several if len(records) > most else ""
+    return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return scores with three decimal places, for a short form in words.
+
+    Examples
+    --------
+    >>> rounded({"accuracy": 0.66666, "rho": None})
+    {'accuracy': 0.667, 'rho': None}
+    """
+    return {name: None if value is None else round(value, 3) for name, value in scores.items()}
 
 
 def bounds(name: str, ci: Any) -> dict[str, float | None]:
@@ -67,9 +174,18 @@ def bounds(name: str, ci: Any) -> dict[str, float | None]:
     return {f"{name}_low": low, f"{name}_high": high}
 
 
-def _cell(value: Any) -> str:
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Return a column as numbers, or as texts where they are of several types."""
+    kinds = {type(value) for value in values if value is not None}
+    kind = float if kinds == {int, float} else str if len(kinds) > 1 else None
+    return values if kind is None else [None if it is None else kind(it) for it in values]
+
+
+def _cell(value: Any, high: float | None = None) -> str:
+    if high is not None:
+        return f'<td class="n">[{value:.3f}, {high:.3f}]</td>'
     if isinstance(value, float):
-        return f'<td style="text-align: right">{value:.3f}</td>'
+        return f'<td class="n">{value:.3f}</td>'
     if isinstance(value, int):
-        return f'<td style="text-align: right">{value}</td>'
+        return f'<td class="n">{value}</td>'
     return f"<td>{'' if value is None else escape(str(value))}</td>"

@@ -784,16 +784,3 @@ def test_the_config_of_the_help_is_valid(tmp_path, counting):
     (tmp_path / "annotate.yaml").write_text(text)
     (tmp_path / "generations.jsonl").touch()
     assert [each.name for each in Config.read(tmp_path / "annotate.yaml").scorers] == ["counting"]
-
-
-def test_the_walk_of_the_page_is_true(shroom, tmp_path, monkeypatch):
-    page = (ROOT / "docs" / "annotate.md").read_text(encoding="utf-8")
-    for name in ("generations.jsonl", "annotate.yaml"):
-        (tmp_path / name).write_bytes((ROOT / "docs" / "examples" / name).read_bytes())
-    assert f"```yaml\n{(tmp_path / 'annotate.yaml').read_text()}```" in page
-    monkeypatch.chdir(tmp_path)
-    for options in ((), ("--dry-run",)):
-        code, out, _ = shroom("annotate", "annotate.yaml", *options)
-        assert code == 0
-        assert " ".join(["$ shroom annotate annotate.yaml", *options]) + f"\n{out}```" in page
-    assert f"```text\n{(tmp_path / 'ranked.jsonl').read_text(encoding='utf-8')}```" in page

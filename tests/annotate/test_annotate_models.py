@@ -360,7 +360,7 @@ def points():
 
 def test_reward_as_a_detector(rewards):
     made = detector("reward", model=str(rewards["pair"]))
-    p = made.predict(points())
+    p = made.p(points())
     asked = [Question(d.src or d.tgt, "", None, (Generation(d.hyp, None),)) for d in points()]
     found = scores_of(Reward(str(rewards["pair"])), *asked)
     raw = np.array([found[place, 0]["rm_score"] for place in range(4)])
@@ -368,7 +368,7 @@ def test_reward_as_a_detector(rewards):
     assert made.threshold == 0.5
     assert made.premises(points()[0]) == ("What is X ?",)
     assert made.identity == Reward(str(rewards["pair"])).identity
-    assert made.predict([]).shape == (0,)
+    assert made.p([]).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -397,10 +397,10 @@ class Fixed(Scorer):
 
 def test_the_better_reference_counts_and_a_failure_is_reported():
     made = as_detectors.ScorerDetector(Fixed(), "x", "given", 0.5)
-    assert made.predict(points()).tolist() == [1, 1, 0, 1]
+    assert made.p(points()).tolist() == [1, 1, 0, 1]
     bad = Datapoint(hyp="bad", src="a", tgt="b", task=Task.MT, id=7)
     with pytest.raises(ShroomError, match="datapoint id 7: no way"):
-        made.predict([bad])
+        made.p([bad])
 
 
 class FixedProbe(Fixed):
@@ -417,7 +417,7 @@ class FixedProbe(Fixed):
 
 def test_the_probe_as_a_detector(monkeypatch):
     monkeypatch.setitem(SCORERS, "probe", Entry(f"{__name__}:FixedProbe", "for tests"))
-    assert detector("probe", model="0.75").predict(points()).tolist() == [0.25, 1, 0.25, 0.25]
+    assert detector("probe", model="0.75").p(points()).tolist() == [0.25, 1, 0.25, 0.25]
 
 
 def test_detectors_run_in_predict(rewards, tmp_path, shroom):

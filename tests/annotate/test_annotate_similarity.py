@@ -147,12 +147,12 @@ class Overlap:
     def __init__(self):
         self.asked = []
 
-    def predict(self, datapoints, _):
+    def p(self, datapoints, _):
         self.asked += [(one.src, one.hyp) for one in datapoints]
-        return np.array([self.p(one.src, one.hyp) for one in datapoints])
+        return np.array([self.distance(one.src, one.hyp) for one in datapoints])
 
     @staticmethod
-    def p(premise, hyp):
+    def distance(premise, hyp):
         words = set(hyp.split())
         return 1 - len(words & set(premise.split())) / max(1, len(words))
 
@@ -168,9 +168,9 @@ def test_a_detector_in_the_place_of_an_embedding(question, monkeypatch):
         before = f"{one.question}\n" if question else ""
         said = {g: each.text for g, each in enumerate(one.generation) if each.type != "uncertainty"}
         for g, text in said.items():
-            others = [1 - Overlap.p(before + o, text) for row, o in said.items() if row != g]
+            others = [1 - Overlap.distance(before + o, text) for row, o in said.items() if row != g]
             mean = sum(others) / len(others) if others else None
-            expected[place, g] = 1 - Overlap.p(before + one.answer, text), mean
+            expected[place, g] = 1 - Overlap.distance(before + one.answer, text), mean
     assert_close(scores_of(scorer, *made), expected, 1e-12)
     assert "words 1" in scorer.identity
     counting.asked.clear()

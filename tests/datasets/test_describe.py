@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-import re
 import subprocess
 import sys
 import zipfile
@@ -358,27 +357,6 @@ def test_the_figures_of_dreamcatcher_and_of_the_queries(shroom):
         "davinci-debate-seed.jsonl": 100,
     }
     assert (found["labels"], found["agreement"]) == ({}, None)
-
-
-def shown():
-    """Return each command that docs/datasets.md shows, with the parts of its output there."""
-    page = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
-    fences = re.findall(r"^```(\w+)\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
-    texts = [text for form, text in fences if form == "text" and not text.startswith("{")]
-    commands = [text.split() for form, text in fences if form == "sh"]
-    assert len(commands) == len(texts) == 7
-    return [(words[1:], text.split("\n\n…\n")) for words, text in zip(commands, texts)]
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("command", shown(), ids=lambda command: command[0][-1])
-def test_the_documentation_shows_true_output(command, shroom, monkeypatch):
-    words, parts = command
-    monkeypatch.chdir(ROOT if "docs/examples" in words[-1] else DATA)
-    code, out, _ = shroom(*words)
-    assert code == 0
-    for part in parts:
-        assert part.strip("\n") in out
 
 
 # small files

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -458,15 +457,6 @@ def test_types_of_another_length_do_not_count(tmp_path):
     assert Segments.of(read_rows(tmp_path, rows).records).kind.tolist() == [
         *("none", "knowledge_error", "none", "none", "none", "none")
     ]
-
-
-@pytest.mark.real
-def test_the_page_shows_what_its_example_prints(monkeypatch, capsys):
-    page = (ROOT / "docs" / "felm.md").read_text(encoding="utf-8")
-    code, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()
-    monkeypatch.chdir(DATA)
-    exec(compile(code, "felm.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out == printed
 
 
 @pytest.mark.real

@@ -16,13 +16,8 @@ from tqdm import tqdm
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.conversion.huggingface import (
-    COLUMNS,
-    cached_files,
-    from_hf,
-    read_cached,
-    to_hf,
-)
+from shroom.datasets.conversion.hub_caches import cached_files, read_cached
+from shroom.datasets.conversion.huggingface import COLUMNS, from_hf, load, to_hf
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.table import P
 
@@ -124,6 +119,19 @@ def test_errors_have_their_place():
     with pytest.raises(InvalidInput):
         from_hf(data, problems)
     assert [(each.code, each.index) for each in problems] == [("p-range", 1), ("task-value", 2)]
+
+
+def test_a_data_set_loads_as_its_converted_file_does(shroom, tmp_path, monkeypatch):
+    (tmp_path / "all.jsonl").write_text(lines(felm(0), felm(1)))
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    converted = tmp_path / "felm.json"
+    assert shroom("datasets", "convert", "felm", tmp_path / "all.jsonl", "-o", converted)[0] == 0
+    theirs = datasets.load_dataset("json", data_files=str(converted), split="train")
+    ours = load("felm", tmp_path / "all.jsonl")
+    assert theirs["hyp"][:] == ours["hyp"][:] != []
+    assert from_hf(theirs.remove_columns("of")) == from_hf(ours)
+    with pytest.raises(ShroomError, match="queries has no datapoints"):
+        load("queries", tmp_path / "all.jsonl")
 
 
 # the caches

@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 
+import jsonschema
 import numpy as np
 import pytest
 from conftest import DATA, gold, predictions, write_json
@@ -118,7 +119,9 @@ def judged(rows, seed=1, key="p"):
 def native_json(shroom, *args):
     code, out, err = shroom("score", *args, "--format", "json")
     assert code == 0, err
-    return json.loads(out), err
+    found = json.loads(out)
+    jsonschema.validate(found, json.loads(shroom("score", "--json-schema")[1]))
+    return found, err
 
 
 # Mu-SHROOM

@@ -288,7 +288,7 @@ def test_a_student_learns_what_a_teacher_says(encoder, tmp_path):
     p_of = {(x.ref, x.hyp): x.p for x in examples}
     taught = [point for point in POINTS if (point.tgt, point.hyp) in p_of]
     as_dm = [Datapoint(hyp=p.hyp, src=p.src, tgt=p.tgt, task=Task.DM) for p in taught]
-    expected = detector("lexical").predict(as_dm)
+    expected = detector("lexical").p(as_dm)
     np.testing.assert_allclose([p_of[p.tgt, p.hyp] for p in taught], expected)
 
 
@@ -300,9 +300,9 @@ def test_the_saved_model_says_what_the_trained_one_says(architecture, tmp_path):
     folder = tiny_models.encoder(tmp_path / "encoder", architecture)
     made = CrossEncoder(encoder=str(folder), stages=[{"name": "shroom", "epochs": 1}])
     made.fit(POINTS, P)
-    before = made.predict(POINTS)
+    before = made.p(POINTS)
     made.save(tmp_path / "model")
-    after = CrossEncoder(tmp_path / "model").predict(POINTS)
+    after = CrossEncoder(tmp_path / "model").p(POINTS)
     assert before.std() > 1e-3
     np.testing.assert_allclose(before, after, atol=0.08)
     assert np.corrcoef(before, after)[0, 1] > 0.9
@@ -327,11 +327,11 @@ def test_exporting_twice_gives_the_same_bytes(fitted):
 
 def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
     model = CrossEncoder(fitted[1])
-    p = model.predict(POINTS)
-    np.testing.assert_allclose(model.predict(POINTS, Run(batch_tokens=1)), p, atol=1e-6)
-    np.testing.assert_allclose(model.predict(POINTS[::-1])[::-1], p, atol=1e-6)
-    np.testing.assert_allclose(model.predict(POINTS[:1]), p[:1], atol=1e-6)
-    assert model.predict([]).shape == (0,)
+    p = model.p(POINTS)
+    np.testing.assert_allclose(model.p(POINTS, Run(batch_tokens=1)), p, atol=1e-6)
+    np.testing.assert_allclose(model.p(POINTS[::-1])[::-1], p, atol=1e-6)
+    np.testing.assert_allclose(model.p(POINTS[:1]), p[:1], atol=1e-6)
+    assert model.p([]).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_damaged_models_are_refused_with_a_sentence(fitted, tmp_path, file, cont
     else:
         (tmp_path / file).write_bytes(content)
     with pytest.raises(ShroomError, match=message):
-        CrossEncoder(tmp_path).predict(POINTS[:1])
+        CrossEncoder(tmp_path).p(POINTS[:1])
 
 
 def test_without_an_encoder_there_is_nothing_to_fit():
@@ -457,7 +457,7 @@ def test_a_faithful_hypothesis_has_less_p_than_an_invented_one():
     good = "Because of the storm, the museum stayed shut on Sunday."
     bad = "The museum opened on Monday in spite of the strike."
     points = [Datapoint(hyp, tgt, tgt, task) for task in TASKS.values() for hyp in (good, bad)]
-    low, high = CrossEncoder().predict(points).reshape(-1, 2).T
+    low, high = CrossEncoder().p(points).reshape(-1, 2).T
     assert (low < 0.5).all()
     assert (high > 0.5).all()
 
@@ -467,7 +467,7 @@ def test_the_readme_shows_what_it_scores_on_the_sample(track):
     text = (SAMPLE.parents[1] / "README.md").read_text(encoding="utf-8")
     shown = re.search(rf"^val {track} +60 +([.\d]+) +\[.*?\] +([.\d]+)", text, flags=re.MULTILINE)
     points, model = read(SAMPLE / f"val.{track}.json"), CrossEncoder()
-    p = model.predict(points, Run(precision="float32")).round(6)  # as the recipe computes it
+    p = model.p(points, Run(precision="float32")).round(6)  # as the recipe computes it
     gold = np.array([point.p for point in points])
     figures = [((p > model.threshold) == (gold > 0.5)).mean(), rho(p, gold)]
     assert list(shown.groups()) == [f"{figure:.3f}" for figure in figures]
@@ -481,5 +481,5 @@ def test_the_shipped_model_has_learnt_val_and_says_so(base):
     model = CrossEncoder()
     assert model.training_items.contain(points).all()
     some = points[::5]
-    p = model.predict(some, Run(in_sample=True))
+    p = model.p(some, Run(in_sample=True))
     assert rho(p, np.array([point.p for point in some])) > 0.85

@@ -36,7 +36,7 @@ class Counting(Detector):
     def __init__(self, words=("bad", "worse")):
         self.bad, self.asked = words, []
 
-    def predict(self, datapoints, run=RUN):
+    def p(self, datapoints, run=RUN):
         self.asked.append([point.hyp for point in datapoints])
         counts = [sum(point.hyp.count(word) for word in self.bad) for point in datapoints]
         run.report(len(datapoints), len(datapoints))
@@ -55,11 +55,11 @@ class Answering(Counting):
     def premises(self, _):
         return ("what was asked", "and more")
 
-    def predict(self, *_):
+    def p(self, *_):
         raise AssertionError("it is asked once, for both")
 
     def decide(self, datapoints, run=RUN):
-        p = super().predict(datapoints, run)
+        p = super().p(datapoints, run)
         return p, p <= 0.5
 
 
@@ -96,8 +96,8 @@ def test_the_word_that_drives_p_has_the_weight():
 
 def test_a_word_that_speaks_against_it_has_a_negative_weight():
     class Reverse(Counting):
-        def predict(self, datapoints, run=RUN):
-            return 1 - super().predict(datapoints, run)
+        def p(self, datapoints, run=RUN):
+            return 1 - super().p(datapoints, run)
 
     assert explain(Reverse(), point("bad cat")).weights == pytest.approx((-0.5, 0))
 
@@ -306,7 +306,7 @@ def test_by_index_without_ids_and_as_json(explained):
     )
     content = json.loads(out)
     assert (code, content["index"], content["id"]) == (0, 2, None)
-    (p,) = detector("lexical").predict(read(SAMPLE / "val.model-aware.json")[2:3])
+    (p,) = detector("lexical").p(read(SAMPLE / "val.model-aware.json")[2:3])
     assert content["p"] == pytest.approx(p)
 
 
@@ -327,7 +327,7 @@ def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
     from shroom.cli.predict import command as predict
 
     class Near(Counting):
-        def predict(self, datapoints, _=RUN):
+        def p(self, datapoints, _=RUN):
             return np.full(len(datapoints), 0.5000004)
 
     monkeypatch.setitem(globals(), "Near", Near)

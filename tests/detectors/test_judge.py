@@ -242,7 +242,7 @@ def test_a_thought_that_the_server_separates_is_not_an_answer():
 def test_unfinished_thoughts_do_not_count_as_a_lack_of_log_probabilities(serve, judge):
     server = serve(lambda *_: thought("<think>", "No", "?"))
     recorder = Recorder()
-    assert judge(server.url).predict(points(2), recorder.run).tolist() == [0.5, 0.5]
+    assert judge(server.url).p(points(2), recorder.run).tolist() == [0.5, 0.5]
     assert recorder.notes == ["2 of 2 answers are neither yes nor no; p is 0.5 there"]
 
 
@@ -341,7 +341,7 @@ def test_a_wrong_setting_is_reported(wrong, message):
 def test_settings_may_come_as_texts(serve, judge):
     server = serve(lambda *_: chat("no"))
     made = judge(server.url, samples="3", temperature="0.5", concurrency="2", seed="4")
-    assert made.predict([point()]).tolist() == [1]
+    assert made.p([point()]).tolist() == [1]
     assert sorted(body["seed"] for body in server.bodies) == [4, 5, 6]
     assert {body["temperature"] for body in server.bodies} == {0.5}
 
@@ -363,7 +363,7 @@ def test_p_from_the_first_tokens_log_probabilities(serve, judge):
     server = serve(lambda *_: chat("Yes", [("Yes", YES), (" no", NO)]))
     recorder = Recorder()
     made = judge(server.url)
-    p = made.predict([point(), point(hyp="other"), point()], recorder.run)
+    p = made.p([point(), point(hyp="other"), point()], recorder.run)
     np.testing.assert_allclose(p, 0.25)
     assert p.dtype == np.float64
     assert len(server.bodies) == 2  # the same question is asked once
@@ -381,7 +381,7 @@ def test_p_from_the_first_tokens_log_probabilities(serve, judge):
 def test_completions_and_any_form_of_the_url(serve, judge, ending):
     server = serve(lambda *_: completion(" No", [" No"], [NO], [{" No": NO, " Yes": YES}]))
     made = judge(server.url + ending, mode="completion")
-    assert made.predict([point()]) == pytest.approx([0.25])
+    assert made.p([point()]) == pytest.approx([0.25])
     assert server.paths == ["/v1/completions"]
     assert server.bodies[0]["logprobs"] == 5
     assert server.bodies[0]["prompt"] == made.dry_run([point()]).prompt
@@ -394,9 +394,7 @@ def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path):
     recorder = Recorder()
     path = tmp_path / "t.txt"
     path.write_text("{context} {sentence}")
-    p = judge(server.url, template=str(path)).predict(
-        [point(hyp=hyp) for hyp in said], recorder.run
-    )
+    p = judge(server.url, template=str(path)).p([point(hyp=hyp) for hyp in said], recorder.run)
     assert p.tolist() == [0, 1, 0.5, 0.5]
     assert any("gives no log-probabilities" in note for note in recorder.notes)
     assert any("2 of 4 answers are neither yes nor no" in note for note in recorder.notes)
@@ -405,7 +403,7 @@ def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path):
 def test_samples_are_shares_of_no(serve, judge):
     server = serve(lambda body, _: chat(["no", "yes", "no", "no", "hm"][body["seed"]]))
     made = judge(server.url, samples=5)
-    assert made.predict([point()]) == pytest.approx([0.75])
+    assert made.p([point()]) == pytest.approx([0.75])
     assert {body["temperature"] for body in server.bodies} == {0.7}
     assert not any("logprobs" in body for body in server.bodies)
 
@@ -417,15 +415,15 @@ def test_the_better_supported_side_counts(serve, judge):
 
     server = serve(answer)
     either = point(task=Task.PG, src="far", tgt="near", ref=Reference.EITHER)
-    assert judge(server.url).predict([either]) == pytest.approx([0.1])
+    assert judge(server.url).p([either]) == pytest.approx([0.1])
     assert len(server.bodies) == 2
-    assert judge(server.url, reference="src").predict([either]) == pytest.approx([0.5])
+    assert judge(server.url, reference="src").p([either]) == pytest.approx([0.5])
 
 
 def test_any_hypothesis_can_be_asked_about(serve, judge):
     server = serve(lambda *_: chat("no"))
     hypotheses = ["", "\ud800", "\x00", "文字 \u202e", "{context}", "x" * 9000]
-    p = judge(server.url, concurrency=1).predict([point(hyp=hyp) for hyp in hypotheses])
+    p = judge(server.url, concurrency=1).p([point(hyp=hyp) for hyp in hypotheses])
     assert p.tolist() == [1] * len(hypotheses)
     for hyp, body in zip(hypotheses, server.bodies):
         asked = body["messages"][0]["content"]
@@ -436,7 +434,7 @@ def test_a_long_context_is_cut_and_reported(serve, judge):
     server = serve(lambda *_: chat("no"))
     recorder = Recorder()
     long = point(tgt="y" * 50_000, hyp="z" * 300)
-    judge(server.url, context_chars=1000).predict([long, point()], recorder.run)
+    judge(server.url, context_chars=1000).p([long, point()], recorder.run)
     asked = max((body["messages"][0]["content"] for body in server.bodies), key=len)
     assert asked.count("z" * 300) == 1
     assert "y" * 1000 in asked
@@ -446,7 +444,7 @@ def test_a_long_context_is_cut_and_reported(serve, judge):
 
 def test_a_datapoint_without_a_context_is_reported(judge):
     with pytest.raises(ShroomError, match="src and tgt are both empty"):
-        judge("http://127.0.0.1:9/v1").predict([point(src="", tgt=" ")])
+        judge("http://127.0.0.1:9/v1").p([point(src="", tgt=" ")])
 
 
 # The official baseline
@@ -476,12 +474,12 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge):
     assert p.tolist() == [row["p(Hallucination)"] for row in rows]
     assert labels.tolist() == [row["label"] == Label.HALLUCINATION.value for row in rows]
     assert recorder.notes == ["12 of 21 answers are neither yes nor no; p is 0.5 there"]
-    assert made.predict(points(len(rows))).tolist() == p.tolist()
+    assert made.p(points(len(rows))).tolist() == p.tolist()
 
 
 def test_the_official_request(serve, judge):
     server = serve(lambda *_: official_answer("yes", -0.1))
-    judge(server.url, scoring="official").predict(
+    judge(server.url, scoring="official").p(
         [point(hyp="H", src="S", tgt="T", task=Task.DM, ref=Reference.SRC)]
     )
     question = "Is the Sentence supported by the Context above? Answer using ONLY yes or no:"
@@ -506,7 +504,7 @@ def test_a_server_without_a_repeat_penalty_is_asked_without(serve, judge):
 
     recorder = Recorder()
     made = judge(serve(answer).url, scoring="official")
-    assert made.predict([point()], recorder.run).tolist() == [1]
+    assert made.p([point()], recorder.run).tolist() == [1]
     assert "does not accept repeat_penalty" in recorder.notes[0]
 
 
@@ -545,7 +543,7 @@ def test_the_identity_of_the_weights(tmp_path):
 def test_the_official_baseline_in_a_chat_has_no_marks_of_mistral(serve, judge):
     server = serve(lambda *_: chat("No", [("No", -0.5)]))
     made = judge(server.url, scoring="official", mode="chat")
-    assert made.predict([point()]).tolist() == [math.exp(-0.5)]
+    assert made.p([point()]).tolist() == [math.exp(-0.5)]
     assert server.bodies[0]["messages"][0]["content"].startswith("Context: the cat\nSentence: a")
     assert server.bodies[0]["top_logprobs"] == 1
 
@@ -553,7 +551,7 @@ def test_the_official_baseline_in_a_chat_has_no_marks_of_mistral(serve, judge):
 def test_the_official_baseline_needs_log_probabilities(serve, judge):
     server = serve(lambda *_: {"choices": [{"text": "yes"}]})
     with pytest.raises(ShroomError, match="needs the first token's log-probability"):
-        judge(server.url, scoring="official").predict([point()])
+        judge(server.url, scoring="official").p([point()])
 
 
 # Temporary failures and refusals
@@ -580,7 +578,7 @@ def test_a_temporary_failure_is_retried(serve, judge, failure):
 
     server = serve(answer)
     made = judge(server.url)
-    assert made.predict([point()]).tolist() == [1]
+    assert made.p([point()]).tolist() == [1]
     assert len(made.waits) == 2
     assert "'7'" not in str(failure) or made.waits == [7, 7]
     assert len(server.bodies) == 3
@@ -590,7 +588,7 @@ def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge):
     server = serve(lambda *_: (503, {}, {"error": {"message": "Loading\nmodel \x1b[31m"}}))
     made = judge(server.url, retries=9)
     with pytest.raises(ShroomError) as error:
-        made.predict([point()])
+        made.p([point()])
     assert len(made.waits) == 9
     assert made.waits[:2] == [pytest.approx(0.5, rel=0.3), pytest.approx(1, rel=0.3)]
     assert max(made.waits) <= 8
@@ -602,7 +600,7 @@ def test_hours_in_retry_after_are_reported_and_not_waited_for(serve, judge):
     server = serve(lambda *_: (429, {"Retry-After": "86400"}, {"error": {"message": "quota"}}))
     made = judge(server.url)
     with pytest.raises(ShroomError, match="asks to wait: Retry-After: 86400;"):
-        made.predict([point()])
+        made.p([point()])
     assert sum(made.waits) < 60
 
 
@@ -611,7 +609,7 @@ def test_a_silent_server_is_given_up(serve, judge):
     server = serve(lambda *_: silence.wait(30) and chat())
     made = judge(server.url, timeout=0.05, retries=1)
     with pytest.raises(ShroomError, match=r"no answer within 0.05 seconds; tried 2 times"):
-        made.predict([point()])
+        made.p([point()])
     silence.set()
 
 
@@ -620,7 +618,7 @@ def test_a_server_that_is_not_running_is_reported(judge):
         taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses
         made = judge(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
         with pytest.raises(ShroomError, match="is the server running") as error:
-            made.predict(points(20))
+            made.p(points(20))
     assert "/v1/chat/completions: cannot be reached" in str(error.value)
 
 
@@ -643,7 +641,7 @@ def test_a_server_that_is_not_running_is_reported(judge):
 def test_a_refusal_is_reported_and_not_retried(serve, judge, answer, message):
     server = serve(lambda *_: answer)
     with pytest.raises(ShroomError) as error:
-        judge(server.url, concurrency=1).predict(points(3))
+        judge(server.url, concurrency=1).p(points(3))
     assert message in str(error.value)
     assert len(server.bodies) == 1
 
@@ -672,12 +670,12 @@ def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes)
     server = serve(answer)
     recorder = Recorder()
     made = judge(server.url)
-    p = made.predict(points(20), recorder.run)
+    p = made.p(points(20), recorder.run)
     assert p == pytest.approx([1 if "logprobs" in refused else 0.75] * 20)
     assert [next(n for n in notes if n in note) for note in recorder.notes] == notes
     before = len(server.bodies)
     again = Recorder()
-    made.predict([point()], again.run)
+    made.p([point()], again.run)
     assert len(server.bodies) == before + 1  # it is known now
     if "max_tokens" in refused:
         assert server.bodies[-1]["max_completion_tokens"] == 8
@@ -688,7 +686,7 @@ def test_requests_keep_to_a_rate(serve, judge, monkeypatch):
     waits = []
     monkeypatch.setattr("shroom.inference.endpoint.client.monotonic", lambda: 5.0)
     monkeypatch.setattr(made._asked.service.endpoint.stopped, "wait", waits.append)
-    made.predict(points(3))
+    made.p(points(3))
     assert sorted(waits) == [0, 0.5, 1]
 
 
@@ -703,10 +701,10 @@ def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path):
 
     server = serve(answer)
     made = judge(server.url, api_key_env="MY_KEY")
-    made.predict([point()])
+    made.p([point()])
     assert server.headers[0]["Authorization"] == "Bearer sk-verysecret"
     with pytest.raises(ShroomError) as error:
-        made.predict([point(hyp="other")])
+        made.p([point(hyp="other")])
     assert "bad key ***!; put the key into the environment variable MY_KEY" in str(error.value)
     kept = "".join(path.read_text() for path in tmp_path.rglob("*.jsonl"))
     assert "verysecret" not in kept
@@ -716,7 +714,7 @@ def test_a_long_message_is_cut_after_the_key_is_removed(serve, judge, monkeypatc
     monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
     server = serve(lambda *_: (400, {}, {"error": "x" * 293 + " sk-verysecret"}))
     with pytest.raises(ShroomError) as error:
-        judge(server.url).predict([point()])
+        judge(server.url).p([point()])
     assert "sk-" not in str(error.value)
 
 
@@ -724,7 +722,7 @@ def test_a_key_that_is_invalid_in_a_header_is_not_shown(serve, judge, monkeypatc
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very\nsecret")
     server = serve(lambda *_: chat("no"))
     with pytest.raises(ShroomError, match="OPENAI_API_KEY does not contain a key") as error:
-        judge(server.url).predict([point()])
+        judge(server.url).p([point()])
     assert "secret" not in str(error.value)
     assert server.bodies == []
 
@@ -734,7 +732,7 @@ def test_a_redirect_is_not_followed(serve, judge, monkeypatch):
     thief = serve(lambda *_: chat("no"))
     server = serve(lambda *_: (307, {"Location": f"{thief.url}/chat/completions"}, b""))
     with pytest.raises(ShroomError, match="HTTP 307"):
-        judge(server.url).predict([point()])
+        judge(server.url).p([point()])
     assert thief.bodies == []
 
 
@@ -750,13 +748,13 @@ def test_concurrent_replies_belong_to_their_questions(serve, judge):
         mass = (value + 1) / 20
         return chat("x", [("No", math.log(mass)), ("Yes", math.log(1 - mass))])
 
-    p = judge(serve(answer).url, concurrency=4).predict(points(16))
+    p = judge(serve(answer).url, concurrency=4).p(points(16))
     np.testing.assert_allclose(p, (np.arange(16) + 1) / 20)
 
 
 def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge, monkeypatch):
     server = serve(lambda *_: completion("no", ["no"], [-0.1]))
-    p = judge(server.url).predict([point()])
+    p = judge(server.url).p([point()])
     for number, other in enumerate(
         [
             {"model": "n"},
@@ -771,13 +769,13 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge, mon
         ],
         start=2,
     ):
-        judge(server.url, **other).predict([point()])
+        judge(server.url, **other).p([point()])
         assert len(server.bodies) == number, other
     for same in ({"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}):
-        assert judge(server.url, **same).predict([point()]).tolist() == p.tolist()
+        assert judge(server.url, **same).p([point()]).tolist() == p.tolist()
     assert len(server.bodies) == 10
     monkeypatch.setattr("shroom.detectors.judge.detector.READING", 1)
-    judge(server.url).predict([point()])
+    judge(server.url).p([point()])
     assert len(server.bodies) == 11
 
 
@@ -789,11 +787,11 @@ def test_an_interrupted_run_is_resumed(serve, judge):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        judge(server.url, concurrency=2).predict(points(10), Run(report=interrupt))
+        judge(server.url, concurrency=2).p(points(10), Run(report=interrupt))
     before = len(server.bodies)
     assert 3 <= before <= 5
     recorder = Recorder()
-    assert judge(server.url, concurrency=2).predict(points(10), recorder.run).tolist() == [1] * 10
+    assert judge(server.url, concurrency=2).p(points(10), recorder.run).tolist() == [1] * 10
     assert len(server.bodies) == 10  # none twice: what was under way was kept as well
     assert recorder.steps[0] == (before + 1, 10)
 
@@ -819,16 +817,16 @@ def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
 
     monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(KeyboardInterrupt):
-        made.predict(points(2), Run(report=interrupt))
+        made.p(points(2), Run(report=interrupt))
     assert len(server.bodies) == 2
-    assert judge(server.url).predict(points(2)).tolist() == [1, 1]
+    assert judge(server.url).p(points(2)).tolist() == [1, 1]
     assert len(server.bodies) == 3
 
 
 def test_without_a_cache_nothing_is_kept(serve, judge, tmp_path):
     server = serve(lambda *_: chat("no"))
     for _ in range(2):
-        judge(server.url, cache=False).predict([point()])
+        judge(server.url, cache=False).p([point()])
     assert len(server.bodies) == 2
     assert list(tmp_path.iterdir()) == []
 
@@ -839,7 +837,7 @@ def test_a_cache_that_cannot_be_written_is_reported_before_anything_is_asked(
     (tmp_path / "file").write_text("")
     server = serve(lambda *_: chat("no"))
     with pytest.raises(ShroomError, match="answers cannot be kept there"):
-        judge(server.url, cache=str(tmp_path / "file")).predict([point()])
+        judge(server.url, cache=str(tmp_path / "file")).p([point()])
     assert server.bodies == []
 
 
@@ -852,14 +850,14 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
     prices = {"price_in": 1000.0, "price_out": 0.0}  # a request costs 0.1
     made = judge(server.url, max_cost=0.55, **prices)
     with pytest.raises(ShroomError) as error:
-        made.predict(points(20))
+        made.p(points(20))
     asked = len(server.bodies)
     assert 1 <= asked <= 5
     assert made._asked.service.budget.spent == pytest.approx(0.1 * asked)
     assert f"max_cost 0.55: the next request might exceed it; {asked} of 20" in str(error.value)
     assert "kept in " in str(error.value)
     made = judge(server.url, max_cost=10, **prices)
-    made.predict(points(20))
+    made.p(points(20))
     assert len(server.bodies) == 20
     assert made._asked.service.budget.spent == pytest.approx(0.1 * (20 - asked))
 
@@ -867,7 +865,7 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
 def test_without_usage_the_estimate_counts(serve, judge):
     server = serve(lambda *_: chat("no"))
     made = judge(server.url, price_in=4_000_000, price_out=0, max_cost=1e9)
-    made.predict([point()])
+    made.p([point()])
     assert made._asked.service.budget.spent == pytest.approx(
         4 * math.ceil(len(made.dry_run([point()]).prompt) / 4)
     )
@@ -877,7 +875,7 @@ def test_a_server_that_counts_more_than_estimated_raises_later_estimates(serve, 
     server = serve(lambda *_: chat("no", usage=tokens(10_000)))
     made = judge(server.url, price_in=100, price_out=0, max_cost=3.5, concurrency=1)
     with pytest.raises(ShroomError):
-        made.predict(points(50))
+        made.p(points(50))
     assert len(server.bodies) == 3  # at 1 each; estimated at some hundredths
     assert made._asked.service.budget.spent <= 3.5
 
@@ -885,7 +883,7 @@ def test_a_server_that_counts_more_than_estimated_raises_later_estimates(serve, 
 def test_a_dry_run_asks_nothing(serve, judge):
     server = serve(lambda *_: chat("no"))
     made = judge(server.url, price_in=2, price_out=8, max_tokens=10)
-    judge(server.url, max_tokens=10).predict(points(1))
+    judge(server.url, max_tokens=10).p(points(1))
     estimate = made.dry_run([*points(3), points(3)[1]])
     assert (estimate.requests, estimate.cached, estimate.tokens_out) == (2, 1, 20)
     assert estimate.tokens_in == pytest.approx(2 * len(estimate.prompt) / 4, abs=2)
@@ -946,7 +944,7 @@ def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
     server = serve(lambda *_: chat("no"))
     recorder = Recorder()
     made = judge(server.url, shots=4, examples=str(file))
-    made.predict([point(), point(task=Task.TS)], recorder.run)
+    made.p([point(), point(task=Task.TS)], recorder.run)
     dm = next(b for b in server.bodies if "Context: tgt" in b["messages"][0]["content"])
     asked = dm["messages"][0]["content"]
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
@@ -959,9 +957,9 @@ def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
 def test_missing_examples_are_reported(judge, tmp_path):
     unlabelled = write_json(tmp_path / "test.json", [{"hyp": "a", "src": "b", "task": "MT"}])
     with pytest.raises(ShroomError, match="has no labelled datapoints"):
-        judge("http://localhost:1/v1", shots=2, examples=str(unlabelled)).predict([point()])
+        judge("http://localhost:1/v1", shots=2, examples=str(unlabelled)).p([point()])
     with pytest.raises(ShroomError, match="there is no such file"):
-        judge("http://localhost:1/v1", shots=2, examples="nowhere.json").predict([point()])
+        judge("http://localhost:1/v1", shots=2, examples="nowhere.json").p([point()])
 
 
 @pytest.mark.real
@@ -1008,7 +1006,7 @@ def test_a_local_model_by_hand(folder, plain, batch_tokens, in_chat):
     name = folder if in_chat else plain
     made = judging(model=str(name), template="official-chat")
     datapoints = [point(hyp="he " * i, tgt="the cat") for i in range(4)]
-    p = made.predict(datapoints, Run(batch_tokens=batch_tokens))
+    p = made.p(datapoints, Run(batch_tokens=batch_tokens))
     for datapoint, value in zip(datapoints, p):
         asked = made.dry_run([datapoint]).prompt
         text = f"<|user|>\n{asked}</s>\n<|assistant|>\n" if in_chat else asked
@@ -1023,7 +1021,7 @@ def test_a_local_model_by_hand(folder, plain, batch_tokens, in_chat):
 
 def test_a_chat_needs_a_chat_template(plain):
     with pytest.raises(ShroomError, match="has no chat template"):
-        judging(model=str(plain), mode="chat").predict([point()])
+        judging(model=str(plain), mode="chat").p([point()])
 
 
 @pytest.mark.parametrize(
@@ -1033,7 +1031,7 @@ def test_a_chat_template_that_fails_is_reported(folder, tmp_path, template):
     broken = shutil.copytree(folder, tmp_path / "broken")
     (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
     with pytest.raises(ShroomError, match=r"its chat template fails \(.+\); give mode = "):
-        judging(model=str(broken)).predict([point()])
+        judging(model=str(broken)).p([point()])
 
 
 def test_all_tokens_that_mean_yes_count(plain, tmp_path):
@@ -1048,7 +1046,7 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
     content["model"]["merges"] = []
     file.write_text(json.dumps(content))
     made = judging(model=str(folder), template="official-chat")
-    (p,) = made.predict([point()])
+    (p,) = made.p([point()])
     _, logprobs = by_hand(folder, made.dry_run([point()]).prompt, marks=True)
     mass = np.exp(logprobs[[300, 301, 302]].astype(float))
     assert p == pytest.approx(mass[2] / mass.sum(), abs=1e-4)
@@ -1068,7 +1066,7 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
     recorder = Recorder()
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
     made = judging(model=str(folder), context_chars=60_000)
-    (p,) = made.predict([long], recorder.run)
+    (p,) = made.p([long], recorder.run)
     assert 0 <= p <= 1
     assert "1 contexts were cut, so that the prompt fits into the 512 tokens" in "".join(
         recorder.notes
@@ -1083,7 +1081,7 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
 
 def test_a_local_model_reads_any_hypothesis(folder):
     hypotheses = ["", "\ud800", "x " * 5000, "文字\u202e", "<|user|></s>"]
-    p = judging(model=str(folder)).predict([point(hyp=hyp) for hyp in hypotheses])
+    p = judging(model=str(folder)).p([point(hyp=hyp) for hyp in hypotheses])
     assert ((p >= 0) & (p <= 1)).all()
 
 
@@ -1091,7 +1089,7 @@ def test_nothing_is_loaded_before_it_is_needed():
     made = judging(model="an/unknown-model")
     estimate = made.dry_run(points(3))
     assert (estimate.requests, estimate.cost) == (3, 0)
-    assert made.predict([]).shape == (0,)
+    assert made.p([]).shape == (0,)
 
 
 # The recipes

@@ -44,7 +44,7 @@ def test_with_two_premises_the_closer_one_counts():
 @pytest.mark.parametrize("task", list(TASKS.values()))
 @pytest.mark.parametrize("hyp", ["", " ", "a cat", "\ud800", "x" * 50_000, "文字"])
 def test_p_is_finite_and_in_range(task, hyp):
-    (p,) = Lexical().predict([point(hyp=hyp, task=task, src="a source")])
+    (p,) = Lexical().p([point(hyp=hyp, task=task, src="a source")])
     assert 0 <= p <= 1
 
 
@@ -130,10 +130,10 @@ def test_what_was_fitted_is_known_again(tmp_path):
     again = Lexical(tmp_path / "m.json")
     known = {point.hyp for point in points[:30]}
     assert again.out_of_fold_items(points).tolist() == [point.hyp in known for point in points]
-    np.testing.assert_array_equal(again.predict(points)[:30], unseen)
+    np.testing.assert_array_equal(again.p(points)[:30], unseen)
     assert again.thresholds_of(points[:30]).tolist() == [0.25] * 30
     seen = Run(in_sample=True)
-    np.testing.assert_allclose(again.predict(points, seen), fitted.predict(points, seen))
+    np.testing.assert_allclose(again.p(points, seen), fitted.p(points, seen))
     assert again.thresholds_of(points, seen).tolist() == [0.5] * 40
     assert set(Lexical(tmp_path / "m.json", threshold=0.9).thresholds_of(points)) == {0.9}
 

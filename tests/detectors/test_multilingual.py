@@ -37,7 +37,7 @@ def test_a_recipe_judges_translations_by_their_source(name, tmp_path, shroom):
     )
     assert code == 0, err
     p = p_of(out).reshape(2, 3)
-    expected = kind(str(model), reference="src").predict(read(data)).reshape(2, 3)
+    expected = kind(str(model), reference="src").p(read(data)).reshape(2, 3)
     np.testing.assert_allclose(p, expected, atol=1e-5)
     np.testing.assert_allclose(p, p[:, :1].repeat(3, axis=1), atol=2e-6)  # whatever the target
     assert abs(p[0, 0] - p[1, 0]) > 1e-3
@@ -64,7 +64,7 @@ def test_where_there_is_a_target_the_better_side_counts(name, tmp_path):
     make, kind = MODELS[name]
     model, points = str(make(tmp_path / "model")), read(write_json(tmp_path / "mt.json", ROWS))
     src, tgt, both = (
-        kind(model, **settings).predict(points)
+        kind(model, **settings).p(points)
         for settings in ({"reference": "src"}, {"reference": "tgt"}, {"multilingual": True})
     )
     np.testing.assert_allclose(both, np.minimum(src, tgt), atol=1e-6)

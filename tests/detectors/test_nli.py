@@ -104,7 +104,7 @@ def test_two_classes(architecture, order, made):
     np.testing.assert_allclose(found[:, 0], by_label["entailment"], atol=1e-5)
     np.testing.assert_array_equal(found[:, 1], 0)
     np.testing.assert_allclose(found[:, 2], by_label["not_entailment"], atol=1e-5)
-    p = NLI(folder).predict([point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS])
+    p = NLI(folder).p([point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS])
     np.testing.assert_allclose(p, by_label["not_entailment"], atol=1e-5)
 
 
@@ -152,7 +152,7 @@ def test_an_unknown_label_map_is_refused_before_the_weights_are_read(made, tmp_p
     config["id2label"] = {str(n): f"LABEL_{n}" for n in range(3)}
     write_json(tmp_path / "config.json", config)
     with pytest.raises(ShroomError, match=r'"LABEL_0", "LABEL_1", "LABEL_2"'):
-        NLI(str(tmp_path)).predict([point()])
+        NLI(str(tmp_path)).p([point()])
 
 
 # --- from probabilities to p
@@ -170,9 +170,7 @@ def test_formulas():
 def test_predict_follows_the_formula(formula, made):
     points = [point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS]
     e, _, c = NLI(made()).probabilities(PAIRS).T
-    np.testing.assert_array_equal(
-        NLI(made(), formula=formula).predict(points), p_from(e, c, formula)
-    )
+    np.testing.assert_array_equal(NLI(made(), formula=formula).p(points), p_from(e, c, formula))
 
 
 @pytest.mark.parametrize(
@@ -185,11 +183,11 @@ def test_the_better_supported_side_counts(rule, sides, made):
         for src, tgt in itertools.permutations(TEXT, 2)
     ]
     by_side = {
-        side: NLI(made()).predict([point(tgt=getattr(one, side)) for one in points])
+        side: NLI(made()).p([point(tgt=getattr(one, side)) for one in points])
         for side in ("src", "tgt")
     }
     expected = np.min([by_side[side] for side in sides], axis=0)
-    p = NLI(made(), reference=rule).predict(points)
+    p = NLI(made(), reference=rule).p(points)
     np.testing.assert_allclose(p, expected, atol=1e-5)
     assert len(set(p.round(3))) > 3
 
@@ -209,8 +207,8 @@ def test_several_models_are_averaged(made):
     points = [point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS]
     apart = [NLI(model) for model in models]
     together = NLI(models, revision=["main"] * 3)
-    expected = np.mean([one.predict(points) for one in apart], axis=0)
-    np.testing.assert_allclose(together.predict(points), expected, atol=1e-5)
+    expected = np.mean([one.p(points) for one in apart], axis=0)
+    np.testing.assert_allclose(together.p(points), expected, atol=1e-5)
     expected = np.mean([one.probabilities(PAIRS) for one in apart], axis=0)
     np.testing.assert_allclose(together.probabilities(PAIRS), expected, atol=1e-5)
 
@@ -233,7 +231,7 @@ def test_neither_batches_nor_order_matter(architecture, made):
 
 
 def test_no_datapoints(made):
-    assert NLI("not looked for").predict([]).shape == (0,)
+    assert NLI("not looked for").p([]).shape == (0,)
     assert NLI("not looked for").probabilities([]).shape == (0, 3)
     assert detector("nli", model="not looked for", threshold=0.1).threshold == 0.1
 
@@ -248,19 +246,19 @@ def test_a_run_is_taken_up_again(made, tmp_path):
 
     path = tmp_path / "journal"
     with pytest.raises(KeyboardInterrupt):
-        NLI(models).predict(points, Run(batch_tokens=1, journal=Journal(path), report=interrupt))
+        NLI(models).p(points, Run(batch_tokens=1, journal=Journal(path), report=interrupt))
     assert len(path.read_text().splitlines()) == 1 + 5  # after a header
     told = []
     run = Run(1, journal=Journal(path, resume=True).read(), report=lambda *at: told.append(at[0]))
-    p = NLI(models).predict(points, run)
+    p = NLI(models).p(points, run)
     assert told == [*range(6, len(PAIRS) + 1), *range(1, len(PAIRS) + 1)]
-    np.testing.assert_allclose(p, NLI(models).predict(points), atol=1e-5)
+    np.testing.assert_allclose(p, NLI(models).p(points), atol=1e-5)
 
 
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
 def test_hostile_hypotheses(architecture, made):
     hyps = ["", " ", "\ud800", "\x00", "</s>", "[SEP] <s> <pad>", "a\u2028b", "文" * 20, "\ufeff"]
-    p = NLI(made(architecture)).predict([point(hyp=hyp) for hyp in hyps])
+    p = NLI(made(architecture)).p([point(hyp=hyp) for hyp in hyps])
     assert ((p >= 0) & (p <= 1)).all()
 
 
@@ -362,7 +360,7 @@ def test_a_long_premise_is_cut_and_said_so(architecture, made):
     long = point(tgt="The cat sat on the mat. " * 2000)
     assert len(long.tgt) == 48_000
     nli = NLI(made(architecture), windows="first")
-    p = nli.predict([point(), long, point()], Run(note=notes.append))
+    p = nli.p([point(), long, point()], Run(note=notes.append))
     assert np.isfinite(p).all()
     assert p[0] == p[2] != p[1]
     (note,) = notes
@@ -414,7 +412,7 @@ def test_a_tokenizer_that_is_not_fast():
 def test_a_hypothesis_of_many_characters(made):
     notes = []
     points = [point(hyp="word " * 10_000), point(hyp="word " * 10_000, tgt="word " * 10_000)]
-    p = NLI(made(), windows="first").predict(points, Run(note=notes.append))
+    p = NLI(made(), windows="first").p(points, Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
     assert notes[0].startswith("2 of 2 premises were cut, 2 of them with the hypothesis: ")
 
@@ -463,7 +461,7 @@ def test_weights_that_give_no_numbers_are_told(made, tmp_path):
     model.save_pretrained(tmp_path)
     hub.tokenizer(made()).save_pretrained(tmp_path)
     with pytest.raises(ShroomError, match="its weights may be damaged"):
-        NLI(str(tmp_path)).predict([point()])
+        NLI(str(tmp_path)).p([point()])
 
 
 # --- settings

@@ -1,33 +1,39 @@
-"""Detectors and metrics of other packages, by the code of the page that explains them."""
+"""Detectors, metrics and data sets of others, by the code of the page that explains them."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
-import numpy as np
 import pytest
 from conftest import ROOT, SAMPLE
 
 from shroom.core import registry
+from shroom.core.problems import ShroomError
 from shroom.core.toml import parsed_toml
-from shroom.detectors.base import Detector
+from shroom.datasets.registry import DATA_SETS
+from shroom.detectors.new_package import new_package
+from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY, detector
+from shroom.prediction.ray.shards import Worker, shards_of
 from shroom.scoring.datapoint_files import read
 from shroom.scoring.metric_registry import METRICS
 
 PAGE = (ROOT / "docs" / "own-detector.md").read_text(encoding="utf-8")
 DATA = SAMPLE / "val.model-aware.json"
+NEW = new_package("new-words")
 
 
-def block(language):
-    return re.search(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def forget():
     """Have the entry points read again."""
     registry._entry_points.cache_clear()
-    for names in (REGISTRY, METRICS):
+    for names in (REGISTRY, METRICS, DATA_SETS):
         for cached in ("_others", "_collisions"):
             names.__dict__.pop(cached, None)
 
@@ -58,9 +64,34 @@ def install(tmp_path, monkeypatch):
 
 @pytest.fixture
 def documented(install):
-    """Install the package of the page."""
-    project = parsed_toml(block("toml"))["project"]
-    install(project["name"], "new_words", block("python"), project["entry-points"])
+    """Install the packages of the page."""
+    project = parsed_toml(NEW["pyproject.toml"])["project"]
+    install(project["name"], "new_words", NEW["new_words.py"], project["entry-points"])
+    points = parsed_toml(blocks("toml")[0])["project"]["entry-points"]
+    install("office", "office", blocks("python")[2], points)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the working folder, with a function that writes a module into it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+
+    def write(body="return np.full(len(datapoints), 0.5)", head=""):
+        lines = (
+            "import numpy as np",
+            "from shroom.detectors.base import Detector",
+            head,
+            "class Mine(Detector):",
+            "    name = 'mine'",
+            "    def p(self, datapoints):",
+            f"        {body}",
+        )
+        (tmp_path / "mine.py").write_text("\n".join(lines))
+        return tmp_path
+
+    return write
 
 
 @pytest.fixture
@@ -73,17 +104,59 @@ def unusable(install):
     install("odd", "odd", code, points)
 
 
-def test_an_installed_detector_predicts(documented, tmp_path):
-    out = tmp_path / "out.json"
-    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from shroom.cli import main; main()"
-    arguments = ["predict", "new-words", DATA, "--set", "case=true", "-o", out]
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path, *arguments], cwd=ROOT, capture_output=True, text=True
-    )
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Install a new package into a folder, and return a function that runs Python with it."""
+    folder = tmp_path_factory.mktemp("stranger")
+
+    def python(*args, site=()):
+        path = os.pathsep.join(map(str, (*site, ROOT)))
+        return subprocess.run(
+            [sys.executable, *map(str, args)],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+        )
+
+    done = python("-m", "shroom", "new", "detector", "new-words")
     assert done.returncode == 0, done.stderr
-    p = [row["p(Hallucination)"] for row in json.loads(out.read_text())]
-    expected = detector("new-words", case=True).predict(read(DATA))
-    np.testing.assert_array_equal(p, expected.round(6))
+    assert python("-m", "shroom", "detectors").stdout.count("new-words") == 0
+    pip = ("pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
+    done = python("-m", *pip, "--target", folder / "site", folder / "new-words")
+    assert done.returncode == 0, done.stderr
+    return lambda *args: python(*args, site=[folder / "site"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("pytest", "-q", "-p", "no:cacheprovider", "new-words"),
+        ("shroom", "predict", "new-words", SAMPLE, "--set", "case=true", "-o", "submission"),
+        ("shroom", "evaluate", "new-words", "lexical", "--on", SAMPLE, "--no-ci", "--runs", "runs"),
+        ("shroom", "explain", "new-words", DATA, "--index", "0"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_a_new_package_is_installed_and_runs(installed, command):
+    done = installed("-m", *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_page_shows_the_new_package(tmp_path, monkeypatch, shroom):
+    assert blocks("python")[0] == NEW["new_words.py"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "new_words", raising=False)
+    assert shroom("new", "detector", "new-words")[0] == 0
+    code, _, err = shroom("new", "detector", "new-words")
+    assert (code, "exists already" in err) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["New", "a b", "class", "json", "lexical", "../x", "", "1st"])
+def test_a_name_that_no_package_can_have_is_refused(name, tmp_path, monkeypatch, shroom):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = shroom("new", "detector", name)
+    assert (code, list(tmp_path.iterdir())) == (1, []), err
 
 
 def test_it_is_listed_and_works_in_recipes(documented, shroom, tmp_path):
@@ -105,21 +178,145 @@ def test_an_installed_metric_scores(documented, shroom):
     assert code == 0, err
     assert [result["distance"] for result in json.loads(out)["results"]] == [0.0, 0.0]
     assert "distance of p" in shroom("metrics")[1]
-    assert "new_words" in shroom("metrics", "distance")[1]
+    assert "from office" in shroom("metrics", "distance")[1]
 
 
-@pytest.mark.parametrize("p", [[0.5], [0.5] * 59 + [float("nan")], [1.5] * 60])
-def test_p_that_cannot_be_is_refused(p, shroom, tmp_path, monkeypatch):
-    class Odd(Detector):
-        name = "odd"
+def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tmp_path):
+    listed = json.loads(shroom("datasets", "list", "--format", "json")[1])["datasets"][-1]
+    assert (listed["name"], listed["path"]) == ("mine", None)
+    assert shroom("datasets", "convert", "mine", DATA, "-o", tmp_path / "items.json")[0] == 0
+    code, out, err = shroom("datasets", "describe", "mine", tmp_path / "items.json", "--no-ci")
+    assert (code, "items: label" in out) == (0, True), err
+    on = f"mine={tmp_path / 'items.json'}"
+    given = ("--on", on, "--no-ci", "--runs", tmp_path / "runs", "--format", "json")
+    code, out, err = shroom("evaluate", "lexical", *given)
+    assert (code, json.loads(out)["datasets"][0]["n"]) == (0, 60), err
+    code, _, err = shroom("datasets", "fetch", "mine")
+    assert (code, err) == (1, "shroom: mine: the kit cannot fetch it; its source is this office\n")
 
-        def predict(self, *_):
-            return np.array(p)
 
-    monkeypatch.setitem(globals(), "Odd", Odd)
-    monkeypatch.setitem(REGISTRY, "odd", registry.Entry(f"{__name__}:Odd"))
-    code, _, err = shroom("predict", "odd", DATA, "-o", tmp_path / "p.json")
-    assert (code, "did not return a p from 0 to 1 for each of 60" in err) == (1, True), err
+@pytest.mark.parametrize(
+    "verb", ["predict", "evaluate", "explain", "recipe", "stack", "resume", "rate"]
+)
+def test_a_module_of_the_working_folder_is_named_by_its_place(verb, folder, shroom, tmp_path):
+    folder()
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text('detector = "mine:Mine"\n')
+    out = tmp_path / "p.json"
+    arguments = {
+        "predict": ("predict", "mine:Mine", DATA, "-o", out),
+        "evaluate": ("evaluate", "mine:Mine", recipe, "--on", DATA, "--no-ci", "--runs", "runs"),
+        "explain": ("explain", "mine:Mine", DATA, "--index", "0"),
+        "recipe": ("predict", recipe, DATA, "-o", out),
+        "stack": ("fit", "stack", DATA, "--set", "detectors=mine:Mine,lexical", "-o", out),
+        "resume": ("predict", "mine:Mine", DATA, "-o", out, "--resume"),
+        "rate": ("rate", DATA, "--labelled", DATA, "--detector", "mine:Mine"),
+    }[verb]
+    code, _, err = shroom(*arguments)
+    assert code == 0, err
+
+
+def test_a_metric_and_a_data_set_are_named_by_their_place(folder, shroom, tmp_path):
+    folder()
+    (tmp_path / "mine.py").write_text(blocks("python")[2])
+    code, out, err = shroom("score", SAMPLE, SAMPLE, "--no-ci", "--metrics", "mine:DISTANCE")
+    assert (code, "distance" in out) == (0, True), err
+    code, out, err = shroom("datasets", "describe", "mine:MINE", DATA, "--no-ci")
+    assert (code, "items: label" in out) == (0, True), err
+
+
+def test_a_worker_of_ray_imports_the_module_itself(folder):
+    (shard,) = shards_of(str(DATA), ())
+    worker = Worker(Recipe.of("mine:Mine"))
+    folder()
+    assert worker.judge(shard).rows == 60
+    del sys.modules["mine"]
+    folder("raise KeyError('a')")
+    stop = Worker(Recipe.of("mine:Mine")).judge(shard).stop
+    assert "mine.py, line 7, in p: raised KeyError: 'a'; its traceback is in " in stop
+
+
+def test_a_changed_module_is_evaluated_again(folder, shroom):
+    given = ("evaluate", "mine:Mine", "--on", DATA, "--no-ci", "--runs", "runs", "--format", "json")
+    folder()
+    first = shroom(*given)[1]
+    del sys.modules["mine"]
+    folder("return np.linspace(0, 1, len(datapoints))")
+    assert shroom(*given)[1] != first
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("return [0.5]", "for each of 60 datapoints, but an array of the shape (1,)"),
+        ("return [0.5] * 59 + [float('nan')]", "but nan for datapoint 59"),
+        ("return np.full(60, 1.5)", "but 1.5 for datapoint 0"),
+        ("return (0.5 for _ in datapoints)", "but no array of numbers: its type is generator"),
+        ("pass", "but no array of numbers: its type is NoneType"),
+        ("open('absent')", "mine.py, line 7, in p: raised FileNotFoundError: "),
+        ("np.ones(2) @ np.ones(3)", "mine.py, line 7, in p: raised ValueError: "),
+        ("exit(3)", "mine.py, line 7, in p: raised SystemExit: 3"),
+    ],
+)
+def test_what_a_detector_does_wrong_is_a_sentence(body, sentence, folder, shroom):
+    folder(body)
+    code, out, err = shroom("predict", "mine:Mine", DATA, "-o", "p.json")
+    assert (code, out, sentence in err, "Traceback" in err) == (1, "", True, False), err
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "explain", "rate"])
+def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroom):
+    folder("raise KeyError('a')")
+    arguments = {
+        "evaluate": ("mine:Mine", "--on", DATA, "--runs", "runs"),
+        "explain": ("mine:Mine", DATA, "--index", "0"),
+        "rate": (DATA, "--labelled", DATA, "--detector", "mine:Mine"),
+    }[verb]
+    code, out, err = shroom(verb, *arguments)
+    start, _, path = err.rstrip().rpartition(" is in ")
+    assert (code, out) == (1, "")
+    assert start.endswith("mine.py, line 7, in p: raised KeyError: 'a'; its traceback")
+    assert "KeyError: 'a'" in Path(path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("absent:Mine", "cannot be imported: ModuleNotFoundError: No module named 'absent'; it is"),
+        ("mine:Mien", "has no attribute 'Mien'; did you mean 'Mine'?"),
+        ("mine:np", "the detector 'mine:np' is not a shroom.detectors.base.Detector"),
+        ("mine:MADE", "the detector 'mine:MADE' is not a class: name its class"),
+        ("mine:Nameless", "the detector 'mine:Nameless' has no name; give it one"),
+        ("mine:Empty", "the detector empty lacks the method p(datapoints, run)"),
+        ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),
+    ],
+)
+def test_a_place_without_a_detector_is_refused(name, sentence, folder, shroom, tmp_path):
+    path = folder() / "mine.py"
+    path.write_text(
+        f"{path.read_text()}\nMADE = Mine()\n"
+        "class Nameless(Mine):\n    name = ''\n"
+        "class Empty(Detector):\n    name = 'empty'\n"
+        "class Needy(Mine):\n    def __init__(self, size):\n        self.size = size\n"
+    )
+    code, _, err = shroom("predict", name, DATA, "-o", "p.json")
+    assert (code, sentence in err) == (1, True), err
+    assert not (tmp_path / "p.json").exists()
+
+
+@pytest.mark.parametrize("head", ["1 / 0", "def (", "exit(0)"])
+def test_a_module_that_cannot_be_imported_is_reported(head, folder, shroom):
+    folder(head=head)
+    code, _, err = shroom("predict", "mine:Mine", DATA, "-o", "p.json")
+    assert (code, "python -c 'import mine' shows where" in err) == (1, True), err
+
+
+def test_a_plug_in_raises_its_own_exception_in_python(folder):
+    folder("raise KeyError('a')")
+    with pytest.raises(KeyError):
+        detector("mine:Mine").p(read(DATA))
+    with pytest.raises(ShroomError, match="no setting 'size'; it has none"):
+        detector("mine:Mine", size=3)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def write(path, rows):
 
 def p_of(tmp_path, hyp, samples, **settings):
     path = write(tmp_path / "samples.json", [{"samples": samples}])
-    (p,) = SelfCheck(samples=path, **settings).predict([point(hyp)])
+    (p,) = SelfCheck(samples=path, **settings).p([point(hyp)])
     assert 0 <= p <= 1
     return p
 
@@ -128,11 +128,11 @@ def test_odd_texts(tmp_path, samples):
 def test_by_id_in_any_order_and_by_order_without(tmp_path):
     points = [point(HYP, 7), point("parliament passed", 9)]
     rows = [{"id": 9, "samples": NEAR}, {"id": 7, "samples": FAR}, {"id": 8, "samples": ["x"]}]
-    by_id = SelfCheck(samples=write(tmp_path / "a.json", rows)).predict(points)
+    by_id = SelfCheck(samples=write(tmp_path / "a.json", rows)).p(points)
     rows = [{"samples": FAR, "hyp": HYP}, {"samples": NEAR}]
-    by_order = SelfCheck(samples=write(tmp_path / "b.json", rows)).predict(points)
+    by_order = SelfCheck(samples=write(tmp_path / "b.json", rows)).p(points)
     np.testing.assert_array_equal(by_id, by_order)
-    (single,) = SelfCheck(samples=tmp_path / "a.json").predict(points[1:])
+    (single,) = SelfCheck(samples=tmp_path / "a.json").p(points[1:])
     assert single == by_id[1]
 
 
@@ -164,7 +164,7 @@ def test_every_form_of_file(tmp_path, ending):
     data = text.encode()
     path = tmp_path / f"s{ending}"
     path.write_bytes(gzip.compress(data) if ending.endswith(".gz") else data)
-    assert SelfCheck(samples=path).predict([point(number=7)]).shape == (1,)
+    assert SelfCheck(samples=path).p([point(number=7)]).shape == (1,)
 
 
 @pytest.mark.parametrize(
@@ -189,25 +189,25 @@ def test_every_form_of_file(tmp_path, ending):
 def test_what_is_wrong_with_samples_is_told(tmp_path, rows, message):
     path = write(tmp_path / "s.json", rows)
     with pytest.raises(ShroomError, match=message) as error:
-        SelfCheck(samples=path).predict([point(number=7)])
+        SelfCheck(samples=path).p([point(number=7)])
     assert "s.json" in str(error.value)
     path = write(tmp_path / "s.json", [{"samples": NEAR, "id": 1}])
     with pytest.raises(ShroomError, match=r"has ids, and datapoint hyp .* has none"):
-        SelfCheck(samples=path).predict([point()])
+        SelfCheck(samples=path).p([point()])
 
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ShroomError, match=r"no\.json"):
-        SelfCheck(samples=tmp_path / "no.json").predict([point()])
+        SelfCheck(samples=tmp_path / "no.json").p([point()])
     (tmp_path / "bad.json").write_text("[{")
     with pytest.raises(ShroomError, match="not-json"):
-        SelfCheck(samples=tmp_path / "bad.json").predict([point()])
+        SelfCheck(samples=tmp_path / "bad.json").p([point()])
     (tmp_path / "folder").mkdir()
     with pytest.raises(ShroomError, match="name one file of samples"):
-        SelfCheck(samples=tmp_path / "folder").predict([point()])
+        SelfCheck(samples=tmp_path / "folder").p([point()])
     with pytest.raises(ShroomError, match="give --set samples=FILE, a JSON list"):
-        SelfCheck().predict([point()])
-    assert SelfCheck().predict([]).shape == (0,)
+        SelfCheck().p([point()])
+    assert SelfCheck().p([]).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def encoder(tmp_path_factory):
 def bert_p(tmp_path, encoder, hyp, samples, run=None):
     path = write(tmp_path / "samples.json", [{"samples": samples}])
     chosen = SelfCheck(samples=path, variant="bertscore", model=encoder)
-    (p,) = chosen.predict([point(hyp)], **({"run": run} if run else {}))
+    (p,) = chosen.p([point(hyp)], **({"run": run} if run else {}))
     return p
 
 
@@ -301,7 +301,7 @@ def test_nli_is_the_mean_share_of_contradiction(tmp_path):
     folder = str(nli_model(tmp_path / "nli"))
     samples = [[*NEAR, ""], FAR[:1]]
     path = write(tmp_path / "s.json", [{"samples": texts} for texts in samples])
-    p = SelfCheck(samples=path, variant="nli", model=folder).predict([point(), point("a mat")])
+    p = SelfCheck(samples=path, variant="nli", model=folder).p([point(), point("a mat")])
     for found, hyp, texts in zip(p, (HYP, "a mat"), samples):
         e, _, c = NLI(folder).probabilities([(text, hyp) for text in texts]).T
         assert found == pytest.approx(np.mean(c / (c + e)), abs=1e-6)

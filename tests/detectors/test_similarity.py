@@ -213,13 +213,13 @@ def test_p_is_one_less_the_cosine(pooling, made):
     hyps = directly(folder, [one.hyp for one in POINTS], pooling)
     premises = directly(folder, [one.tgt for one in POINTS], pooling)
     expected = np.clip(1 - (hyps * premises).sum(axis=1), 0, 1)
-    np.testing.assert_allclose(Similarity(folder).predict(POINTS), expected, atol=1e-5)
+    np.testing.assert_allclose(Similarity(folder).p(POINTS), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("hyp", ["", " ", "\ud800", "\x00", "[SEP]", "word " * 10_000, "文" * 100])
 def test_hostile_hypotheses(hyp, made):
     notes = []
-    (p,) = Similarity(made()).predict([point(hyp=hyp)], Run(note=notes.append))
+    (p,) = Similarity(made()).p([point(hyp=hyp)], Run(note=notes.append))
     assert 0 <= p <= 1
     assert len(notes) == (len(hyp) > 64)
 
@@ -227,7 +227,7 @@ def test_hostile_hypotheses(hyp, made):
 def test_a_premise_of_50_000_characters(made):
     notes = []
     points = [point(), point(tgt="x" * 50_000), point()]
-    p = Similarity(made(seed=9)).predict(points, Run(note=notes.append))
+    p = Similarity(made(seed=9)).p(points, Run(note=notes.append))
     assert p[0] == p[2]
     (note,) = notes
     assert note.startswith("1 of 2 premises are too long for ")
@@ -236,7 +236,7 @@ def test_a_premise_of_50_000_characters(made):
 
 def test_no_datapoints_and_nothing_loaded():
     chosen = detector("similarity", model="no/such-model")
-    assert chosen.predict([]).shape == (0,)
+    assert chosen.p([]).shape == (0,)
     assert chosen.threshold == 0.5
     assert detector("similarity", model="no/such-model", threshold="0.25").threshold == 0.25
 
@@ -245,10 +245,10 @@ def test_no_datapoints_and_nothing_loaded():
 
 
 def test_fitting_gives_each_task_a_logistic_curve(made):
-    distances = Similarity(made()).predict(POINTS)
+    distances = Similarity(made()).p(POINTS)
     tasks = [one.task.name for one in POINTS]
     expected = Logistic.fit(distances[:, None], tasks, P, 0.3).p(distances[:, None], tasks)
-    np.testing.assert_allclose(Similarity(made()).fit(POINTS, P).predict(POINTS), expected, 1e-6)
+    np.testing.assert_allclose(Similarity(made()).fit(POINTS, P).p(POINTS), expected, 1e-6)
 
 
 def test_saved_and_read_again(made, tmp_path):
@@ -266,7 +266,7 @@ def test_saved_and_read_again(made, tmp_path):
         Similarity(str(path), reference="tgt"),
         Similarity(made("mpnet", "cls"), calibration=path),
     ):
-        np.testing.assert_allclose(again.predict(POINTS), fitted.predict(POINTS), atol=1e-5)
+        np.testing.assert_allclose(again.p(POINTS), fitted.p(POINTS), atol=1e-5)
         seen = set(map(fingerprint, POINTS[:8]))
         assert again.in_sample(POINTS).tolist() == [fingerprint(x) in seen for x in POINTS]
         assert again.threshold == 0.5
@@ -275,7 +275,7 @@ def test_saved_and_read_again(made, tmp_path):
         with pytest.raises(
             ShroomError, match="was fitted with the reference tgt, multilingual true"
         ):
-            Similarity(path, **other).predict(POINTS)
+            Similarity(path, **other).p(POINTS)
 
 
 @pytest.mark.parametrize("revision", [None, "v1", "main"])
@@ -285,15 +285,15 @@ def test_a_setting_beside_a_fitted_file_that_would_be_dropped_is_refused(revisio
     fitted.save(path)
     other = tmp_path / "other.json"
     fitted.save(other)
-    expected = fitted.predict(POINTS)
+    expected = fitted.p(POINTS)
     same = [{"revision": revision}, {"calibration": path}]
     same += [{"revision": "main"}] if revision is None else []
     for more in same:
-        np.testing.assert_allclose(Similarity(path, **more).predict(POINTS), expected, atol=1e-5)
+        np.testing.assert_allclose(Similarity(path, **more).p(POINTS), expected, atol=1e-5)
     with pytest.raises(ShroomError, match=r"fitted\.json: was fitted with the revision \w+; leave"):
-        Similarity(path, revision="v2").predict(POINTS)
+        Similarity(path, revision="v2").p(POINTS)
     with pytest.raises(ShroomError, match=r"fitted\.json: holds a calibration itself; leave"):
-        Similarity(path, calibration=other).predict(POINTS)
+        Similarity(path, calibration=other).p(POINTS)
 
 
 def test_what_is_fitted_needs_no_calibration(made, tmp_path):
@@ -335,10 +335,10 @@ def test_the_encoder_may_lie_beside_the_json(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "models")
     fitted = Similarity("mine").fit(POINTS, P)
     fitted.save("fitted.json")
-    expected = fitted.predict(POINTS)
+    expected = fitted.p(POINTS)
     assert json.loads(Path("fitted.json").read_text(encoding="utf-8"))["model"] == "mine"
     monkeypatch.chdir(tmp_path)
-    p = Similarity("models/fitted.json").predict(POINTS)
+    p = Similarity("models/fitted.json").p(POINTS)
     np.testing.assert_allclose(p, expected, atol=1e-5)
 
 
@@ -363,10 +363,10 @@ def test_an_encoder_is_loaded_once_and_a_pair_is_read_once(made, monkeypatch):
 
 def test_a_folder_that_has_changed_is_read_again(tmp_path):
     folder = str(encoder(tmp_path, pooling="mean"))
-    before = Similarity(folder).predict(POINTS)
+    before = Similarity(folder).p(POINTS)
     write_pooling(tmp_path, "cls")
     (tmp_path / "note").write_text("so that it has changed, however coarse the clock")
-    after = Similarity(folder).predict(POINTS)
+    after = Similarity(folder).p(POINTS)
     assert np.abs(before - after).max() > 0.01
 
 
@@ -379,7 +379,7 @@ def test_what_cannot_be_fitted_is_told(p, made):
 def test_distances_that_are_all_alike_can_be_fitted(made):
     same = [point()] * 4
     fitted = Similarity(made()).fit(same, np.array([0.0, 0.5, 1.0, 0.5]))
-    assert fitted.predict(same) == pytest.approx([0.5] * 4)
+    assert fitted.p(same) == pytest.approx([0.5] * 4)
 
 
 def test_what_was_not_fitted_is_not_written(made, tmp_path):
@@ -416,9 +416,9 @@ def test_a_json_file_that_is_no_model_is_told(content, tmp_path):
     path = write_json(tmp_path / "m.json", content)
     for made in (Similarity(path), Similarity("an/encoder", calibration=path)):
         with pytest.raises(ShroomError, match=r"m\.json: not a model of the similarity detector"):
-            made.predict(POINTS)
+            made.p(POINTS)
     with pytest.raises(ShroomError, match=r"nowhere\.json: not a model of the similarity detector"):
-        Similarity("nowhere.json").predict(POINTS)
+        Similarity("nowhere.json").p(POINTS)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
-from shroom.detectors.base import Detector, FittedDetector
+from shroom.detectors.base import Detector
+from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.lexical import Lexical
 from shroom.detectors.out_of_fold import TrainingItems, splits
 from shroom.detectors.registry import REGISTRY, detector
@@ -59,7 +60,7 @@ class Oracle(Detector):
     def __init__(self, noise=0.2, seen=False):
         self.noise, self.seen = noise, seen
 
-    def predict(self, datapoints, _=RUN):
+    def p(self, datapoints, _=RUN):
         Oracle.asked.append(len(datapoints))
         if not datapoints:
             return np.empty(0)
@@ -83,12 +84,11 @@ class Parrot(FittedDetector):
         self.known = json.loads(Path(model).read_text(encoding="utf-8")) if model else {}
         self.training_items = TrainingItems()
 
-    def _predict(self, datapoints, _):
+    def _p(self, datapoints, _):
         return np.array([self.known.get(point.hyp, 0.5) for point in datapoints])
 
-    def fit(self, datapoints, p):
+    def _fit(self, datapoints, p, _run):
         self.known = {point.hyp: float(value) for point, value in zip(datapoints, p)}
-        return self
 
     def save(self, path, **_):
         Path(path).write_text(json.dumps(self.known), encoding="utf-8")
@@ -204,9 +204,8 @@ def test_out_of_fold_fits_on_the_p_that_it_is_given():
     np.testing.assert_array_equal(Parrot().out_of_fold(twice, gold_of(twice), 4)[0], 0.5)
 
     class Mean(Parrot):
-        def fit(self, _, p):
+        def _fit(self, _, p, _run):
             self.known = dict.fromkeys((point.hyp for point in found), float(p.mean()))
-            return self
 
     np.testing.assert_allclose(Mean().out_of_fold(found, np.full(20, 0.25), 4)[0], 0.25)
     nameless = [replace(point, p=None) for point in found]
@@ -215,10 +214,9 @@ def test_out_of_fold_fits_on_the_p_that_it_is_given():
 
 def test_thresholds_come_from_the_fold_that_judges():
     class Counting(Parrot):
-        def fit(self, datapoints, _):
+        def _fit(self, datapoints, *_):
             self.threshold = len(datapoints) / 100
             self.thresholds = {"MT": 0.9}
-            return self
 
     found = points(21)
     _, held = Counting().out_of_fold(found, gold_of(found), 3)
@@ -237,7 +235,7 @@ def test_a_detector_that_knows_by_heart_is_not_believed():
     assert abs(judged - p.mean()).max() < 0.35
     stack = Stack(**settings).fit(found, p)
     # fitted on everything, the parrot repeats all of it; the stack has learnt not to listen
-    assert np.std(stack.predict(found)) < 0.25
+    assert np.std(stack.p(found)) < 0.25
     assert rho(judged, p) < 0.25
 
 
@@ -272,7 +270,7 @@ def test_what_was_saved_says_the_same(tmp_path):
     stack.save(path, command="shroom fit stack", folds=3)
     again = detector("stack", model=str(path))
     seen = Run(in_sample=True)
-    np.testing.assert_allclose(again.predict(found, seen), stack.predict(found, seen), atol=2e-5)
+    np.testing.assert_allclose(again.p(found, seen), stack.p(found, seen), atol=2e-5)
     assert again.thresholds == stack.thresholds
     assert again.threshold == stack.threshold
     assert again.in_sample(found).all()
@@ -284,7 +282,7 @@ def test_what_was_saved_says_the_same(tmp_path):
     # what lies beside it goes with it, and without it there is a sentence
     path.rename(tmp_path / "stack.json")
     with pytest.raises(ShroomError, match="is missing: expected"):
-        Stack(model=tmp_path / "stack.json").predict(found)
+        Stack(model=tmp_path / "stack.json").p(found)
 
 
 def test_saving_again_leaves_an_older_file_whole(tmp_path):
@@ -292,18 +290,18 @@ def test_saving_again_leaves_an_older_file_whole(tmp_path):
     path, older = tmp_path / "stack.json", tmp_path / "older.json"
     Stack(detectors="parrot", features=False).fit(found, gold_of(found)).save(path)
     older.write_bytes(path.read_bytes())
-    before = Stack(model=older).predict(found)
+    before = Stack(model=older).p(found)
     Stack(detectors="parrot", features=False).fit(found, 1 - gold_of(found)).save(path)
-    np.testing.assert_array_equal(Stack(model=older).predict(found), before)
+    np.testing.assert_array_equal(Stack(model=older).p(found), before)
 
 
 def test_every_task_has_weights_also_those_without_data():
     found = points(60)
     stack = Stack(detectors=["lexical", "oracle"]).fit(found, gold_of(found))
     simplification = [replace(found[0], task=Task.TS)]
-    assert 0 <= stack.predict(simplification)[0] <= 1
+    assert 0 <= stack.p(simplification)[0] <= 1
     assert set(stack.thresholds) <= {"DM", "MT", "PG"}
-    assert stack.predict([]).shape == (0,)
+    assert stack.p([]).shape == (0,)
 
 
 def test_thresholds_of_tasks_are_kept_and_a_given_one_wins(tmp_path):
@@ -366,7 +364,7 @@ def test_a_frozen_detector_is_stacked_by_its_out_of_fold_p(tmp_path):
     others = [replace(point, hyp=point.hyp + "!") for point in found]
     fresh = Stack(detectors=[{"name": "oracle"}], features=False).fit(found, gold_of(found))
     # noise has no weight, which an in-sample p would have had
-    spread = [np.ptp(one.predict(others)) for one in (stack, fresh)]
+    spread = [np.ptp(one.p(others)) for one in (stack, fresh)]
     assert spread[0] < spread[1] / 2
     assert not stack.in_sample(others).any()
 
@@ -465,8 +463,8 @@ def test_a_stack_of_nothing():
     with pytest.raises(ShroomError, match="needs the detectors that it is made of"):
         Stack().fit(points(10), gold_of(points(10)))
     with pytest.raises(ShroomError, match="has not been fitted"):
-        Stack(detectors="lexical").predict(points(1))
-    assert Stack().predict([]).shape == (0,)
+        Stack(detectors="lexical").p(points(1))
+    assert Stack().p([]).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -493,7 +491,7 @@ def test_files_that_are_no_stack(tmp_path, change):
     content = json.loads((tmp_path / "s.json").read_text())
     path = write_json(tmp_path / "t.json", {**content, **change})
     with pytest.raises(ShroomError, match=r"t\.json: "):
-        Stack(model=path).predict(found)
+        Stack(model=path).p(found)
 
 
 def test_fit_predict_and_explain_by_a_recipe(tmp_path, shroom):

@@ -52,7 +52,7 @@ def test_an_item_without_cross_validation_has_no_answer():
 def test_training_items_that_are_malformed(items, tmp_path):
     content = {**json.loads(lexical.MODEL.read_text()), "training_items": items}
     with pytest.raises(ShroomError, match="not a model of the lexical detector"):
-        detector("lexical", model=write_json(tmp_path / "m.json", content)).predict([item()])
+        detector("lexical", model=write_json(tmp_path / "m.json", content)).p([item()])
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_what_is_explained_is_the_fitted_model(fitted, shroom):
     given = ("--index", 0, "--model", model, "--format", "json")
     code, text, _ = shroom("explain", "lexical", data / TRACK, *given)
     points = read(data / TRACK)
-    unseen = detector("lexical", model=str(model)).predict(points[:1])[0]
+    unseen = detector("lexical", model=str(model)).p(points[:1])[0]
     assert code == 0
     assert json.loads(text)["p"] != pytest.approx(unseen, abs=1e-9)
 
@@ -150,7 +150,7 @@ def test_the_shipped_models_score_on_val_what_cross_validation_says(name, file):
 
     points = read(DATA / "semeval2024" / file)
     chosen = detector(name)
-    p = chosen.predict(points)  # no model runs: all of them are training items
+    p = chosen.p(points)  # no model runs: all of them are training items
     about = json.loads(ABOUT[name].read_text())["out_of_fold"][file]
     gold_p = np.array([point.p for point in points])
     labels = np.array([point.label.value == "Hallucination" for point in points])

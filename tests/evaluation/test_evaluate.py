@@ -19,9 +19,10 @@ from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.lexical import Lexical
 from shroom.detectors.registry import REGISTRY
-from shroom.evaluation.matrix.datasets import named, subjects
+from shroom.evaluation.matrix.datasets import subjects
 from shroom.evaluation.matrix.detectors import contenders
 from shroom.evaluation.matrix.matrix import NAMES, evaluate, floor
+from shroom.evaluation.matrix.named_data import named
 from shroom.evaluation.matrix.prediction_store import Store
 from shroom.evaluation.matrix.robustness import corrupted
 from shroom.evaluation.matrix.threshold_tuning import split
@@ -94,7 +95,7 @@ class Constant(Detector):
     def __init__(self, value: float = 0.5, cut: str = "") -> None:
         self.value, self.cut = value, cut
 
-    def predict(self, datapoints, run):
+    def p(self, datapoints, run):
         if self.cut:
             run.note(f"{len(datapoints)} texts were cut")
         return np.full(len(datapoints), self.value)
@@ -120,7 +121,7 @@ def constant(monkeypatch, tmp_path):
 def test_a_cell_is_what_the_metrics_say_of_what_the_detector_says(matrix):
     found, _ = matrix("lexical", "--on", VAL)
     points = datapoint_files.read(VAL)
-    p = np.round(Lexical().predict(points), 6)
+    p = np.round(Lexical().p(points), 6)
     label = np.array([point.label is Label.HALLUCINATION for point in points])
     columns = (p > 0.5, p, label, np.array([point.p for point in points]))
     (row,) = found["rows"]
@@ -251,7 +252,7 @@ def test_a_threshold_is_the_best_of_another_split(matrix, measure):
     points = datapoint_files.read(AWARE)
     scored = {point.hyp for point in datapoint_files.read(VAL)}
     points = [point for point in points if point.hyp not in scored]
-    p = np.round(Lexical().predict(points), 6)
+    p = np.round(Lexical().p(points), 6)
     label = np.array([point.label is Label.HALLUCINATION for point in points])
     best = max(
         metric(measure)(metric(measure).statistics(p > limit, p, label, label))
@@ -338,8 +339,8 @@ def test_how_often_p_rises(matrix):
     found, _ = matrix("lexical", "--on", VAL, "--corrupt", "--seed", "3")
     (subject,) = subjects([str(VAL)])
     made = corrupted(subject, 3)
-    before = np.round(Lexical().predict([subject.datapoints[place] for place in made.of]), 6)
-    after = np.round(Lexical().predict(made.datapoints), 6)
+    before = np.round(Lexical().p([subject.datapoints[place] for place in made.of]), 6)
+    after = np.round(Lexical().p(made.datapoints), 6)
     share = np.where(after > before, 1.0, np.where(after == before, 0.5, 0.0))
     first, *others = found["rows"][0]["cells"][0]["corruptions"]
     assert (first["method"], first["n"]) == ("all", len(share))
@@ -387,7 +388,7 @@ from shroom.inference.computation import compute
 class Mortal(Detector):
     name, threshold = "mortal", 0.5
 
-    def predict(self, datapoints, run):
+    def p(self, datapoints, run):
         def work(batch):
             here = Path(sys.argv[0]).parent
             with (here / "log").open("a") as log:
@@ -414,7 +415,7 @@ def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
     again = ("evaluate", "lexical", "--on", VAL, "--runs", runs, *FEW)
     seen = []
 
-    def predict(self, datapoints, run):
+    def p(self, datapoints, run):
         if not seen:
             run.journal.add([("a key", [0.5])])
             before = run.journal.path.read_bytes()
@@ -422,7 +423,7 @@ def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
             assert run.journal.path.read_bytes() == before
         return np.full(len(datapoints), 0.5)
 
-    monkeypatch.setattr(Lexical, "predict", predict)
+    monkeypatch.setattr(Lexical, "p", p)
     assert shroom(*again)[0] == 0
     ((code, text, err, _),) = seen
     assert (code, text) == (1, "")
@@ -501,7 +502,7 @@ def test_a_file_in_a_setting_is_known_by_its_content(constant, tmp_path):
 def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
     given = ("evaluate", constant(), "--on", VAL, "--runs", runs, "--no-ci", "--format", "json")
     before = shroom(*given)[1]
-    monkeypatch.setattr(Constant, "predict", lambda _self, points, _run: np.full(len(points), 0.9))
+    monkeypatch.setattr(Constant, "p", lambda _self, points, _run: np.full(len(points), 0.9))
     _, out, err = shroom(*given)
     assert out == before
     assert "1 results were taken from" in err
@@ -518,11 +519,14 @@ def test_what_a_detector_has_to_say_is_kept_too(shroom, constant, runs):
 
 
 @pytest.mark.parametrize("p", [[0.5], [float("nan")] * 60, [2.0] * 60])
-def test_what_is_no_p_is_told_and_not_kept(shroom, constant, runs, monkeypatch, p):
-    monkeypatch.setattr(Constant, "predict", lambda *_: np.array(p))
+def test_p_that_is_out_of_range_is_refused_and_not_stored(shroom, constant, runs, monkeypatch, p):
+    class Odd(Constant):
+        p = lambda *_: np.array(p)  # noqa: E731
+
+    monkeypatch.setitem(globals(), "Constant", Odd)
     code, _, err = shroom("evaluate", constant(), "--on", VAL, "--runs", runs)
     assert code == 1
-    assert "steady on semeval2024: gave no p from 0 to 1 for each of 60 datapoints" in err
+    assert "steady on semeval2024: the detector constant did not return a p from 0 to 1" in err
     assert not list(runs.iterdir())
 
 
@@ -531,7 +535,7 @@ def test_an_interrupted_run_says_where_its_results_are(shroom, constant, runs, m
         raise KeyboardInterrupt
 
     given = ("evaluate", "lexical", constant(), "--on", f"felm={felm}", "--runs", runs)
-    monkeypatch.setattr(Constant, "predict", interrupt)
+    monkeypatch.setattr(Constant, "p", interrupt)
     code, out, err = shroom(*given)
     assert (code, out) == (130, "")
     assert f"what was computed is kept in {runs}" in err

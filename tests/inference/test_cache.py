@@ -383,22 +383,22 @@ POINTS = [pair(text, hyp) for text in TEXT for hyp in ("A cat.", "It rained all 
 
 
 def test_an_nli_model_is_not_asked_twice(folder, path, monkeypatch):
-    without = NLI(str(folder)).predict(POINTS)
-    first = NLI(str(folder)).predict(POINTS, Run(cache=Cache(path)))
+    without = NLI(str(folder)).p(POINTS)
+    first = NLI(str(folder)).p(POINTS, Run(cache=Cache(path)))
     nli = NLI(str(folder))
     monkeypatch.setattr(nli, "_loaded", {})
     told = []
     run = Run(cache=Cache(path), report=lambda *at: told.append(at))
-    again = nli.predict(POINTS, run)
+    again = nli.p(POINTS, run)
     assert told == []
     assert without.tobytes() == first.tobytes() == again.tobytes()
 
 
 def test_other_weights_and_other_files_have_other_keys(folder, path, tmp_path):
-    NLI(str(folder)).predict(POINTS, Run(cache=Cache(path)))
+    NLI(str(folder)).p(POINTS, Run(cache=Cache(path)))
     other = nli_model(tmp_path / "other", seed=1)
-    with_cache = NLI(str(other)).predict(POINTS, Run(cache=Cache(path)))
-    np.testing.assert_array_equal(with_cache, NLI(str(other)).predict(POINTS))
+    with_cache = NLI(str(other)).p(POINTS, Run(cache=Cache(path)))
+    np.testing.assert_array_equal(with_cache, NLI(str(other)).p(POINTS))
     assert Cache(path).info().entries == 2 * len(POINTS)
 
 
@@ -419,9 +419,9 @@ def test_a_folder_is_known_by_its_content_alone(folder, tmp_path):
 def test_files_that_changed_after_the_model_was_loaded_are_not_its_key(path, tmp_path):
     folder = nli_model(tmp_path / "model")
     nli = NLI(str(folder))
-    nli.predict(POINTS[:1])
+    nli.p(POINTS[:1])
     (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
-    nli.predict(POINTS, Run(cache=Cache(path)))
+    nli.p(POINTS, Run(cache=Cache(path)))
     assert not path.exists()
 
 
@@ -435,9 +435,9 @@ def test_digests_are_of_names_and_contents(tmp_path):
 
 def test_the_shipped_model(path):
     model = CrossEncoder()
-    without = model.predict(POINTS[:4])
+    without = model.p(POINTS[:4])
     for _ in range(2):
-        found = model.predict(POINTS[:4], Run(cache=Cache(path)))
+        found = model.p(POINTS[:4], Run(cache=Cache(path)))
         assert found.tobytes() == without.tobytes()
     assert Cache(path).info().entries == 4
     assert "onnxruntime" in model._model.content()

@@ -57,10 +57,10 @@ def test_p_is_that_of_the_network_with_the_stored_weights(architecture, tmp_path
             stored(
                 module.weight.data, onnx_quantization.TABLE_STEPS, onnx_quantization.TABLE_MOST, 1
             )
-    expected = fitted.predict(POINTS)
+    expected = fitted.p(POINTS)
     model = CrossEncoder(tmp_path / "model")
-    np.testing.assert_allclose(model.predict(POINTS, FLOAT32), expected, atol=1e-5)
-    assert np.abs(model.predict(POINTS) - expected).max() > 1e-4
+    np.testing.assert_allclose(model.p(POINTS, FLOAT32), expected, atol=1e-5)
+    assert np.abs(model.p(POINTS) - expected).max() > 1e-4
 
 
 def stored(weights, *form):
@@ -81,7 +81,7 @@ def test_p_of_the_shipped_model_is_that_of_its_network(monkeypatch):
         with torch.inference_mode():
             logits = network(torch.from_numpy(pair[:1])).logits
         expected.append(float(torch.softmax(logits, dim=-1)[0, 1]))
-    found = model.predict(POINTS[:8], FLOAT32)
+    found = model.p(POINTS[:8], FLOAT32)
     np.testing.assert_allclose(found, expected, atol=2e-5)
 
 
@@ -125,9 +125,9 @@ def test_a_damaged_graph_is_refused_or_left_to_the_runtime(noise, place):
 
 def test_a_cache_keeps_them_apart(tiny, tmp_path):
     model, cache = CrossEncoder(tiny), Cache(tmp_path / "pairs.sqlite")
-    expected = model.predict(POINTS, FLOAT32)
-    model.predict(POINTS, Run(cache=cache))
-    found = model.predict(POINTS, Run(cache=cache, precision="float32"))
+    expected = model.p(POINTS, FLOAT32)
+    model.p(POINTS, Run(cache=cache))
+    found = model.p(POINTS, Run(cache=cache, precision="float32"))
     np.testing.assert_array_equal(found, expected)
 
 
@@ -140,19 +140,19 @@ def test_a_cache_keeps_them_apart(tiny, tmp_path):
 )
 def test_a_run_keeps_which_precision_was_used(precision, used, tiny):
     run = Run(precision=precision)
-    CrossEncoder(tiny).predict(POINTS[:2], run)
+    CrossEncoder(tiny).p(POINTS[:2], run)
     assert run.precisions == {used}
 
 
 def test_auto_says_what_it_is(tiny):
     notes = []
-    CrossEncoder(tiny).predict(POINTS[:2], Run(precision="auto", note=notes.append))
+    CrossEncoder(tiny).p(POINTS[:2], Run(precision="auto", note=notes.append))
     assert "the cross-encoder's precision auto is int8, the integers of its file" in notes
 
 
 def test_a_precision_that_it_does_not_have(tiny):
     with pytest.raises(ShroomError, match=r"expected float32, or auto or int8 .* got bfloat16"):
-        CrossEncoder(tiny).predict(POINTS, Run(precision="bfloat16"))
+        CrossEncoder(tiny).p(POINTS, Run(precision="bfloat16"))
 
 
 def test_a_damaged_graph_in_float32(tiny, tmp_path):
@@ -160,4 +160,4 @@ def test_a_damaged_graph_in_float32(tiny, tmp_path):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / GRAPH).write_bytes(b"damaged")
     with pytest.raises(ShroomError, match="cannot be loaded: not an ONNX model"):
-        CrossEncoder(tmp_path).predict(POINTS, FLOAT32)
+        CrossEncoder(tmp_path).p(POINTS, FLOAT32)

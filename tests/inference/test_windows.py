@@ -284,13 +284,13 @@ def test_nli_by_brute_force(architecture, made):
     e, c = rows[:, 0].max(), min(rows[:, 2].max(), 1 - rows[:, 0].max())
     points = [pair("A cat.", HYP), pair(LONG, HYP), pair(TEXT[1], HYP)]
     notes = []
-    p = NLI(folder).predict(points, Run(note=notes.append))
+    p = NLI(folder).p(points, Run(note=notes.append))
     assert p[1] == pytest.approx(p_from(np.array([e]), np.array([c]))[0], abs=1e-5)
     (note,) = notes
     assert note.startswith(f"1 of 3 premises are too long for {folder}, which reads {LENGTH} ")
     assert note.endswith(f"read in {len(parts)} windows, and what supports it best counts")
     short = [points[0], points[2]]
-    np.testing.assert_allclose(p[[0, 2]], NLI(folder).predict(short), atol=1e-5)
+    np.testing.assert_allclose(p[[0, 2]], NLI(folder).p(short), atol=1e-5)
     mean = NLI(folder, windows="mean").probabilities([(LONG, HYP)])
     np.testing.assert_allclose(mean[0], rows.mean(axis=0), atol=1e-5)
 
@@ -300,14 +300,14 @@ def test_similarity_by_brute_force(made):
     count = lambda texts: counts(tokenizer("bert"), texts)  # noqa: E731
     parts = windows(LONG, LENGTH - 2, count)
     assert len(parts) > 3
-    apart = Similarity(folder).predict([pair(one, HYP) for one in parts])
+    apart = Similarity(folder).p([pair(one, HYP) for one in parts])
     notes = []
-    (p,) = Similarity(folder).predict([pair(LONG, HYP)], Run(note=notes.append))
+    (p,) = Similarity(folder).p([pair(LONG, HYP)], Run(note=notes.append))
     assert p == pytest.approx(apart.min(), abs=1e-6)
     assert f"read in {len(parts)} windows" in notes[0]
-    (p,) = Similarity(folder, windows="mean").predict([pair(LONG, HYP)])
+    (p,) = Similarity(folder, windows="mean").p([pair(LONG, HYP)])
     assert p == pytest.approx(apart.mean(), abs=1e-6)
-    (p,) = Similarity(folder, windows="first").predict([pair(LONG, HYP)])
+    (p,) = Similarity(folder, windows="first").p([pair(LONG, HYP)])
     assert p == pytest.approx(apart[0], abs=0.5)
 
 
@@ -318,13 +318,13 @@ def test_selfcheck_reads_long_samples_in_windows(made):
     assert p == pytest.approx(p_from(apart[:, 0], apart[:, 2]), abs=1e-6)
     assert "windows" in notes[0]
     cut = SelfCheck(variant="nli", model=made(), windows="first").against([HYP], [(LONG,)])
-    assert cut == pytest.approx(NLI(made(), windows="first").predict([pair(LONG, HYP)]), abs=1e-6)
+    assert cut == pytest.approx(NLI(made(), windows="first").p([pair(LONG, HYP)]), abs=1e-6)
 
 
 def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(made):
     notes = []
     points = [pair(LONG, "word " * 5000), pair("A cat.", "word " * 5000), pair("A cat.", HYP)]
-    p = NLI(made()).predict(points, Run(note=notes.append))
+    p = NLI(made()).p(points, Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
     assert notes[0].startswith("1 of 3 premises are too long")
     assert notes[1].startswith("2 of 3 hypotheses leave a premise too little")
@@ -338,10 +338,10 @@ def test_a_fact_at_the_end_of_100_000_characters_is_found():
     said = "In 1987 the doctor moved to Lisbon."
     points = [pair(premise, said), pair("A cat sleeps.", "The cat is asleep.")]
     notes = []
-    found, short = CrossEncoder().predict(points, Run(note=notes.append))
+    found, short = CrossEncoder().p(points, Run(note=notes.append))
     assert found < 0.5
     assert notes[0].startswith("1 of 2 premises are too long for the cross-encoder")
-    cut, same = CrossEncoder(windows="first").predict(points)
+    cut, same = CrossEncoder(windows="first").p(points)
     assert cut > 0.6
     assert short == pytest.approx(same, abs=1e-5)
 
@@ -355,10 +355,10 @@ def test_the_cross_encoder_by_brute_force():
     assert len(parts) > 2
     _, cut = model._model.encoding([("TS", one, hyp) for one in parts])
     assert cut == 0
-    apart = model.predict([pair(one, hyp) for one in parts])
-    (p,) = model.predict([pair(premise, hyp)])
+    apart = model.p([pair(one, hyp) for one in parts])
+    (p,) = model.p([pair(premise, hyp)])
     assert p == pytest.approx(apart.min(), abs=1e-5)
-    (p,) = CrossEncoder(windows="mean").predict([pair(premise, hyp)])
+    (p,) = CrossEncoder(windows="mean").p([pair(premise, hyp)])
     assert p == pytest.approx(apart.mean(), abs=1e-5)
 
 

@@ -42,7 +42,7 @@ class Slow(Detector):
     def __init__(self, threshold=0.5):
         self.threshold = threshold
 
-    def predict(self, datapoints, run):
+    def p(self, datapoints, run):
         def work(batch):
             if self.stops is not None and len(self.asked) + len(batch) > self.stops[0]:
                 raise self.stops[1]

@@ -22,7 +22,7 @@ class TooLow(Detector):
 
     name = "too-low"
 
-    def predict(self, datapoints, run=RUN):
+    def p(self, datapoints, run=RUN):
         del run
         return np.array([max(point.p - 0.2, 0) for point in datapoints])
 
@@ -119,7 +119,7 @@ def simulated(y, p, n, m, trials=1000):
 def labels_and_p(points):
     points = [point for point in points if point.label is not None]
     y = np.array([point.label is Label.HALLUCINATION for point in points], float)
-    return y, detector("lexical").predict(points)
+    return y, detector("lexical").p(points)
 
 
 @pytest.mark.real

@@ -11,18 +11,21 @@ import re
 import runpy
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from shroom.core.problem_codes import CODES, WARNING
 from shroom.core.problems import InvalidInput, Problems
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.check import Checked, check
+from shroom.scoring.check import check
 from shroom.scoring.fix import fix_submission as mend
 from shroom.scoring.fix import write
 from shroom.scoring.input_files import documents
 from shroom.scoring.scores import score
+
+if TYPE_CHECKING:
+    from shroom.scoring.verdict import Checked
 
 FORMATS = Path(__file__).resolve().parent / "formats"
 LINE = re.compile(r"(warning: )?.+: expected .+, got .+ \[[a-z0-9-]+\]")

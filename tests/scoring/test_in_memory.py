@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 
 import datasets
+import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import SAMPLE
 
 import shroom
+from shroom.core.problems import Problems
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.datapoint_files import from_items
 
 GOLD = SAMPLE / "val.model-aware.json"
 ROWS = json.loads(GOLD.read_text(encoding="utf-8"))
@@ -26,20 +30,43 @@ def arrow(rows):
     return pa.Table.from_pylist(rows)
 
 
+def polar(rows):
+    return pl.DataFrame(rows)
+
+
 def hugging_face(rows):
     return datasets.Dataset.from_list(rows)
+
+
+def datapoints(rows):
+    return from_items(rows, "rows", Problems()) if "hyp" in rows[0] else rows
+
+
+def stream(rows):
+    return arrow(rows).to_reader()
 
 
 def by_name(rows):
     return {"val.model-aware": rows}
 
 
-@pytest.mark.parametrize("form", [list, tuple, frame, arrow, hugging_face, by_name, iter])
+@pytest.mark.parametrize(
+    "form", [list, tuple, frame, polar, arrow, stream, hugging_face, datapoints, by_name, iter]
+)
 def test_every_form_has_the_score_of_the_file(form):
     expected = shroom.score(GOLD, GOLD).results[0]
     result = shroom.score(form(PREDICTIONS), form(ROWS)).results[0]
     assert (result.scores, result.intervals) == (expected.scores, expected.intervals)
     assert result.slices["task"] == expected.slices["task"]
+
+
+def test_what_is_missing_in_a_frame_is_missing_in_the_data_but_not_p():
+    missing = pd.NA, np.nan, None, pd.NaT
+    table = frame(ROWS[:4]).assign(ref=missing, id=pd.array([1, 2, 3, 4], "Int64"))
+    points = shroom.read(table.assign(seen=pd.Timestamp("2024-01-31")))
+    assert [(point.id, point.ref) for point in points] == [(i, None) for i in range(1, 5)]
+    with pytest.raises(shroom.InvalidInput, match=r"item 0: p.* expected a finite number, got NaN"):
+        shroom.check(frame(PREDICTIONS).assign(**{"p(Hallucination)": np.nan})).raise_for_errors()
 
 
 def test_problems_name_the_argument_and_the_row():
@@ -50,7 +77,9 @@ def test_problems_name_the_argument_and_the_row():
     assert "predictions: item 3: p(Hallucination): expected a number in [0, 1]" in str(error.value)
 
 
-@pytest.mark.parametrize("data", [3, object(), [3], ["a"]])
+@pytest.mark.parametrize(
+    "data", [3, object(), [3], ["a"], frame(ROWS)["hyp"], pl.LazyFrame(PREDICTIONS)]
+)
 def test_anything_else_is_refused_in_a_sentence(data):
     with pytest.raises(shroom.ShroomError, match="predictions: expected a path, rows or a data"):
         shroom.score(data, GOLD)
@@ -64,6 +93,7 @@ def test_anything_else_is_refused_in_a_sentence(data):
             "predictions: expected rows, got one row; put it in a list",
         ),
         ([{"label": {"a", "b"}}], "predictions: a value that JSON does not have"),
+        (pd.DataFrame([[1, 2]], columns=["p", "p"]), "predictions: Expected unique column names"),
         ({1: PREDICTIONS}, "1.json: expected a name like"),
     ],
 )

@@ -187,7 +187,7 @@ class _Detected:
         for chunk in _chunks(groups):
             pairs = [texts for group in chunk for texts in _pairs(group)]
             asked = [texts for texts in dict.fromkeys(pairs) if texts[0].strip()]
-            p = self._detector.predict([pair(*texts) for texts in asked], run)
+            p = self._detector.p([pair(*texts) for texts in asked], run)
             similarity_of = dict(zip(asked, (1 - p).tolist()))
             similar = iter([similarity_of.get(texts, 0.0) for texts in pairs])
             for group in chunk:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.json_writing import json_line, json_lines
 from shroom.core.problems import ShroomError
 from shroom.datasets.semeval2024 import reader as semeval2024
-from shroom.scoring.datapoint_files import row_of
+from shroom.scoring.in_memory import row_of
 from shroom.scoring.input_files import CSV, JSON, PIPE
 
 if TYPE_CHECKING:

@@ -113,14 +113,17 @@ def source(name: str) -> Source:
     Raises
     ------
     ShroomError
-        If there is no data set of that name.
+        If there is no data set of that name, or it is of another package.
 
     Examples
     --------
     >>> source("felm").files[0].licence
     'CC BY-NC-SA 4.0'
     """
-    return SOURCES[data_set(name).name]
+    described = data_set(name)
+    if name not in SOURCES:
+        raise ShroomError(f"{name}: the kit cannot fetch it; its source is {described.source}")
+    return SOURCES[name]
 
 
 def _addresses(listed: Iterable[str]) -> Iterator[str]:
@@ -162,6 +165,8 @@ def cached(name: str) -> Path | None:
     ShroomError
         If there is no data set of that name.
     """
+    if data_set(name).name not in SOURCES:
+        return None
     folder = cache_folder(name)
     for file in source(name).files:
         path = folder / file.name
@@ -224,7 +229,7 @@ def read_here(name: str, problems: Problems) -> Collection[Any]:
     ShroomError
         If there is no data set of that name, or it is not on this machine.
     """
-    from shroom.datasets.conversion.huggingface import read_cached
+    from shroom.datasets.conversion.hub_caches import read_cached
 
     described = data_set(name)
     place = place_of(name)

@@ -15,8 +15,8 @@ from shroom.core.datapoint import Rule, premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.base import FittedDetector
 from shroom.detectors.cross_encoder.model_folder import ModelFolder
+from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.pairs import Pairs, Windowed, Windows, parts_of
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
@@ -60,7 +60,7 @@ class CrossEncoder(FittedDetector):
     >>> from shroom.core.datapoint import Datapoint, Task
     >>> faithful = Datapoint(hyp="The cat is asleep.", src="", tgt="The cat sleeps.", task=Task.MT)
     >>> invented = Datapoint(hyp="The dog barks.", src="", tgt="The cat sleeps.", task=Task.MT)
-    >>> low, high = CrossEncoder().predict([faithful, invented])
+    >>> low, high = CrossEncoder().p([faithful, invented])
     >>> bool(low < 0.3 < 0.7 < high)
     True
     """
@@ -119,7 +119,7 @@ class CrossEncoder(FittedDetector):
         """Return the texts with which the hypothesis is compared."""
         return premises(datapoint, rule=self.rule)
 
-    def _predict(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         model = self._model
         pairs = Pairs.of(datapoints, rule=self.rule)
         precision = model.precision(run)
@@ -168,13 +168,13 @@ class CrossEncoder(FittedDetector):
         refs, hyp = parts_of(ref, hyp, self._model.encoding, self.windows, prefix=f"{task}: ")
         return [(task, ref, hyp) for ref in refs]
 
-    def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> CrossEncoder:
-        """Fit a model on the annotators' proportions, by the recipe's stages."""
+    def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
+        """Fit a model by the recipe's stages."""
+        del run
         trained = self._fitting().fit(datapoints, p)
         if self._threshold is not None:
             trained.threshold = self._threshold
         self._model = trained
-        return self
 
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int

@@ -241,4 +241,4 @@ def _taught(stage: Stage, data: Path, seed: int, rule: Rule) -> list[Example]:
     points = [point for name in stage.unlabelled for point in read(data / name)]
     drawn = np.random.default_rng(seed).permutation(len(points))[: stage.n]
     usable = [points[i] for i in drawn if points[i].src.strip() or points[i].tgt.strip()]
-    return labelled(usable, teacher.predict(usable), rule)
+    return labelled(usable, teacher.p(usable), rule)

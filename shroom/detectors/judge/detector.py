@@ -91,7 +91,7 @@ class Judge(Asking[ContextSettings], Detector):
         else:
             self._asked = Local(self.model, settings.revision, mode, official=official)
 
-    def predict(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
 
         Raises

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,105 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
-from shroom.core.paths import Source, data_folder_problem, in_data_folder, shown_path
-from shroom.core.printing import nearest, printable
-from shroom.core.problems import InvalidInput, Problems, ShroomError, UnknownName
-from shroom.datasets.registry import data_set, guess, refuse_another
+from shroom.core.paths import Source
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.datasets.registry import data_set
+from shroom.evaluation.matrix.named_data import Named, named_in
 from shroom.metrics.cluster_bootstrap import places
-from shroom.scoring.data_set_forms import DATA_SETS
 from shroom.scoring.editions.files import default
+from shroom.scoring.in_memory import Data, are_several
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
-
-#: ``NAME=PATH`` or ``NAME:VIEW=PATH``, distinguished from a path that has an equals sign itself.
-_NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Named:
-    """A data set as named on the command line.
-
-    Attributes
-    ----------
-    dataset, view : str
-        The names of the data set and of its view.
-    path : str
-        A file, a folder or a zip.
-    note : str
-        How the kit found the path or the data set, if the user did not name it.
-    """
-
-    dataset: str
-    view: str
-    path: str
-    note: str = ""
-
-    @property
-    def key(self) -> str:
-        """The data set and, unless it is the usual one, the view."""
-        usual = next(iter(data_set(self.dataset).views))
-        return self.dataset if self.view == usual else f"{self.dataset}:{self.view}"
-
-
-def named(text: str) -> Named:
-    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` names.
-
-    A path without a name is recognised by its form; a name without a path is looked for among the
-    fetched data, and in the folder ``SHROOM_DATA``.
-
-    Raises
-    ------
-    ShroomError
-        If there is no such data set, view or file.
-
-    Examples
-    --------
-    >>> found = named("felm:prompt=all.jsonl")
-    >>> found.dataset, found.view, found.path, found.key
-    ('felm', 'prompt', 'all.jsonl', 'felm:prompt')
-    >>> named("shroom/sample").dataset
-    'semeval2024'
-    """
-    parts, names = _NAMED.fullmatch(text), ", ".join(DATA_SETS)
-    if parts and not Path(text).exists():
-        spec = _viewed(parts["name"], parts["view"], parts["path"])
-        refuse_another(spec.dataset, spec.path)
-        return spec
-    if Path(text).exists():
-        name = guess(text)
-        if name is None:
-            what = "a pipe" if is_pipe(text) else "in no form that the kit knows"
-            raise ShroomError(
-                f"{text}: is {what}; say what it is: NAME={text}, with one of {names}"
-            )
-        return _viewed(name, None, text, f"{text}: taken as {name}, by its form")
-    name, _, view = text.partition(":")
-    if name not in DATA_SETS:
-        what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"
-        raise UnknownName(f"{printable(text)}: {what} write NAME=PATH, with one of {names}")
-    path = shown_path(_fetched(name))
-    return _viewed(name, view or None, path, f"{text}: taken from {path}")
-
-
-def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
-    source = data_set(name)
-    source.view(view)  # so that an unknown one is refused
-    return Named(name, view or next(iter(source.views)), shown_path(path), note)
-
-
-def _fetched(name: str) -> Path:
-    """Return the path of a fetched data set, which was named without a path."""
-    place = None
-    with suppress(ImportError):  # what fetches is not installed, so nothing was fetched
-        from shroom.datasets.download.sources import cached
-
-        place = cached(name)
-    if place := place or in_data_folder(name):
-        return place
-    reason = data_folder_problem() or "is not in the folder SHROOM_DATA"
-    raise ShroomError(
-        f"{name}: was not fetched, and {reason}; fetch it (shroom datasets "
-        f"fetch {name}), or name its files: {name}=PATH"
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,16 +99,23 @@ class Subject:
         }
 
 
-def subjects(texts: Iterable[str]) -> list[Subject]:
+def subjects(
+    datasets: Data | Sequence[Data | Subject] | Mapping[str, Data],
+) -> list[Subject]:
     """Return the named data sets; those of one data set and view form one subject.
+
+    Each is named as on a command line, or is rows or a data frame; a mapping gives them names of
+    their own.
 
     Raises
     ------
     ShroomError
         See :func:`named`; or where a file is there twice, cannot be read or has nothing judged.
     """
+    if are_several(datasets) and all(isinstance(it, Subject) for it in datasets):
+        return list(datasets)
     groups: dict[str, list[Named]] = {}
-    for spec in map(named, texts):
+    for spec in named_in(datasets):
         groups.setdefault(spec.key, []).append(spec)
     return [_subject(key, group) for key, group in groups.items()]
 
@@ -234,7 +148,7 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
     rows = [n for n, point in enumerate(points) if point.src.strip() or point.tgt.strip()]
     p = np.array([points[n].p for n in rows], np.float64)
     unlabelled = np.array([points[n].label is None for n in rows], bool)
-    paths = tuple(spec.path for spec in group)
+    paths = tuple(str(spec.path) for spec in group)
     if not rows:
         raise ShroomError(
             f"{', '.join(paths)}: has no item of {key} that is judged and has a premise; name "
@@ -257,12 +171,12 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
     )
 
 
-def _chosen_files(group: Sequence[Named]) -> tuple[list[str], dict[str, str], list[str]]:
+def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str], list[str]]:
     """Return the paths to read, the files by the digests of their content, and notes on them.
 
     The same content twice is refused: its items would count twice.
     """
-    paths: list[str] = []
+    paths: list[Source] = []
     digests: dict[str, str] = {}
     notes = []
     for spec in group:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Union
+from uuid import uuid4
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
+from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY
-
-if TYPE_CHECKING:
-    from shroom.detectors.base import Detector
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +60,19 @@ class Contender:
         return int(self.detector.in_sample(datapoints).sum())
 
 
-def contenders(texts: Iterable[str]) -> list[Contender]:
-    """Return the detectors that ``NAME``, ``NAME=MODEL`` or recipes' files name.
+#: Detectors, as names, recipes' files or objects; in a mapping they have names of their own.
+Detectors = Union[
+    str,
+    Detector,
+    Iterable[Union[str, Detector, Contender]],
+    Mapping[str, Union[str, Detector]],
+]
+
+
+def contenders(detectors: Detectors) -> list[Contender]:
+    """Return the detectors that ``NAME``, ``NAME=MODEL`` or recipes' files name, or that are given.
+
+    In a mapping they have names of their own.
 
     Raises
     ------
@@ -74,7 +84,11 @@ def contenders(texts: Iterable[str]) -> list[Contender]:
     >>> [one.name for one in contenders(["lexical", "baselines/cross-encoder.toml"])]
     ['lexical', 'cross-encoder']
     """
-    chosen = [_contender(text) for text in texts]
+    if isinstance(detectors, Mapping):
+        chosen = [replace(_contender(it), name=name) for name, it in detectors.items()]
+    else:
+        listed = [detectors] if isinstance(detectors, (str, Detector)) else detectors
+        chosen = [_contender(it) for it in listed]
     names = [contender.name for contender in chosen]
     # The model is named where the detector's name does not distinguish two of them.
     chosen = [
@@ -93,7 +107,13 @@ def contenders(texts: Iterable[str]) -> list[Contender]:
     return chosen
 
 
-def _contender(text: str) -> Contender:
+def _contender(text: str | Detector | Contender) -> Contender:
+    if isinstance(text, Contender):
+        return text
+    if isinstance(text, Detector):
+        # Its settings are not known, so that its p are never those that a store has.
+        return Contender(text.name, type(text).__name__, text, {"object": uuid4().hex})
+    text = str(text)
     head, equals, model = text.partition("=")
     if equals and head in REGISTRY and not model:
         raise ShroomError(f"{text}: names no model; write {head}=MODEL")

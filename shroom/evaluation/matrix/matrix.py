@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Callable
 
 import numpy as np
@@ -13,7 +15,8 @@ import numpy as np
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.evaluation.matrix.datasets import Subject
-from shroom.evaluation.matrix.detectors import Contender
+from shroom.evaluation.matrix.datasets import subjects as subjects_in
+from shroom.evaluation.matrix.detectors import Contender, Detectors, contenders
 from shroom.evaluation.matrix.prediction_store import Cell, Store
 from shroom.evaluation.matrix.robustness import Rise, corrupted, rises, why_not
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
@@ -23,6 +26,8 @@ from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
+from shroom.scoring.in_memory import Data
+from shroom.scoring.tabular import Tabular, bounds, rounded
 
 Interval = tuple[float, float]
 #: Gives the run for what a label names, as long as the context lasts.
@@ -110,8 +115,8 @@ class Row:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Matrix:
+@dataclass(frozen=True, eq=False, repr=False)
+class Matrix(Tabular):
     """The scores of detectors on data sets.
 
     Attributes
@@ -134,6 +139,30 @@ class Matrix:
     split: Split | None
     not_corrupted: dict[str, str]
 
+    def __repr__(self) -> str:
+        aurocs = (
+            f"{row.detector} {rounded({cell.subject: cell.scores['auroc'] for cell in row.cells})}"
+            for row in self.rows
+        )
+        return f"Matrix(auroc: {'; '.join(aurocs)})"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each detector on each data set, and for each data set's floor."""
+        cells: list[tuple[Any, ...]] = [
+            (row.detector, subject, cell.in_sample, cell.scores, cell.intervals, cell.milliseconds)
+            for row in self.rows
+            for subject, cell in zip(self.subjects, row.cells)
+        ]
+        cells += [("floor: one label", it, 0, floor(it), {}, None) for it in self.subjects]
+        records = []
+        for detector, subject, in_sample, scores, intervals, time in cells:
+            row = {"detector": detector, "dataset": subject.name, "n": subject.n}
+            row["in_sample"] = in_sample
+            for name in NAMES:
+                row |= {name: scores[name], **bounds(name, intervals.get(name))}
+            records.append({**row, "ms_per_item": time})
+        return records
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""
         return {
@@ -153,9 +182,9 @@ class Matrix:
 
 
 def evaluate(
-    contenders: Sequence[Contender],
-    subjects: Sequence[Subject],
-    store: Store,
+    detectors: Detectors,
+    datasets: Data | Sequence[Data | Subject] | Mapping[str, Data],
+    store: Store | None = None,
     *,
     split: Split | None = None,
     corrupt: bool = False,
@@ -166,12 +195,12 @@ def evaluate(
 
     Parameters
     ----------
-    contenders : sequence of Contender
-        The detectors.
-    subjects : sequence of Subject
-        The data sets.
-    store : Store
-        Keeps p as they are made.
+    detectors : sequence, or mapping by name
+        Each the name of a detector, ``NAME=MODEL``, the path of a recipe, or a detector.
+    datasets : data, or sequence or mapping by name of them
+        Each a path, the name of a data set, ``NAME[:VIEW]=PATH``, rows or a data frame.
+    store : Store, optional
+        Keeps p as they are made, for later calls; by default nothing is kept.
     split : Split, optional
         Items to tune thresholds on; by default each detector uses its own threshold.
     corrupt : bool
@@ -180,12 +209,27 @@ def evaluate(
         Settings of the intervals; units are drawn, not items. Corruptions are drawn by its seed.
     watch : callable
         Gives the run for what is computed, which a label names.
+
+    Raises
+    ------
+    ShroomError
+        If there is no such detector or data set, or a data set has nothing judged.
+
+    Examples
+    --------
+    >>> evaluate(["lexical"], {"mine": "shroom/sample/val.model-aware.json"})
+    Matrix(auroc: lexical {'mine': 0.67})
     """
+    if store is None:
+        with TemporaryDirectory(prefix="shroom-") as folder:
+            settings: Any = {"split": split, "corrupt": corrupt, "intervals": intervals}
+            return evaluate(detectors, datasets, Store(Path(folder)), watch=watch, **settings)
+    chosen, subjects = contenders(detectors), subjects_in(datasets)
     reasons = {subject.name: why_not(subject) for subject in subjects if corrupt}
     possible = [subject for subject in subjects if corrupt and reasons[subject.name] is None]
     by_subject = {subject.name: corrupted(subject, intervals.seed) for subject in possible}
     rows = []
-    for contender in contenders:
+    for contender in chosen:
         predict = partial(_predict, contender, store, watch)
         threshold = Threshold.own(contender.detector)
         if split is not None:

@@ -15,6 +15,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import computed_anew, line_of, record_of
+from shroom.detectors.base import check_p
 from shroom.evaluation.matrix.datasets import digest_of
 from shroom.evaluation.matrix.detectors import Contender
 from shroom.inference.resume_log import PARTIAL, Journal
@@ -100,21 +101,14 @@ class Store:
                     f"it was fitted on {unseen} of these {len(datapoints)} items; their p are out "
                     "of fold, and were looked up"
                 )
-            p = contender.detector.predict(datapoints, own_run)
+            p = contender.detector.p(datapoints, own_run)
             seconds = None if resumed else time.perf_counter() - began
-            cell = Cell(_checked(p, len(datapoints)), seconds, tuple(notes))
+            cell = Cell(np.round(p, 6), seconds, tuple(notes))
             content = {"detector": contender.name, **vars(cell), "p": cell.p.tolist()}
             write_atomically(path, line_of(content))
             journal.remove()
         self._made.add(key)
         return cell
-
-
-def _checked(p: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    array = np.asarray(p, np.float64)
-    if array.shape != (n,) or not np.all((array >= 0) & (array <= 1)):
-        raise ShroomError(f"gave no p from 0 to 1 for each of {n} datapoints")
-    return np.round(array, 6)
 
 
 def _read(path: Path, n: int) -> Cell | None:
@@ -123,7 +117,7 @@ def _read(path: Path, n: int) -> Cell | None:
         content = record_of(path.read_bytes())
         seconds = None if content["seconds"] is None else float(content["seconds"])
         return Cell(
-            _checked(content["p"], n),
+            np.round(check_p(content["p"], n, content["detector"]), 6),
             seconds if seconds is None or math.isfinite(seconds) else None,
             tuple(map(str, content["notes"])),
         )

@@ -11,32 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, UnknownName
 from shroom.learners.calibrators import METHODS
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
-from shroom.prediction.calibration.quality import (
-    Calibration,
-    Fitted,
-    Quality,
-    TrackQuality,
-    rows_hash,
-)
+from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, with_texts
+from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality, rows_hash
 from shroom.scoring.in_sample import refuse
-from shroom.scoring.signature import gold_hash, signature
+from shroom.scoring.signature import gold_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from shroom.core.paths import Source
     from shroom.learners.calibrators import Calibrator
     from shroom.scoring.align import AlignedTrack
+    from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.in_memory import Data
 
     Floats = NDArray[np.float64]
-
-#: How the calibrator of a figure was fitted, as in signatures.
-IN_SAMPLE = "in-sample"
-ELSEWHERE = "other-gold"
 
 
 @dataclass(frozen=True)
@@ -64,40 +56,51 @@ class FitSettings:
     in_sample: bool = False
 
 
-def fit(
-    tracks: Sequence[AlignedTrack], settings: FitSettings = FitSettings()
-) -> tuple[dict[str, Fitted], Calibration]:
-    """Return the calibrator of each track, and its figures on unseen items.
+def calibrate(
+    submission: Data,
+    gold: Data,
+    *,
+    edition: Edition | Source | None = None,
+    **settings: Any,
+) -> Calibration:
+    """Return a calibrator and a threshold for each track, with their figures on unseen items.
 
     Parameters
     ----------
-    tracks : sequence of AlignedTrack
-        Tracks that passed the check; one of each kind.
-    settings : FitSettings
-        Settings of the fit.
+    submission, gold : path, rows or data frame
+        As for :func:`shroom.scoring.scores.score`; one file for each track.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
+    **settings
+        Those of :class:`FitSettings`: ``method``, ``threshold``, ``folds``, ``seed`` and
+        ``in_sample``.
 
     Returns
     -------
-    fitted : dict of Fitted
-        Calibrator and threshold of each track.
-    figures : Calibration
-        Figures out of fold, unless ``settings`` are in-sample.
+    Calibration
+        Its figures are out of fold, unless ``in_sample`` is set.
 
     Raises
     ------
+    InvalidInput
+        With every problem, if the check finds errors.
     ShroomError
         If two files are of one track, p does not rise with the gold, or the detector was fitted on
-        these items and ``settings`` are not in-sample.
+        these items and ``in_sample`` is not set.
 
     Examples
     --------
-    >>> from shroom.scoring.check import check
-    >>> fitted, figures = fit(check("shroom/sample", "shroom/sample").aligned)
-    >>> sorted(fitted)
+    >>> calibration = calibrate("shroom/sample", "shroom/sample")
+    >>> [result.track for result in calibration.results]
     ['model-agnostic', 'model-aware']
-    >>> figures.results[0].fit
+    >>> calibration.results[0].fit
     'out-of-fold.10'
     """
+    chosen = FitSettings(**settings)
+    if chosen.method not in METHODS:
+        raise UnknownName(f"no method '{chosen.method}'; there are {', '.join(METHODS)}")
+    checked = with_texts(submission, gold, edition)
+    tracks = checked.aligned
     names = [track.name.track for track in tracks]
     if len(set(names)) < len(names):
         listed = ", ".join(str(track.name) for track in tracks)
@@ -105,40 +108,10 @@ def fit(
             f"a calibrator is fitted on one file for each track, and these are {listed}; name "
             "those of one split"
         )
-    if not settings.in_sample:
+    if not chosen.in_sample:
         refuse(tracks, "a calibrator", ", or say --in-sample")
-    results = [_fit_track(track, settings) for track in tracks]
-    return {result.track: result.fitted for result in results}, Calibration(results)
-
-
-def apply(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> TrackQuality:
-    """Return the figures of a track before and after calibration.
-
-    Parameters
-    ----------
-    fitted : Fitted
-        Calibrator and threshold.
-    track : AlignedTrack
-        A track that passed the check.
-    in_sample : bool
-        Whether to score also on the gold of the fit.
-
-    Raises
-    ------
-    ShroomError
-        If it was fitted on this gold, and ``in_sample`` is not set.
-    """
-    seen = fitted.was_fitted_on(track.gold)
-    if seen and not in_sample:
-        raise ShroomError(
-            f"{track.gold.file}: is the gold that the calibrator was fitted on "
-            f"({fitted.gold}), so a score on it says little; fitting it has shown cross-validated "
-            "figures; give other gold or none, or say --in-sample"
-        )
-    label, p, gold_label, gold_p = track.columns
-    before = Quality.of(label == 1, p, gold_label, gold_p)
-    after = Quality.of(*fitted(p), gold_label, gold_p)
-    return _quality(track, fitted, before, after, IN_SAMPLE if seen else ELSEWHERE)
+    results = [_fit_track(track, chosen) for track in tracks]
+    return Calibration(results, checked.problems, [track.predictions.file for track in tracks])
 
 
 def fitted_on(
@@ -202,14 +175,15 @@ def _fit_track(track: AlignedTrack, settings: FitSettings) -> TrackQuality:
     fitted = Fitted(calibrator, threshold, gold.n, gold_hash(gold), rows_hash(gold))
     before = Quality.of(label == 1, p, gold_label, y)
     if settings.in_sample:
-        return _quality(track, fitted, before, Quality.of(*fitted(p), gold_label, y), IN_SAMPLE)
+        seen = Quality.of(*fitted(p), gold_label, y)
+        return TrackQuality.of(track, fitted, before, seen, IN_SAMPLE)
     if gold.n < 2:
         raise ShroomError(f"{file}: one item cannot be cross-validated; give more items")
     unseen = Quality.of(*out_of_fold(p, y, gold_label, settings), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
     after = unseen.with_order_of(before if calibrator.keeps_order else None)
     kind = f"out-of-fold.{min(settings.folds, gold.n)}"
-    return _quality(track, fitted, before, after, kind)
+    return TrackQuality.of(track, fitted, before, after, kind)
 
 
 def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
@@ -224,13 +198,3 @@ def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
         "p does not rise with the annotators' proportion, and a calibrator never turns p round; "
         "check that p is that of Hallucination (if it is not, use 1 - p) and that the gold is right"
     )
-
-
-def _quality(
-    track: AlignedTrack, fitted: Fitted, before: Quality, after: Quality, kind: str
-) -> TrackQuality:
-    gold = track.gold
-    parts = f"calibration:{fitted.calibrator.method}", f"fit:{kind}"
-    signed = signature(track.name.track, gold, track.alignment, track.edition, *parts)
-    name, seen = track.name, track.in_sample
-    return TrackQuality(name.track, name.split, gold.n, fitted, before, after, signed, seen)

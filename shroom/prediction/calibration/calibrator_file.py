@@ -11,12 +11,12 @@ from shroom.learners.calibrators import METHODS
 from shroom.prediction.calibration.quality import Fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from shroom.prediction.calibration.quality import Calibration
+    from shroom.prediction.calibration.quality import TrackQuality
     from shroom.scoring.align import Track
 
     Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
     return fitted[name]
 
 
-def text_of(calibration: Calibration) -> str:
+def text_of(results: Sequence[TrackQuality]) -> str:
     """Return the text of the file for fitted calibrators and their figures."""
     tracks = {
         result.track: {
@@ -59,7 +59,7 @@ def text_of(calibration: Calibration) -> str:
             "gold": result.fitted.gold,
             "rows": result.fitted.rows,
         }
-        for result in calibration.results
+        for result in results
     }
     content = {KEY: FORM, "shroom": __version__, "tracks": tracks}
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
@@ -12,14 +12,15 @@ from shroom.metrics.calibration import brier_decomposition, log_loss
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
-from shroom.metrics.reliability import BINS, reliability
-from shroom.scoring.signature import gold_hash, joined
+from shroom.metrics.reliability import BINS, Reliability, reliability
+from shroom.scoring.signature import gold_hash, signature
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from shroom.learners.calibrators import Calibrator
+    from shroom.scoring.align import AlignedTrack
     from shroom.scoring.table import Table
 
     Floats = NDArray[np.float64]
@@ -85,10 +86,13 @@ class Quality:
         ``accuracy_at_half``, of p > 0.5; ``None`` where undefined.
     proportion : dict
         The figures of probabilities among these, and ``rho``.
+    curve : Reliability or None
+        The bins of p beside the labels.
     """
 
     label: Figures
     proportion: Figures
+    curve: Reliability | None = field(default=None, repr=False, compare=False)
 
     def with_order_of(self, other: Quality | None) -> Quality:
         """Return these figures with those of order from another, or undefined without one."""
@@ -97,7 +101,7 @@ class Quality:
             figures[name] = None
             if other is not None:
                 figures[name] = (other.label if figures is label else other.proportion)[name]
-        return Quality(label, proportion)
+        return replace(self, label=label, proportion=proportion)
 
     @classmethod
     def of(
@@ -130,7 +134,8 @@ class Quality:
             "accuracy_at_half": accuracy(p > DEFAULT_THRESHOLD, gold_label),
         }
         against_proportion = {**_of_probabilities(p, gold_p), "rho": rho(p, gold_p)}
-        return cls(_defined(against_label), _defined(against_proportion))
+        curve = reliability(p, gold_label, BINS)
+        return cls(_defined(against_label), _defined(against_proportion), curve)
 
     def to_dict(self) -> dict[str, Figures]:
         """Return plain values for JSON."""
@@ -166,6 +171,17 @@ class TrackQuality:
     signature: str
     in_sample: int = 0
 
+    @classmethod
+    def of(
+        cls, track: AlignedTrack, fitted: Fitted, before: Quality, after: Quality, fit: str
+    ) -> TrackQuality:
+        """Return the figures of a track with their signature; ``fit`` is its end."""
+        parts = f"calibration:{fitted.calibrator.method}", f"fit:{fit}"
+        gold, name = track.gold, track.name
+        signed = signature(name.track, gold, track.alignment, track.edition, *parts)
+        figures = (gold.n, fitted, before, after, signed, track.in_sample)
+        return cls(name.track, name.split, *figures)
+
     @property
     def fit(self) -> str:
         """The end of the signature: how the calibrator of the figures was fitted."""
@@ -186,23 +202,6 @@ class TrackQuality:
             "after": self.after.to_dict(),
             "signature": self.signature,
         }
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """The figures of all tracks of a submission."""
-
-    results: list[TrackQuality]
-
-    @property
-    def signature(self) -> str:
-        """The signature of all results."""
-        return joined(result.signature for result in self.results)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        results = [result.to_dict() for result in self.results]
-        return {"signature": self.signature, "results": results}
 
 
 def _of_probabilities(p: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shroom.core.atomic_writing import encoded
 from shroom.core.paths import is_junk
+from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.version import __version__
 from shroom.inference.run_settings import RUN
@@ -261,7 +262,8 @@ class Worker:
         """Return the predictions for a shard, or the reason why there are none."""
         problems = Problems()
         try:
-            return self._judged(shard, problems)
+            with plug_in_errors():
+                return self._judged(shard, problems)
         except InvalidInput as error:
             return Outcome(shard.number, problems=error.problems)
         except ShroomError as error:

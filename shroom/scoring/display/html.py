@@ -14,7 +14,7 @@ from typing import Any
 
 from shroom.core.problems import Problem, Problems, printable
 from shroom.scoring.display.style import document
-from shroom.scoring.display.text import confidence, interval, intervals_line, number
+from shroom.scoring.display.text import confidence, interval, intervals_line, number, title
 from shroom.scoring.results import Score, TrackScore
 
 
@@ -49,7 +49,14 @@ def problems_page(problems: Problems) -> str:
 
 
 def _track(result: TrackScore, of_intervals: str, place: int) -> str:
-    """Return a track's section: its scores whole, of trivial systems, and in slices."""
+    return _section(f"track-{place + 1}", title(result), track_table(result, of_intervals))
+
+
+def track_table(result: TrackScore, of_intervals: str) -> str:
+    """Return a track's table: its scores whole, of trivial systems, and in slices.
+
+    ``of_intervals`` is the head of their columns, empty where there are none.
+    """
     names = list(result.scores)
     spans = {name: _span(result, name) for name in names}
     heads = ["<th scope=col></th>", "<th scope=col class=n>n</th>"]
@@ -72,8 +79,7 @@ def _track(result: TrackScore, of_intervals: str, place: int) -> str:
             for word, part in slices.items()
         )
         bodies.append(f"<tbody>{rows}</tbody>")
-    title = f"{result.split} {result.track}".strip()
-    return _section(f"track-{place + 1}", title, _table(f"Scores, {title}", heads, "".join(bodies)))
+    return _table(f"Scores, {title(result)}".rstrip(", "), heads, "".join(bodies))
 
 
 def _span(result: TrackScore, name: str) -> tuple[float, float]:
@@ -120,16 +126,16 @@ def _table(caption: str, heads: Sequence[str], bodies: str) -> str:
     )
 
 
-def _section(key: str, title: str, content: str) -> str:
+def _section(key: str, name: str, content: str) -> str:
     return (
-        f'<section aria-labelledby="{key}"><h2 id="{key}">{escape(title)}</h2>\n'
+        f'<section aria-labelledby="{key}"><h2 id="{key}">{escape(name)}</h2>\n'
         f"{content}</section>\n"
     )
 
 
-def _page(title: str, content: str) -> str:
-    body = f"<header><h1>{escape(title)}</h1></header>\n<main>\n{content}</main>"
-    return document(f"SHROOM: {title}", body)
+def _page(name: str, content: str) -> str:
+    body = f"<header><h1>{escape(name)}</h1></header>\n<main>\n{content}</main>"
+    return document(f"SHROOM: {name}", body)
 
 
 def scale(values: Iterable[float | None], *, least: float, greatest: float) -> tuple[float, float]:

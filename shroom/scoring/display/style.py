@@ -31,12 +31,12 @@ DARK = {
     "second": "#f3aa62",
 }
 
+_FONT = 'font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;'
 _RULES = """
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 70rem; background: var(--paper);
-  color: var(--ink); font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;
-  overflow-wrap: break-word; }
+  color: var(--ink); @FONT@ overflow-wrap: break-word; }
 h1, h2, h3, h4 { line-height: 1.25; font-weight: 600; text-wrap: balance;
   overflow-wrap: anywhere; }
 h1, h2 { font-family: Charter, "Bitstream Charter", "Iowan Old Style", Georgia, serif; }
@@ -94,7 +94,7 @@ td.why { white-space: nowrap; }
   thead { display: table-header-group; }
   a { color: inherit; }
 }
-"""
+""".replace("@FONT@", _FONT)
 
 
 def _variables(colours: dict[str, str]) -> str:
@@ -107,6 +107,17 @@ STYLE = (
     f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}"
     f"{_RULES}"
 )
+
+
+def inside(selector: str) -> str:
+    """Return the rules for what is within an element of a page that has a look of its own.
+
+    It is light everywhere, as plots are, since a notebook does not show its theme to the style.
+    """
+    return (
+        f"{selector} {{ color-scheme: light; {_variables(LIGHT)} background: var(--paper); "
+        f"color: var(--ink); {_FONT} padding: .5rem 1rem; {_RULES} }}"
+    )
 
 
 def document(title: str, body: str, *, style: str = "", script: str = "") -> str:

@@ -1,0 +1,62 @@
+"""What the tasks of lm-evaluation-harness call: the kit's data, prompts and metrics.
+
+A row is one pair of hypothesis and context. A datapoint with two contexts has two rows, and the one
+that supports it better counts, as for the kit's own judge.
+"""
+
+import functools
+import math
+
+import datasets
+import numpy as np
+
+from shroom.core.problems import ShroomError
+from shroom.datasets.conversion.huggingface import from_hf, load
+from shroom.datasets.download.sources import place_of
+from shroom.detectors.judge.prompting import Prompter
+from shroom.detectors.judge.prompts import SUPPORT
+from shroom.detectors.judge.settings import ContextSettings
+from shroom.scoring.metric_registry import metric
+
+
+def datapoints(name, paths=(), view=None, files=(), **_):
+    """Return the rows of a data set: those in ``paths``, else those of it on this machine.
+
+    ``paths`` and ``view`` come from ``--metadata '{"paths": ["val.json"]}'``; ``files`` are the
+    default files in the data set's folder.
+    """
+    folder = place_of(name)
+    paths = paths or [folder / file for file in files if folder and (folder / file).exists()]
+    points = from_hf(load(name, *paths, view=view))
+    if not points:
+        raise ShroomError(f"{name}: no datapoint is labelled, so there is nothing to evaluate")
+    prompts, pairs = Prompter(SUPPORT.read("support"), ContextSettings()).prompts(points)
+    rows = {
+        "datapoint": pairs.owner.tolist(),
+        "prompt": list(map(str, prompts)),
+        "answer": [int(points[i].label.value == "Hallucination") for i in pairs.owner],
+        "p": [points[i].p for i in pairs.owner],
+    }
+    return {"test": datasets.Dataset.from_dict(rows)}
+
+
+def process_results(doc, results):
+    """Return for each metric a row's datapoint, p(no) of the two answers, gold label and gold p."""
+    (yes, _), (no, _) = results
+    p = 0.5 * (1 + math.tanh((no - yes) / 2))
+    return dict.fromkeys(_METRICS, (doc["datapoint"], p, doc["answer"], doc["p"]))
+
+
+def _score(name, rows):
+    table = np.array(rows, np.float64)
+    # Of a datapoint's rows the one with the least p comes first.
+    table = table[np.lexsort((table[:, 1], table[:, 0]))]
+    _, first = np.unique(table[:, 0], return_index=True)
+    _, p, gold_label, gold_p = table[first].T
+    measure = metric(name)
+    value = measure(measure.statistics(p > 0.5, p, gold_label, gold_p))
+    return math.nan if value is None else value
+
+
+_METRICS = ("accuracy", "rho", "balanced_accuracy", "auroc")
+accuracy, rho, balanced_accuracy, auroc = (functools.partial(_score, name) for name in _METRICS)

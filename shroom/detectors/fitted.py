@@ -1,0 +1,170 @@
+"""The base classes of detectors that are fitted on labelled datapoints."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
+
+import numpy as np
+
+from shroom.core.problems import ShroomError
+from shroom.detectors.base import Detector
+from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, splits, why_unreadable
+from shroom.inference.run_settings import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run_settings import Run
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+T = TypeVar("T")
+
+
+class FittedDetector(Detector):
+    """A detector that is fitted on labelled datapoints.
+
+    A subclass defines ``fitted_threshold``, ``training_items``, ``_p``, ``_fit``, ``remember``
+    and ``save``. A shallow copy of it must be a detector of the same settings that
+    can be fitted by itself, since cross-validation fits copies.
+    """
+
+    trainable: ClassVar[bool] = True
+    #: The threshold that the user has set, instead of the fitted one.
+    _threshold: float | None = None
+
+    @property
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return 0.5
+
+    @property
+    def threshold(self) -> float:  # type: ignore[override]
+        """The label is Hallucination where p is greater."""
+        return self.fitted_threshold if self._threshold is None else self._threshold
+
+    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+        """Return the fitted model's p of one datapoint or more: shape [n], in [0, 1]."""
+        raise NotImplementedError
+
+    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
+
+        Training items get their out-of-fold p where there is one, unless ``run.in_sample``.
+        """
+        if not datapoints:
+            return np.empty(0)
+        stored = self._out_of_fold_p(datapoints, run)
+        if not np.isnan(stored).any():
+            return stored
+        return np.where(np.isnan(stored), self._p(datapoints, run), stored)
+
+    def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        """Return the threshold of each datapoint's p; an out-of-fold p has that of its fold."""
+        fitted = super().thresholds_of(datapoints, run)
+        if run.in_sample or self._threshold is not None:
+            return fitted
+        of_folds = self.training_items.thresholds(datapoints)
+        return np.where(np.isnan(of_folds), fitted, of_folds)
+
+    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return which datapoints get the p of a model that was fitted on them: shape [n]."""
+        unknown = ~self.out_of_fold_items(datapoints, run)
+        return np.asarray(unknown & self.training_items.contain(datapoints))
+
+    def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
+        return ~np.isnan(self._out_of_fold_p(datapoints, run))
+
+    def out_of_fold(
+        self, datapoints: Sequence[Datapoint], p: Floats, folds: int
+    ) -> tuple[Floats, Floats]:
+        """Return p and thresholds of datapoints from copies that were fitted on the other folds.
+
+        Datapoints with the same hypothesis are in one fold, so that duplicates reveal nothing.
+
+        Parameters
+        ----------
+        datapoints : sequence of Datapoint, length n
+            The labelled datapoints.
+        p : array, shape [n]
+            The annotators' proportions.
+        folds : int
+            The number of parts; fewer where there are fewer distinct hypotheses.
+
+        Returns
+        -------
+        p, thresholds : array, shape [n]
+        """
+        predicted, thresholds = np.empty(len(p)), np.empty(len(p))
+        for train, test in splits(datapoints, folds):
+            fitted = copy.copy(self).fit([datapoints[i] for i in train], p[train])
+            unseen = [datapoints[i] for i in test]
+            predicted[test] = fitted.p(unseen)
+            thresholds[test] = fitted.thresholds_of(unseen)
+        return predicted, thresholds
+
+    def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+        if run.in_sample:
+            return np.full(len(datapoints), math.nan)
+        return self.training_items.p(datapoints)
+
+
+class JSONDetector(FittedDetector):
+    """A fitted detector whose state is kept in a JSON file.
+
+    A subclass defines ``_load``, which returns a dataclass with ``threshold`` and ``items``.
+    """
+
+    _state: Any = None
+
+    @property
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return float(self._fitted().threshold)
+
+    @property
+    def training_items(self) -> TrainingItems:
+        """The items on which it was fitted."""
+        return self._fitted().items  # type: ignore[no-any-return]
+
+    def remember(self, items: TrainingItems) -> None:
+        """Store the items on which it was fitted, with their out-of-fold p."""
+        self._state = replace(self._fitted(), items=items)
+
+    def _load(self) -> Any:
+        """Return the state that the settings name."""
+        raise NotImplementedError
+
+    def _fitted(self) -> Any:
+        if self._state is None:
+            self._state = self._load()
+        return self._state
+
+
+def state_from(path: Path, parse: Callable[[bytes], T], name: str, options: str = "") -> T:
+    """Return what ``parse`` makes of a fitted detector's file.
+
+    Raises
+    ------
+    ShroomError
+        If the file is not one that ``shroom fit name DATA options`` writes.
+    """
+    try:
+        return parse(path.read_bytes())
+    except (ShroomError, *UNREADABLE) as error:
+        if isinstance(error, ShroomError) and str(path) in str(error):
+            raise
+        reason = error if isinstance(error, ShroomError) else why_unreadable(error)
+        raise ShroomError(
+            f"{path}: not a model of the {name} detector: {reason}; make one with: "
+            f"shroom fit {name} DATA {options}-o MODEL"
+        ) from error

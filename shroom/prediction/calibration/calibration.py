@@ -1,0 +1,207 @@
+"""Fitted calibrators with their figures, and what they make of other submissions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.problems import Problems, ShroomError
+from shroom.prediction.calibration.calibrator_file import fitted_for, fitted_in
+from shroom.prediction.calibration.calibrator_file import text_of as text_of_calibrator
+from shroom.prediction.calibration.quality import Quality, TrackQuality
+from shroom.prediction.predictions import Predictions
+from shroom.prediction.submission_rows import name_for, text_of
+from shroom.scoring.check import check, read_table
+from shroom.scoring.in_memory import as_source
+from shroom.scoring.input_files import documents
+from shroom.scoring.signature import joined
+from shroom.scoring.table import Role
+from shroom.scoring.tabular import Tabular
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shroom.core.paths import Source
+    from shroom.prediction.calibration.quality import Fitted
+    from shroom.scoring.align import AlignedTrack
+    from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.in_memory import Data
+    from shroom.scoring.verdict import Checked
+
+#: How the calibrator of a figure was fitted, as in signatures.
+IN_SAMPLE = "in-sample"
+ELSEWHERE = "other-gold"
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration(Tabular):
+    """The calibrators of all tracks of a submission, and their figures.
+
+    Attributes
+    ----------
+    results : list of TrackQuality
+        One for each track.
+    warnings : Problems
+        Warnings about the inputs.
+    files : list of str
+        Files of the submission, in the order of ``results``.
+    """
+
+    results: list[TrackQuality]
+    warnings: Problems = field(default_factory=Problems)
+    files: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        parts = []
+        for result in self.results:
+            before, after = (quality.label["brier"] for quality in (result.before, result.after))
+            title = f"{result.track} {result.fitted.calibrator.method}".strip()
+            parts.append(f"{title}: Brier score {before:.3f} -> {after:.3f}")
+        return f"Calibration({'; '.join(parts)})"
+
+    @property
+    def signature(self) -> str:
+        """The signature of all results."""
+        return joined(result.signature for result in self.results)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each track and figure, before and after."""
+        return [
+            {
+                "split": result.split,
+                "track": result.track,
+                "n": result.n,
+                "against": against,
+                "figure": name,
+                "before": value,
+                "after": result.after.to_dict()[against][name],
+            }
+            for result in self.results
+            for against, figures in result.before.to_dict().items()
+            for name, value in figures.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        results = [result.to_dict() for result in self.results]
+        return {"signature": self.signature, "results": results}
+
+    def apply(self, submission: Data, *, edition: Edition | Source | None = None) -> Predictions:
+        """Return a submission with the calibrated p, and the labels by the thresholds.
+
+        Parameters
+        ----------
+        submission : path, rows or data frame
+            For other items than those of the fit: on these its scores would be too good.
+        edition : Edition, str or path, optional
+            The shared task; see :func:`shroom.scoring.check.check`.
+
+        Raises
+        ------
+        InvalidInput
+            With every problem, if the check finds errors.
+        ShroomError
+            If there is no calibrator for a track.
+
+        Examples
+        --------
+        >>> import shroom
+        >>> sample = "shroom/sample/val.model-aware.json"
+        >>> calibration = shroom.calibrate(shroom.predict("lexical", sample), sample)
+        >>> other = "shroom/sample/val.model-agnostic.json"
+        >>> calibration.apply({"val.model-aware": shroom.predict("lexical", other).records()})
+        Predictions(60 of shroom calibrate --apply in val.model-aware.json)
+        """
+        fitted = {result.track: result.fitted for result in self.results}
+        checked = with_texts(submission, None, edition)
+        return applied(fitted, checked)
+
+    def write(self, out: Source) -> None:
+        """Write the file that ``shroom calibrate --apply`` reads."""
+        write_atomically(Path(out), text_of_calibrator(self.results))
+
+
+def calibrators_in(path: Source) -> dict[str, Fitted]:
+    """Return the calibrators in a file that ``shroom calibrate`` has written, by track.
+
+    Raises
+    ------
+    ShroomError
+        If it is not such a file.
+    """
+    try:
+        return fitted_in(Path(path).read_text(encoding="utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise ShroomError(f"{path}: is not a calibrator of `shroom calibrate`: not text") from error
+
+
+def with_texts(
+    submission: Data, gold: Data | None, edition: Edition | Source | None = None
+) -> Checked:
+    """Return a submission that has passed the check, its gold's texts read where they matter.
+
+    Without ids, texts distinguish gold from other gold whose rows are in another order.
+    """
+    submission = as_source(submission, "predictions")
+    gold = None if gold is None else as_source(gold, "gold")
+    checked = check(submission, gold, edition=edition)
+    checked.raise_for_errors()
+    if gold is None or str(gold) == "-":
+        return checked
+    for document in documents(gold, Problems(), checked.edition):
+        for track in checked.tracks:
+            if track.gold and track.gold.file == document.file and track.gold.ids is None:
+                table = read_table(document, Role.GOLD, Problems(), checked.edition, texts=True)
+                track.gold.texts = table.texts if table else None
+    return checked
+
+
+def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
+    """Return what calibrators make of a submission that has passed the check."""
+    edition = checked.edition
+    texts, in_sample = [], {}
+    for track in checked.tracks:
+        predictions = track.predictions
+        label, p = fitted_for(fitted, track)(predictions.p)
+        name = name_for(track.name, "-", predictions.file, edition)
+        texts.append((name, text_of(label, p, predictions.ids, id_key=edition.item.id_key)))
+        in_sample[name] = track.in_sample
+    return Predictions(
+        texts,
+        maker="shroom calibrate --apply",
+        edition=edition,
+        in_sample=in_sample,
+        warnings=checked.problems,
+    )
+
+
+def figures(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> TrackQuality:
+    """Return the figures of a track before and after calibration.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        Calibrator and threshold.
+    track : AlignedTrack
+        A track that passed the check.
+    in_sample : bool
+        Whether to score also on the gold of the fit.
+
+    Raises
+    ------
+    ShroomError
+        If it was fitted on this gold, and ``in_sample`` is not set.
+    """
+    seen = fitted.was_fitted_on(track.gold)
+    if seen and not in_sample:
+        raise ShroomError(
+            f"{track.gold.file}: is the gold that the calibrator was fitted on "
+            f"({fitted.gold}), so a score on it says little; fitting it has shown cross-validated "
+            "figures; give other gold or none, or say --in-sample"
+        )
+    label, p, gold_label, gold_p = track.columns
+    before = Quality.of(label == 1, p, gold_label, gold_p)
+    after = Quality.of(*fitted(p), gold_label, gold_p)
+    return TrackQuality.of(track, fitted, before, after, IN_SAMPLE if seen else ELSEWHERE)

@@ -1,0 +1,166 @@
+"""One submission made out of several, and the figures of fitted weights."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.problems import Problems, ShroomError
+from shroom.metrics.classification import accuracy
+from shroom.metrics.correlation import rho
+from shroom.prediction.ensemble.columns import Columns
+from shroom.prediction.ensemble.combine import FOLDS, METHODS, Training, Weighted, out_of_fold
+from shroom.prediction.ensemble.members import groups, read, refuse_seen
+from shroom.prediction.predictions import Predictions
+from shroom.prediction.submission_rows import name_for, text_of
+from shroom.scoring.display.text import align, number
+from shroom.scoring.editions.files import named
+from shroom.scoring.in_memory import as_source, as_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shroom.core.paths import Source
+    from shroom.prediction.ensemble.combine import Combined
+    from shroom.prediction.ensemble.members import Members
+    from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.in_memory import Data, Submissions
+
+#: The method that fits weights.
+LOGISTIC = "logistic"
+
+
+def ensemble(
+    submissions: Submissions,
+    *,
+    method: str = "mean",
+    train: Submissions = (),
+    train_gold: Data | None = None,
+    data: Data | None = None,
+    edition: Edition | Source | None = None,
+) -> Predictions:
+    """Return one submission out of several.
+
+    Parameters
+    ----------
+    submissions : sequence, or mapping by system
+        Each a path, rows or a data frame; all have the same tracks.
+    method : str
+        ``mean`` of p, mean ``rank``, ``vote`` (share of labels), or ``logistic`` (fitted weights).
+    train : sequence, or mapping by system
+        For ``logistic``: each system's predictions on ``train_gold``, in the same order.
+    train_gold : path, rows or data frame, optional
+        For ``logistic``: labelled data to fit on.
+    data : path, rows or data frame, optional
+        Data that the submissions are predictions for; with them, fitted weights differ by task.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
+
+    Returns
+    -------
+    Predictions
+        Its ``notes`` have the figures of fitted weights, which are out of fold.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem of every submission.
+    ShroomError
+        If the submissions have different tracks, the arguments do not fit the method, or weights
+        would judge what they were fitted on.
+
+    Examples
+    --------
+    >>> import shroom
+    >>> gold = "shroom/sample/val.model-aware.json"
+    >>> both = ensemble({"gold": gold, "lexical": shroom.predict("lexical", gold)})
+    >>> round(shroom.score(both, gold).results[0].rho, 3)
+    0.938
+    """
+    _refuse_misuse(method, bool(train), train_gold is not None)
+    sources = as_sources(submissions)
+    trained_on = as_sources(train, "train")
+    data = None if data is None else as_source(data, "data")
+    train_gold = None if train_gold is None else as_source(train_gold, "train_gold")
+    own = named(edition, data or train_gold or (sources[0] if sources else None))
+    if not sources or (trained_on and len(trained_on) != len(sources)):
+        raise ShroomError(
+            f"expected one submission or more, and with {LOGISTIC} as many of train; got "
+            f"{len(sources)} and {len(trained_on)}"
+        )
+    problems, notes = Problems(), list[str]()
+    judged = read(sources, problems, data=data, edition=own)
+    if train_gold is not None:
+        trained = read(trained_on, problems, gold=train_gold, edition=own)
+        combined = _weighted(trained, judged, notes)
+    else:
+        if len(sources) == 1:
+            lone = f"{sources[0]} is the only submission, so there is nothing to combine"
+            notes.append(f"note: {lone}")
+        combined = [METHODS[method](members.p, members.label) for members in judged]
+    names = [name_for(members.name, "-", members.file, own) for members in judged]
+    return Predictions(
+        (
+            (name, text_of(it.label, it.p, members.against.ids, id_key=own.item.id_key))
+            for name, members, it in zip(names, judged, combined)
+        ),
+        maker="shroom ensemble",
+        edition=own,
+        in_sample={name: members.in_sample for name, members in zip(names, judged)},
+        notes=notes,
+        warnings=problems,
+    )
+
+
+def _refuse_misuse(method: str, *fitting: bool) -> None:
+    if method not in (*METHODS, LOGISTIC):
+        raise ShroomError(f"no method '{method}'; there are {', '.join((*METHODS, LOGISTIC))}")
+    if method != LOGISTIC and any(fitting):
+        raise ShroomError(f"train and train_gold are for the method {LOGISTIC}, not {method}")
+    if method == LOGISTIC and not all(fitting):
+        raise ShroomError(f"the method {LOGISTIC} needs train and train_gold")
+
+
+def _weighted(
+    trained: Sequence[Members], judged: Sequence[Members], notes: list[str]
+) -> list[Combined]:
+    """Return the predictions of fitted weights for each track, and note their figures."""
+    doubled = refuse_seen(trained, judged)
+    if doubled:
+        notes.append(f"note: {doubled} of the datapoints to judge are in the training gold, too")
+    columns = Columns(trained, judged)
+    data = Training(
+        columns.of(trained),
+        columns.tasks(trained),
+        np.concatenate([members.against.p for members in trained]),
+        np.concatenate([members.against.label == 1 for members in trained]),
+        groups(trained),
+    )
+    data.refuse_too_little()
+    notes += _figures(trained, out_of_fold(data))
+    fitted = Weighted.fit(data)
+    by_task = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
+    limit = f"Hallucination where p > {fitted.threshold:g}{by_task}"
+    notes.append(f"inverse penalty {fitted.c:g}; {limit}")
+    return [fitted.predict(columns.of([members]), columns.tasks([members])) for members in judged]
+
+
+def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
+    rows: list[tuple[str, ...] | None] = [
+        (f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"),
+        None,
+    ]
+    start = 0
+    for members in trained:
+        gold: Any = members.against
+        here = slice(start, start + gold.n)
+        start += gold.n
+        value = rho(predictions.p[here], gold.p)
+        shown = (
+            accuracy(predictions.label[here], gold.label == 1),
+            None if math.isnan(value) else value,
+        )
+        rows.append((str(members.name), str(gold.n), *map(number, shown)))
+    return align(rows)

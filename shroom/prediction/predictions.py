@@ -1,0 +1,231 @@
+"""Predictions in memory: what a detector, an ensemble or a calibrator makes of data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.atomic_writing import prepare, write_files
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.base import Detector
+from shroom.detectors.recipe import Recipe
+from shroom.inference.run_settings import RUN, Run
+from shroom.prediction.run_record import mark_in_sample, record_path
+from shroom.prediction.submission_rows import (
+    check_output,
+    made_by,
+    name_for,
+    read_data,
+    remarks,
+    training_counts,
+    training_notes,
+)
+from shroom.scoring.editions.files import named
+from shroom.scoring.in_memory import Data, InMemory, is_path
+from shroom.scoring.tabular import Tabular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shroom.core.paths import Source
+    from shroom.scoring.editions.edition import Edition
+
+
+class Predictions(InMemory, Tabular):
+    """A submission in memory, which every function that takes a submission takes.
+
+    Attributes
+    ----------
+    maker : str
+        Name of what made it, such as that of a detector.
+    edition : Edition
+        The shared task.
+    notes : tuple of str
+        Sentences that the user should read, such as that texts were cut.
+    warnings : Problems
+        Warnings about the inputs.
+    """
+
+    def __init__(
+        self,
+        texts: Iterable[tuple[str, str]],
+        *,
+        maker: str,
+        edition: Edition,
+        in_sample: Mapping[str, int],
+        notes: Iterable[str] = (),
+        warnings: Problems | None = None,
+    ) -> None:
+        """Check and keep the JSON texts of files, each with the file's name.
+
+        Raises
+        ------
+        InvalidInput
+            If the check finds errors in them.
+        ShroomError
+            If two of them have the same name.
+        """
+        files: dict[str, str] = {}
+        for name, text in texts:
+            if name in files:
+                example = edition.expected_name(edition.submitted)
+                raise ShroomError(
+                    f"{name}: would be the name of two files of predictions; name the data like "
+                    f"{example}, or predict them one by one"
+                )
+            files[name] = text
+        check_output(files, edition)
+        contents = {name: text.encode() for name, text in files.items()}
+        super().__init__("predictions", contents, is_folder=len(files) > 1, in_sample=in_sample)
+        self.maker, self.edition, self.notes = maker, edition, tuple(notes)
+        self.warnings = Problems() if warnings is None else warnings
+
+    def __repr__(self) -> str:
+        return f"Predictions({self.n} of {self.maker} in {', '.join(self.files)})"
+
+    @property
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each file, by its name."""
+        return {name: json.loads(content) for name, content in self.files.items()}
+
+    @property
+    def n(self) -> int:
+        """Number of predictions."""
+        return sum(map(len, self.rows.values()))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the predictions; where there are several files, each with its file's name."""
+        rows = self.rows
+        if len(rows) == 1:
+            return next(iter(rows.values()))
+        keys = dict.fromkeys(key for file in rows.values() for row in file for key in row)
+        return [
+            {"file": name, **{key: row.get(key) for key in keys}}
+            for name, file in rows.items()
+            for row in file
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {
+            "maker": self.maker,
+            "files": self.rows,
+            "in_sample": {name: n for name, n in self.in_sample.items() if n},
+            "notes": list(self.notes),
+            "warnings": [problem.sentence for problem in self.warnings],
+        }
+
+    def write(self, out: Source, inputs: Iterable[Source | None] = ()) -> str | None:
+        """Write the submission to a file, a zip or a folder.
+
+        Parameters
+        ----------
+        out : path
+            A ``.json``, ``.jsonl`` or ``.zip`` file, else a folder.
+        inputs : iterable of path or None
+            Files and folders that must not be overwritten.
+
+        Returns
+        -------
+        str or None
+            A note for the user where in-sample predictions cannot be marked; see
+            :func:`~shroom.prediction.run_record.mark_in_sample`.
+
+        Raises
+        ------
+        ShroomError
+            If nothing can be written there, or the files' names do not show split and track.
+        """
+        inputs = list(inputs)
+        parse = self.edition.guess
+        names = [name_for(parse(name), out, name, self.edition) for name in self.files]
+        prepare(out, names, inputs)
+        record_path(str(out))  # refuses a file of the user's
+        texts = (content.decode() for content in self.files.values())
+        write_files(out, dict(zip(names, texts)), inputs)
+        in_sample = {name: self.in_sample.get(file, 0) for name, file in zip(names, self.files)}
+        return mark_in_sample(str(out), self.maker, in_sample)
+
+
+def predict(
+    detector: str | Detector,
+    datapoints: Data,
+    *,
+    run: Run = RUN,
+    edition: Edition | Source | None = None,
+    **settings: Any,
+) -> Predictions:
+    """Return a detector's predictions, in memory.
+
+    They have the labels, the p and the ids of what ``shroom predict`` writes.
+
+    Parameters
+    ----------
+    detector : str or Detector
+        A detector's name, the path of a recipe, or a detector.
+    datapoints : path, rows, datapoints or data frame
+        The data, labelled or not. Of a folder or a zip, the latest versions of the splits that are
+        handed in are taken.
+    run : Run
+        Device, precision, batches, and where progress is shown.
+    edition : Edition, str or path, optional
+        The shared task; see :func:`shroom.scoring.check.check`.
+    **settings
+        Settings of the detector, such as ``model`` or ``threshold``.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, if there are errors in the data.
+    ShroomError
+        If there is no such detector or setting.
+
+    Examples
+    --------
+    >>> import shroom
+    >>> data = "shroom/sample/val.model-aware.json"
+    >>> predictions = predict("lexical", data)
+    >>> predictions
+    Predictions(60 of lexical in val.model-aware.json)
+    >>> round(shroom.score(predictions, data).results[0].rho, 3)
+    0.278
+    """
+    edition = named(edition, datapoints if is_path(datapoints) else None)
+    if isinstance(detector, Detector):
+        if settings:
+            raise ShroomError(f"{', '.join(settings)}: a detector has its settings already")
+        chosen, splits = detector, edition.submitted
+    else:
+        recipe = Recipe.of(str(detector))
+        chosen, splits = recipe.make(**settings), recipe.data or edition.submitted
+        run = replace(run, precision=run.precision or recipe.precision)
+    warnings, notes = Problems(), dict[str, None]()
+
+    def note(sentence: str) -> None:
+        notes[sentence] = None
+        run.note(sentence)
+
+    files = read_data(datapoints, warnings, splits, edition)
+    if warnings.errors:
+        raise InvalidInput(warnings)
+    own_run = replace(run, note=note)
+    counts = training_counts(chosen, files, own_run)
+    total = sum(len(file.datapoints) for file in files)
+    for sentence in training_notes(chosen, counts, total):
+        note(sentence)
+    texts, in_sample = [], {}
+    for file in files:
+        for sentence in remarks(file):
+            note(sentence)
+        name = name_for(edition.guess(file.base), "-", file.base, edition)
+        texts.append((name, made_by(chosen, file, own_run, edition.item.id_key)))
+        in_sample[name] = counts["in_sample"].get(file.base, 0)
+    return Predictions(
+        texts,
+        maker=chosen.name,
+        edition=edition,
+        in_sample=in_sample,
+        notes=notes,
+        warnings=warnings,
+    )

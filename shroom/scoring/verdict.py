@@ -1,0 +1,58 @@
+"""The verdict on a submission: its problems, and its tracks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shroom.core.problems import InvalidInput, Problems
+from shroom.scoring.align import AlignedTrack, Track
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.tabular import Tabular
+
+
+@dataclass(repr=False)
+class Checked(Tabular):
+    """The verdict: the problems, and the tracks as far as they could be read.
+
+    Attributes
+    ----------
+    problems : Problems
+        Errors and warnings, with their places.
+    tracks : list of Track
+        The predictions, aligned with the gold where there is one.
+    edition : Edition
+        The shared task by whose rules the submission was checked.
+    """
+
+    problems: Problems
+    tracks: list[Track]
+    edition: Edition
+
+    def __repr__(self) -> str:
+        counts = f"errors: {self.problems.errors}, warnings: {self.problems.warnings}"
+        rows = ", ".join(f"{track.predictions.n} of {track.name}" for track in self.tracks)
+        return f"Checked({counts}; {rows})" if rows else f"Checked({counts})"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each problem that was kept, with its place and how to fix it."""
+        return [problem.to_dict() for problem in self.problems]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the problems and how many there are of each, as plain values, for json."""
+        return self.problems.to_dict()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors."""
+        return not self.problems.errors
+
+    @property
+    def aligned(self) -> list[AlignedTrack]:
+        """The tracks that are aligned with gold: with gold and without errors, all of them."""
+        return [track for track in self.tracks if isinstance(track, AlignedTrack)]
+
+    def raise_for_errors(self) -> None:
+        """Raise :class:`InvalidInput` if there are errors."""
+        if not self.ok:
+            raise InvalidInput(self.problems)

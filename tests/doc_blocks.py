@@ -1,0 +1,201 @@
+"""The code on a page of the documentation: what is run, what is compared, and what is only parsed.
+
+A page is Markdown as its readers see it:
+
+- A ``sh`` block has commands, each of which has to end with exit code 0. A ``text`` block right
+  below it has what they print on stdout.
+- A ``console`` block has commands after ``$``, and what each prints on stdout and stderr.
+- ``python`` and ``pycon`` blocks share one namespace. A ``text`` block right below a ``python``
+  block has what it prints.
+- A block with a title, as in `````yaml title="recipe.yaml"```, is written to that file.
+- Other ``toml``, ``yaml`` and ``json`` blocks only have to be valid; other ``text`` blocks are not
+  read.
+
+In what is printed ``...``, or a line that is ``…`` alone, stands for any text. A comment above a
+block changes what is done with it:
+
+- ``<!-- first: COMMAND -->`` (or one command a line) runs what readers have done before, or would
+  not type.
+- ``<!-- model: KIND FOLDER -->`` makes a tiny model with random weights: ``nli_model``, ``encoder``
+  or ``causal_model``.
+- ``<!-- real data -->``: the block runs in a folder with the real data, where there are any.
+- ``<!-- not run: REASON -->``: its commands are only parsed, as ``NOT_RUN`` justifies;
+  ``<!-- not run: REASON: TEXT -->`` means those that contain the text, and there may be several.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import sys
+import textwrap
+from collections import Counter
+from configparser import ConfigParser
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+from conftest import ROOT
+
+from shroom.cli import shroom as group
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+#: Why a block is only parsed.
+NOT_RUN = {
+    "a download": "needs a model's weights or a file from a host that the tests do not ask",
+    "a server": "asks a service, which may cost money, or another machine",
+    "an installation": "installs packages or an image",
+    "minutes": "computes for more than a minute",
+    "a form": "has NAMES in the place of files, to show how a program is called",
+}
+LANGUAGES = {"sh", "console", "python", "pycon", "text", "json", "toml", "yaml", ""}
+_BLOCK = re.compile(
+    r"<!--\s*(?P<comment>.*?)\s*-->"
+    r"|^(?P<indent> *)```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?[^\n]*\n"
+    r"(?P<text>.*?)^ *```$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code: its line, its language and text, and what the comments above it ask for."""
+
+    line: int
+    language: str
+    text: str
+    title: str | None = None
+    output: str | None = None
+    first: str = ""
+    model: str = ""
+    real: bool = False
+    not_run: tuple[str, ...] = ()
+
+    def is_run(self, command: str = "") -> bool:
+        """Return whether a command of the block, or all of it, is run."""
+        texts = [note.partition(": ")[2] for note in self.not_run]
+        return not any(text in command for text in texts)
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """Return the blocks of a page in order, outputs with the blocks that print them."""
+    text = page.read_text(encoding="utf-8")
+    blocks: list[Block] = []
+    notes: dict[str, Any] = {}
+    end = 0
+    for match in _BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if match["comment"] is not None:
+            key, _, value = match["comment"].partition(":")
+            if key == "not run":
+                reason = value.strip()
+                assert reason.partition(":")[0] in NOT_RUN, f"{page.name}:{line}: {reason}"
+                notes["not_run"] = (*notes.get("not_run", ()), reason)
+            else:
+                assert key in ("first", "model", "real data"), f"{page.name}:{line}: {key}"
+                notes[key.partition(" ")[0]] = value.strip() or True
+            continue
+        body = textwrap.dedent(match["text"])
+        assert match["language"] in LANGUAGES, f"{page.name}:{line}: {match['language']}"
+        shown = match["language"] in ("", "text") and body.startswith("$ ")
+        assert not shown, f"{page.name}:{line}: a session, which is a block of console"
+        follows = blocks and not notes and not text[end : match.start()].strip()
+        if match["language"] == "text" and follows and blocks[-1].language in ("sh", "python"):
+            assert blocks[-1].output is None, f"{page.name}:{line}: a second output"
+            blocks[-1] = replace(blocks[-1], output=body)
+        else:
+            blocks.append(Block(line, match["language"], body, match["title"], **notes))
+        end, notes = match.end(), {}
+    assert not notes, f"{page.name}: a comment with nothing below it"
+    return blocks
+
+
+def commands_of(block: Block) -> list[tuple[str, str | None]]:
+    """Return the commands of a block, and what each prints, ``None`` where it is not shown."""
+    text = re.sub(r"\\\n\s*", "", block.text)
+    if block.language == "sh":
+        lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+        return [(line, None) for line in lines]
+    parts = re.split(r"^\$ (.*)\n", text, flags=re.MULTILINE)
+    assert not parts[0].strip(), f"line {block.line}: output without a command"
+    return list(zip(parts[1::2], parts[2::2]))
+
+
+def run_imports(block: Block) -> None:
+    """Parse a block that cannot run, and run its imports from the kit."""
+    tree = ast.parse(block.text)
+    tree.body = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("shroom.")
+    ]
+    exec(compile(tree, "imports", "exec"), {})  # noqa: S102
+
+
+def parse_command(command: str) -> None:
+    """Raise where a command line names something that is not there."""
+    words = shlex.split(re.sub(r" [|>] .*| 2>&1.*", "", command), comments=True)
+    if words[:2] == ["docker", "run"]:
+        words = words[words.index("shroom") :]
+    parse_words(words)
+
+
+def parse_words(words: list[str]) -> None:
+    """Raise where a verb, an option, a target, an extra or a script is not there."""
+    program, *arguments = words
+    if program == "shroom":
+        parse_shroom(arguments)
+    elif program == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert {word for word in arguments if "=" not in word} <= set(targets), words
+    elif program == "pip":
+        setup = ConfigParser()
+        setup.read(ROOT / "setup.cfg")
+        extras = re.findall(r"\[([\w,]+)\]", " ".join(arguments))
+        asked = {name for extra in extras for name in extra.split(",")}
+        assert asked <= set(setup["options.extras_require"]), words
+    elif program in ("python", "python3"):
+        assert arguments[0].startswith("-") or list(ROOT.rglob(arguments[0])), words
+    else:
+        assert program in ("docker", "ray", "head", "lm_eval"), words
+
+
+def parse_shroom(arguments: list[str]) -> None:
+    """Raise where the kit has no such verb or option, or refuses a value that is not a file."""
+    command: click.Command = group
+    context = click.Context(command)
+    while isinstance(command, click.Group):
+        _, command, arguments = command.resolve_command(context, arguments)
+        context = click.Context(command, parent=context)
+    values, extra, order = command.make_parser(context).parse_args(list(arguments))
+    assert not extra, f"{command.name}: unexpected {extra}"
+    for parameter in dict.fromkeys(order):
+        value = values.get(parameter.name)
+        if not isinstance(parameter.type, (click.Path, click.File)):
+            parameter.type_cast_value(context, value)
+    needed = [it.name for it in command.params if it.required and values.get(it.name) in (None, ())]
+    assert not needed, f"{command.name}: needs {needed}"
+
+
+def counts() -> Counter[str]:
+    """Return how many commands and snippets of all pages are run, and how many only parsed."""
+    kinds: Counter[str] = Counter()
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.title or block.language not in ("sh", "console", "python", "pycon"):
+                continue
+            is_shell = block.language in ("sh", "console")
+            for command, _ in commands_of(block) if is_shell else [("", None)]:
+                reasons = [note for note in block.not_run if note.partition(": ")[2] in command]
+                kind = "real data" if block.real else "run"
+                kinds[reasons[0].partition(":")[0] if reasons else kind] += 1
+    return kinds
+
+
+if __name__ == "__main__":
+    for kind, number in counts().most_common():
+        sys.stdout.write(f"{number:4}  {kind}\n")

@@ -1,0 +1,246 @@
+"""Every function takes objects as it takes paths, and every result can be shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import datasets
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import ROOT, SAMPLE, write_json
+from matplotlib.axes import Axes
+
+import shroom as kit
+from shroom.detectors.base import Detector
+from shroom.evaluation.matrix.prediction_store import Store
+from shroom.inference.run_settings import RUN
+from shroom.metrics.intervals import Intervals
+from shroom.report import notebook
+from shroom.report.result_plots import panels
+
+GOLD = SAMPLE / "val.model-aware.json"
+ROWS = json.loads(GOLD.read_text(encoding="utf-8"))
+FEW = Intervals(50)
+TESTS = {"intervals": FEW, "trials": 99}
+
+
+class Length(Detector):
+    """A detector that is an object, and may have seen what it judges."""
+
+    name = "length"
+
+    def __init__(self, scale=100, seen=False):
+        self.scale, self.seen = scale, seen
+
+    def predict(self, datapoints, run=RUN):
+        del run
+        return np.array([min(1, len(point.hyp) / self.scale) for point in datapoints])
+
+    def in_sample(self, datapoints, run=RUN):
+        del run
+        return np.full(len(datapoints), self.seen)
+
+
+@pytest.fixture(scope="module")
+def lexical():
+    return kit.predict("lexical", GOLD)
+
+
+@pytest.fixture
+def folder_of_names(monkeypatch, tmp_path):
+    """Work in a folder whose files have the names of arguments."""
+    for name in ("gold", "data", "predictions", "a"):
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "val.model-aware.json", ROWS[:3])
+    monkeypatch.chdir(tmp_path)
+
+
+# Paths and objects
+
+#: Each function of predictions and gold, and a form in which it gets both.
+FUNCTIONS = {
+    "read": (lambda _, gold: kit.read(gold), pl.DataFrame),
+    "check": (kit.check, datasets.Dataset.from_list),
+    "score": (lambda own, gold: kit.score(own, gold, intervals=FEW), pl.DataFrame),
+    "compare": (lambda own, gold: kit.compare({"a": own, "b": gold}, gold, **TESTS), pd.DataFrame),
+    "leaderboard": (
+        lambda own, gold: kit.leaderboard({"a": own, "b": gold}, gold, **TESTS),
+        datasets.Dataset.from_list,
+    ),
+    "agreement": (lambda _, gold: kit.agreement(gold, FEW), pl.DataFrame),
+    "calibrate": (kit.calibrate, pd.DataFrame),
+    "ensemble": (lambda own, gold: kit.ensemble([own, gold], data=gold), list),
+    "predict": (lambda _, gold: kit.predict("lexical", gold), pl.DataFrame),
+    "describe": (lambda _, gold: kit.describe("semeval2024", gold, FEW), pd.DataFrame),
+    "evaluate": (lambda _, gold: kit.evaluate("lexical", {"a": gold}, intervals=FEW), list),
+}
+
+
+def figures(result):
+    """Return everything in a result but names of files and times."""
+    if isinstance(result, list):
+        return result
+    names = ("file", "ms_per_item", "of")
+    return repr(result), [{k: row[k] for k in row if k not in names} for row in result.records()]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_objects_have_the_figures_of_paths(name, lexical, tmp_path):
+    function, form = FUNCTIONS[name]
+    own = tmp_path / "val.model-aware.json"
+    assert lexical.write(own) is None
+    objects = ({"val.model-aware": form(rows)} for rows in (lexical.records(), ROWS))
+    assert figures(function(*objects)) == figures(function(own, GOLD))
+
+
+def test_a_leaderboard_of_objects_is_that_of_a_folder(lexical, tmp_path):
+    lexical.write(tmp_path / "a.val.model-aware.json")
+    write_json(tmp_path / "b.val.model-aware.json", ROWS)
+    objects = kit.leaderboard({"a": lexical, "b": ROWS}, GOLD, **TESTS)
+    assert objects.to_dict() == kit.leaderboard(tmp_path, GOLD, **TESTS).to_dict()
+
+
+def test_an_invalid_object_is_listed_and_the_others_are_ranked():
+    board = kit.leaderboard({"a": ROWS, "b": {"val.model-aware": ROWS[:9]}}, ROWS, **TESTS)
+    assert [row.system for row in board.rows if row.kind == "system"] == ["a"]
+    (entry,) = board.invalid
+    assert entry.system == "b"
+    assert "b/val.model-aware.json: expected 60 items" in entry.problems[0]
+
+
+def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of_names):
+    board = kit.leaderboard({"a": ROWS}, ROWS, **TESTS)
+    assert [row.n for row in board.rows if row.system in ("a", "one annotator")] == [60, 60]
+    assert kit.predict(Length(), ROWS).n == 60
+    assert kit.evaluate(Length(), {"a": ROWS}, intervals=FEW).subjects[0].n == 60
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: kit.compare(pl.DataFrame(ROWS), ROWS), "put the data frame in a list or a dict"),
+        (lambda: kit.ensemble("a.json"), "expected several submissions, in a list or by name"),
+        (lambda: kit.leaderboard({}, ROWS), "there is no submission to rank"),
+        (lambda: kit.ensemble([]), "expected one submission or more"),
+        (lambda: kit.ensemble([ROWS], method="logistic"), "needs train and train_gold"),
+        (lambda: kit.calibrate(ROWS, ROWS, method="plat"), "no method 'plat'"),
+        (lambda: kit.predict(Length(), ROWS, scale=3), "scale: a detector has its settings"),
+        (lambda: kit.predict("lexical", {"a": 3}), "a: expected a path, rows or a data frame"),
+        (lambda: kit.predict("lexical", pd.DataFrame()), "data: expected at least one item"),
+        (lambda: kit.evaluate("lexical", [{"x": 1}]), "is in no form that the kit knows"),
+        (lambda: kit.describe("felm", ROWS), "this has the form of semeval2024, not of felm"),
+        (lambda: kit.score(ROWS, ROWS).plot("scores", track="test"), "no such figure"),
+        (lambda: kit.check(ROWS, ROWS).plot(), "there are none"),
+        (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "no data frame of 'duckdb'"),
+        (lambda: kit.evaluate([3], ROWS), "no detector '3'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(call, message):
+    with pytest.raises(kit.ShroomError) as error:
+        call()
+    assert message in str(error.value)
+
+
+# Predictions
+
+
+def test_predictions_are_what_the_command_writes(lexical, shroom, tmp_path):
+    assert shroom("predict", "lexical", GOLD, "-o", tmp_path / "a.zip")[0] == 0
+    lexical.write(tmp_path / "b.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_in_sample_predictions_are_marked_in_memory_and_in_a_folder(tmp_path):
+    predictions = kit.predict(Length(seen=True), GOLD)
+    assert "was fitted on 60 of these 60 items" in predictions.notes[0]
+    assert kit.score(predictions, GOLD).results[0].in_sample == 60
+    with pytest.raises(kit.ShroomError, match="its detector was fitted on 60"):
+        kit.calibrate(predictions, GOLD)
+    assert predictions.write(tmp_path / "folder") is None
+    assert kit.score(tmp_path / "folder", GOLD).results[0].in_sample == 60
+    assert "only a folder has a run.json" in predictions.write(tmp_path / "a.zip")
+
+
+def test_datapoints_of_another_data_set_are_judged():
+    point = kit.read(GOLD)[0]
+    assert kit.predict(Length(), [point]).records() == kit.predict(Length(), ROWS[:1]).records()
+
+
+def test_p_of_a_detector_that_is_an_object_are_never_those_of_another(tmp_path):
+    scores = [
+        kit.evaluate(Length(scale), {"a": ROWS}, Store(tmp_path), intervals=Intervals(0)).records()
+        for scale in (50, 100)
+    ]
+    assert scores[0][0]["accuracy"] != scores[1][0]["accuracy"]
+
+
+# How results are shown
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "read"])
+def test_every_result_is_short_in_words_a_frame_and_a_part_of_a_page(name, lexical):
+    function, form = FUNCTIONS[name]
+    result = function(lexical, form(ROWS))
+    assert len(repr(result)) < 200
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert len(result.to_frame()) == len(result.to_frame("polars")) == len(result.records())
+    html = result._repr_html_()
+    assert html.startswith('<div class="shroom">')
+    assert "<script" not in html
+    drawn = [it for kind in panels(result).values() for it in kind]
+    assert ("<svg" in html) == bool(drawn) == (name != "check")
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("read", "check")])
+def test_every_kind_of_figure_is_drawn(name, lexical):
+    function, form = FUNCTIONS[name]
+    result = function(lexical, form(ROWS))
+    for kind, drawn in panels(result).items():
+        axes = result.plot(kind)
+        assert isinstance(axes, Axes)
+        assert axes.has_data()
+        assert axes.get_title(loc="left").startswith(drawn[0].title)
+    plt.close("all")
+
+
+def test_a_figure_is_drawn_on_the_axes_that_are_given():
+    figure, axes = plt.subplots()
+    score = kit.score(SAMPLE, SAMPLE)
+    assert score.plot("scores", track="model-aware", metric="rho", ax=axes) is axes
+    assert axes.get_title(loc="left") == "rho\nval model-aware"
+    plt.close(figure)
+
+
+def test_what_has_no_plot_or_page_is_shown_as_a_table(monkeypatch):
+    monkeypatch.setattr(notebook.importlib.util, "find_spec", lambda _: None)
+    html = kit.leaderboard({"a": ROWS}, ROWS, **TESTS)._repr_html_()
+    assert "<svg" not in html
+    assert html.count("<tr>") == 6
+
+
+def test_texts_of_results_are_escaped():
+    html = kit.leaderboard({"<script>": ROWS}, ROWS, **TESTS)._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_a_notebook_that_shows_figures_goes_on_showing_them(tmp_path):
+    """A backend may switch to showing figures when the first one is made, as that of Jupyter."""
+    backend = "from matplotlib.backends.backend_agg import *\nimport matplotlib\n"
+    (tmp_path / "shows.py").write_text(f"{backend}matplotlib.interactive(True)\n", encoding="utf-8")
+    code = (
+        "import matplotlib, shroom; shroom.score('shroom/sample', 'shroom/sample').plot();"
+        "print(matplotlib.is_interactive())"
+    )
+    paths = os.pathsep.join([str(ROOT), str(tmp_path)])
+    env = {**os.environ, "MPLBACKEND": "module://shows", "PYTHONPATH": paths}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "True", run.stderr

@@ -1,0 +1,107 @@
+"""The documentation as ``make docs`` builds it, as files and in a browser."""
+
+import functools
+import html
+import http.server
+import re
+import runpy
+import subprocess
+import sys
+import threading
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from conftest import ROOT, serious_findings
+
+PAGES = ["", "ci/", "metrics/", "notebooks/compare-systems/", "reference/functions/"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """The address of a server that has the site and nothing else."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_every_link_leads_to_a_page_and_an_anchor(site):
+    texts = {
+        "/" + path.relative_to(site).as_posix(): path.read_text(encoding="utf-8")
+        for path in site.rglob("*.html")
+    }
+    anchors = {name: set(re.findall(r'\sid="([^"]*)"', text)) for name, text in texts.items()}
+    broken = []
+    for page, text in texts.items():
+        for link in map(html.unescape, re.findall(r'\s(?:href|src)="([^"]*)"', text)):
+            url = urlsplit(urljoin(page, link))
+            if url.scheme or url.netloc:
+                continue
+            name = unquote(url.path) + ("index.html" if url.path.endswith("/") else "")
+            anchor = unquote(url.fragment)
+            exists = (site / name[1:]).is_file()
+            if not exists or (anchor and anchor not in anchors[name] | {"__top"}):
+                broken.append((page, link))
+    assert broken == []
+
+
+@pytest.mark.browser
+def test_the_search_works_and_no_other_host_is_asked(browser, address):
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.set_default_timeout(120_000)  # a busy machine is no failure
+        requests, errors = [], []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        for name in PAGES:
+            page.goto(address + name)
+        page.get_by_role("textbox", name="Search").fill("Krippendorff")
+        first = page.locator(".md-search-result__link").first.get_attribute("href")
+        assert first == f"{address}metrics/krippendorff_alpha/"
+        assert [url for url in requests if not url.startswith((address, "data:"))] == []
+        assert errors == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "look"), [(1280, "light"), (390, "dark")])
+def test_pages_are_accessible_and_fit(browser, address, width, look):
+    viewport = {"width": width, "height": 900}
+    palette = {"light": "default", "dark": "slate"}[look]
+    with browser.new_context(viewport=viewport, color_scheme=look) as context:
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        for name in PAGES:
+            page.goto(address + name)
+            page.wait_for_selector(f"body[data-md-color-scheme={palette}]")
+            assert serious_findings(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["benchmarks", "datasets", "metrics"])
+def test_tables_are_not_cut(browser, address, name):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}{name}/")
+    page.wait_for_selector(".md-typeset__scrollwrap")
+    cut = "wraps => wraps.map(wrap => wrap.scrollWidth - wrap.clientWidth)"
+    beyond = page.eval_on_selector_all(".md-typeset__scrollwrap", cut)
+    page.close()
+    assert max(beyond) <= 0
+
+
+def test_the_terminal_shows_what_the_commands_print():
+    pictures = runpy.run_path(str(ROOT / ".ci" / "pictures.py"))
+    drawn = (ROOT / "docs" / "terminal.svg").read_text(encoding="utf-8")
+    assert pictures["terminal"]() == drawn, "run: python .ci/pictures.py"
