@@ -16,8 +16,9 @@ block changes what is done with it:
 
 - ``<!-- first: COMMAND -->`` (or one command a line) runs what readers have done before, or would
   not type.
-- ``<!-- model: KIND FOLDER -->`` makes a tiny model with random weights: ``nli_model``, ``encoder``
-  or ``causal_model``.
+- ``<!-- model: KIND FOLDER -->`` makes a tiny model with random weights: ``nli_model`` or
+  ``encoder``.
+- ``<!-- shows: COMMAND -->``: the ``text`` block has what this prints on stdout.
 - ``<!-- real data -->``: the block runs in a folder with the real data, where there are any.
 - ``<!-- not run: REASON -->``: its commands are only parsed, as ``NOT_RUN`` justifies;
   ``<!-- not run: REASON: TEXT -->`` means those that contain the text, and there may be several.
@@ -96,7 +97,7 @@ def blocks_of(page: Path) -> list[Block]:
                 assert reason.partition(":")[0] in NOT_RUN, f"{page.name}:{line}: {reason}"
                 notes["not_run"] = (*notes.get("not_run", ()), reason)
             else:
-                assert key in ("first", "model", "real data"), f"{page.name}:{line}: {key}"
+                assert key in ("first", "model", "shows", "real data"), f"{page.name}:{line}: {key}"
                 notes[key.partition(" ")[0]] = value.strip() or True
             continue
         body = textwrap.dedent(match["text"])
@@ -107,6 +108,8 @@ def blocks_of(page: Path) -> list[Block]:
         if match["language"] == "text" and follows and blocks[-1].language in ("sh", "python"):
             assert blocks[-1].output is None, f"{page.name}:{line}: a second output"
             blocks[-1] = replace(blocks[-1], output=body)
+        elif command := notes.pop("shows", None):
+            blocks.append(Block(line, "sh", command, output=body, **notes))
         else:
             blocks.append(Block(line, match["language"], body, match["title"], **notes))
         end, notes = match.end(), {}
