@@ -11,8 +11,9 @@ import datasets
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.datasets.conversion.huggingface import from_hf, load
+from shroom.datasets.conversion.huggingface import from_hf
 from shroom.datasets.download.sources import place_of
+from shroom.datasets.loading import load
 from shroom.detectors.judge.prompting import Prompter
 from shroom.detectors.judge.prompts import SUPPORT
 from shroom.detectors.judge.settings import ContextSettings

@@ -17,7 +17,8 @@ from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.conversion.hub_caches import cached_files, read_cached
-from shroom.datasets.conversion.huggingface import COLUMNS, from_hf, load, to_hf
+from shroom.datasets.conversion.huggingface import COLUMNS, from_hf, to_hf
+from shroom.datasets.loading import load
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.table import P
 

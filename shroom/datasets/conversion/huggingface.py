@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.datapoint import TASKS
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
-from shroom.datasets.registry import data_set
 from shroom.scoring.datapoint_files import DataFile, from_items
 from shroom.scoring.in_memory import row_of
 from shroom.scoring.table import P
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     import datasets
 
     from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
 
 #: The columns of a dataset, with their types.
 COLUMNS = {
@@ -109,38 +107,6 @@ def from_hf(
     if problems.errors:
         raise InvalidInput(problems)
     return points
-
-
-def load(name: str, *paths: Source, view: str | None = None) -> datasets.Dataset:
-    """Return the judged datapoints of one of the kit's data sets as a dataset.
-
-    Parameters
-    ----------
-    name : str
-        The kit's name of the data set.
-    *paths : path
-        Its files, folders or zips; by default those on this machine.
-    view : str, optional
-        What premise, hypothesis and p are; the data set's first view by default.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors.
-    ShroomError
-        If there is no such data set or view, or the data are not on this machine.
-
-    Examples
-    --------
-    >>> load("semeval2024", "shroom/sample").num_rows
-    120
-    """
-    from shroom.datasets.download.sources import read_here
-
-    source = data_set(name)
-    chosen = source.view(view)
-    read = source.read(*paths) if paths else read_here(name, Problems())
-    return to_hf(chosen.datapoints(read.records))
 
 
 def rows_of(data: datasets.Dataset, split: str | None = None) -> list[dict[str, Any]]:
