@@ -556,16 +556,6 @@ def test_the_small_form_of_problems(tmp_path):
     assert "<script>alert(1)</script>" in outline.text
 
 
-def test_the_small_form_is_made_by_the_core_alone():
-    program = (
-        "import sys\n"
-        "import shroom.scoring.display.html\n"
-        "heavy = {'jinja2', 'markupsafe', 'matplotlib', 'scipy', 'click'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 @pytest.mark.usefixtures("sketched")
 @pytest.mark.real
 def test_a_real_report():
