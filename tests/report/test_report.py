@@ -120,11 +120,6 @@ def test_the_figures_are_those_of_score_and_compare(two):
     assert [pair for track in found.tracks for pair in track.comparisons] == pairs
 
 
-def test_the_same_bytes_twice(two):
-    alone = two[0][:1], two[1]
-    assert made(*alone, track="model-aware")[1] == made(*alone, track="model-aware")[1]
-
-
 @pytest.mark.usefixtures("sketched")
 def test_one_system_has_nothing_to_be_compared_with(two):
     found, text = made(two[0][:1], two[1])

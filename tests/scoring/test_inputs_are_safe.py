@@ -214,16 +214,6 @@ def test_fix_restores_the_order_by_texts_though_there_are_ids_of_ones_own(tmp_pa
     assert json.loads((tmp_path / "out.json").read_text()) == rows
 
 
-def test_fix_says_that_rows_with_equal_texts_cannot_be_told_apart(tmp_path, shroom):
-    truth = gold(12)
-    truth[1]["hyp"], truth[1]["src"] = truth[0]["hyp"], truth[0]["src"]
-    rows = [{**p, "hyp": g["hyp"], "src": g["src"]} for p, g in zip(predictions(12), truth)]
-    p = write_json(tmp_path / "p.json", rows[::-1])
-    g = write_json(tmp_path / "g.json", truth)
-    _, _, err = shroom("check", p, "--gold", g, "--fix", tmp_path / "out.json")
-    assert "1 groups of rows with equal texts kept their order among themselves" in err
-
-
 @pytest.mark.parametrize("change", [{"mean": [0, 0]}, {"scale": [0, 1, 1, 1]}, {"scale": "abcd"}])
 def test_models_of_another_shape(tmp_path, shroom, change):
     from shroom.detectors.lexical import MODEL
