@@ -12,7 +12,7 @@ from pathlib import Path
 import krippendorff
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, write_json
+from conftest import DATA, ROOT, write_json, write_lines
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -84,9 +84,7 @@ cold.",,,n
 
 
 def save(path, *rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 def as_json(shroom, *arguments):
