@@ -5,6 +5,7 @@ With what they require they take about a gigabyte, and need other versions than 
 
 import math
 import os
+import re
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -46,7 +47,8 @@ def test_mlflow_and_wandb_log_the_numbers_of_a_score(tmp_path, monkeypatch):
     score = shroom.score(SAMPLE, SAMPLE)
     names = {"score": score}
     page = (HERE.parent / "docs" / "integrations.md").read_text(encoding="utf-8")
-    exec(page.partition("```py\n")[2].partition("```")[0], names)  # noqa: S102 - our own page
+    (code,) = re.findall(r"```python\n(import mlflow\n.*?)```", page, re.DOTALL)
+    exec(code, names)  # noqa: S102 - our own page
     data = mlflow.last_active_run().data
     assert data.metrics == score.numbers()
     assert data.tags["shroom"] == score.signature

@@ -69,3 +69,8 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'shroom' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Return the names that are there or can be asked for, which notebooks complete."""
+    return sorted({*globals(), *__all__})

@@ -140,6 +140,12 @@ def write_json(path: Path, rows: object) -> Path:
     return path
 
 
+def write_lines(path: Path, rows: list[dict]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
 def predictions(n: int = 12, *, first_id: int | None = None) -> list[dict]:
     """Return n valid predictions, with ids where a first one is given."""
     rows = []

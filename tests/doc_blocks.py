@@ -101,6 +101,8 @@ def blocks_of(page: Path) -> list[Block]:
                 notes[key.partition(" ")[0]] = value.strip() or True
             continue
         body = textwrap.dedent(match["text"])
+        for reason in notes.get("not_run", ()):
+            assert reason.partition(": ")[2] in body, f"{page.name}:{line}: nothing is {reason}"
         assert match["language"] in LANGUAGES, f"{page.name}:{line}: {match['language']}"
         shown = match["language"] in ("", "text") and body.startswith("$ ")
         assert not shown, f"{page.name}:{line}: a session, which is a block of console"

@@ -61,6 +61,7 @@ def test_a_page_shows_what_happens_on_real_data(name, tmp_path):
         "<!-- first: cat none -->\n```sh\ntrue\n```\n",
         "<!-- real date -->\n```sh\ntrue\n```\n",
         "<!-- not run: tired -->\n```sh\ntrue\n```\n",
+        "<!-- not run: minutes: none -->\n```sh\ntrue\n```\n",
         "<!-- not run: minutes -->\n```sh\nshroom predict\n```\n",
         "<!-- not run: minutes -->\n```sh\nshroom predict data/ --non -o out\n```\n",
         "<!-- not run: minutes -->\n```sh\nshroom score a b --format none\n```\n",

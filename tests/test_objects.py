@@ -130,6 +130,9 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.ensemble([]), "expected one submission or more"),
         (lambda: kit.ensemble([ROWS], method="logistic"), "needs train and train_gold"),
         (lambda: kit.calibrate(ROWS, ROWS, method="plat"), "no method 'plat'"),
+        (lambda: kit.calibrate(ROWS, ROWS, folds=1), "folds: expected two or more, got 1"),
+        (lambda: kit.evaluate("lexical", []), "there is nothing to evaluate"),
+        (lambda: kit.evaluate([], ROWS), "there is nothing to evaluate"),
         (lambda: kit.predict(Length(), ROWS, scale=3), "scale: a detector has its settings"),
         (lambda: kit.predict("lexical", {"a": 3}), "a: expected a path, rows or a data frame"),
         (lambda: kit.predict("lexical", pd.DataFrame()), "data: expected at least one item"),
@@ -189,7 +192,8 @@ def test_every_result_is_short_in_words_a_frame_and_a_part_of_a_page(name, lexic
     result = function(lexical, form(ROWS))
     assert len(repr(result)) < 200
     assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert len(result.to_frame()) == len(result.to_frame("polars")) == len(result.records())
+    frames = [result.to_frame(backend) for backend in ("pandas", "polars", "pyarrow")]
+    assert {len(frame) for frame in frames} == {len(result.records())}
     html = result._repr_html_()
     assert html.startswith('<div class="shroom">')
     assert "<script" not in html

@@ -130,22 +130,19 @@ def hardest(contest: Contest, system: str | None = None, n: int | None = None) -
     return _items(contest, rows[:n])
 
 
-def unsolved(contest: Contest, n: int | None = None) -> list[Item]:
+def unsolved(contest: Contest) -> list[Item]:
     """Return the items whose label no system gets right, those of the surest annotators first.
 
     Parameters
     ----------
     contest : Contest
         One or more systems on one track.
-    n : int, optional
-        How many items; all by default.
     """
     p = contest.gold.p
-    rows = _sorted(np.maximum(p, 1 - p), among=difficulty(contest) == 1)
-    return _items(contest, rows[:n])
+    return _items(contest, _sorted(np.maximum(p, 1 - p), among=difficulty(contest) == 1))
 
 
-def differing(contest: Contest, a: str, b: str, n: int | None = None) -> list[Item]:
+def differing(contest: Contest, a: str, b: str) -> list[Item]:
     """Return the items whose label exactly one of two systems gets right.
 
     They are sorted by how far the two p are apart, the farthest first.
@@ -156,8 +153,6 @@ def differing(contest: Contest, a: str, b: str, n: int | None = None) -> list[It
         Two or more systems on one track.
     a, b : str
         The two of them.
-    n : int, optional
-        How many items; all by default.
 
     Raises
     ------
@@ -168,7 +163,7 @@ def differing(contest: Contest, a: str, b: str, n: int | None = None) -> list[It
     if a == b:
         raise ShroomError(f"{a}: does not differ from itself; name two systems")
     rows = _sorted(np.abs(_columns(contest, a)[1] - _columns(contest, b)[1]), among=one_is_right)
-    return _items(contest, rows[:n])
+    return _items(contest, rows)
 
 
 def difficulty(contest: Contest) -> NDArray[np.float64]:

@@ -13,7 +13,8 @@ from shroom.report.figure_files import shortened
 from shroom.scoring.display.text import align, confidence, interval, number
 
 if TYPE_CHECKING:
-    from shroom.datasets.description import Description, Table
+    from shroom.datasets.contents import Table
+    from shroom.datasets.description import Description
 
 #: Tables that are wider are shown in parts, each with the keys of its rows.
 _WIDTH = 100

@@ -209,8 +209,8 @@ def agreement(
 
     Parameters
     ----------
-    gold : path or "-"
-        A file, a folder, a zip or a pipe; see :func:`shroom.scoring.votes.read_votes`.
+    gold : path or "-", rows or data frame
+        A file, a folder, a zip, a pipe or rows; see :func:`shroom.scoring.votes.read_votes`.
     intervals : Intervals, optional
         Settings of the intervals. They are percentiles of a bootstrap over the items, whatever its
         ``method``.

@@ -47,7 +47,7 @@ def check(
     Parameters
     ----------
     submission : path or "-", rows or data frame
-        A file, a folder, a zip or a pipe; or rows in memory, see :mod:`.in_memory`.
+        A file, a folder, a zip or a pipe; or rows, see :func:`shroom.scoring.in_memory.as_source`.
     gold : path, rows or data frame, optional
         The labelled data, as a file, a folder, a zip or rows. Its labels are needed.
     data : path, rows or data frame, optional

@@ -50,13 +50,13 @@ class DataFile:
 def read(
     source: Data, problems: Problems | None = None, edition: Edition | Source | None = None
 ) -> list[Datapoint]:
-    """Return the datapoints of a file, or of all files of a folder or zip.
+    """Return the datapoints of a file, of all files of a folder or zip, or of rows in memory.
 
     Parameters
     ----------
-    source : path or "-"
+    source : path or "-", rows or data frame
         A file (``.json``, ``.jsonl``, ``.csv`` or ``.tsv``, each of them also gzipped), a folder,
-        a zip or a pipe.
+        a zip or a pipe; or rows, see :func:`shroom.scoring.in_memory.as_source`.
     problems : Problems, optional
         Gets the warnings, such as a bare ``NaN`` for a text, each with its place.
     edition : Edition, str or path, optional

@@ -143,7 +143,7 @@ def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
     return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
 
 
-def sources_in(data: Data | Sequence[Data], name: str = "data") -> list[Source]:
+def sources_in(data: Data | Sequence[Data]) -> list[Source]:
     """Return one source or several: a list of paths or frames is several, a list of rows is one.
 
     Examples
@@ -152,8 +152,8 @@ def sources_in(data: Data | Sequence[Data], name: str = "data") -> list[Source]:
     (['a.json'], ['a.json', 'b.json'], [])
     """
     if are_several(data):
-        return [as_source(it, f"{name} {n}") for n, it in enumerate(data, 1)]
-    return [as_source(data, name)]
+        return [as_source(it, f"data {n}") for n, it in enumerate(data, 1)]
+    return [as_source(data, "data")]
 
 
 def _as_json(data: Any, name: str) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import DATA, ROOT
+from conftest import DATA, ROOT, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -43,11 +43,6 @@ def asked(number=0, texts=("It is so.", "It is not."), refusals=1, **scores):
 
 def rows_of(questions):
     return [dreamcatcher.to_dict(question) for question in questions]
-
-
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 class Counting(Scorer):
@@ -313,7 +308,9 @@ def test_another_scorer_or_another_text_is_not_known(tmp_path):
 @pytest.fixture
 def config(tmp_path, counting):
     def make(text="", rows=None, **more):
-        lines(tmp_path / "in.jsonl", rows if rows is not None else rows_of([asked(0), asked(1)]))
+        write_lines(
+            tmp_path / "in.jsonl", rows if rows is not None else rows_of([asked(0), asked(1)])
+        )
         content = {"data": "in.jsonl", "output": "out.jsonl", **more}
         path = tmp_path / "annotate.yaml"
         path.write_text(text or json.dumps(content), encoding="utf-8")
@@ -521,7 +518,7 @@ def test_numbers_that_are_none_come_out_as_null(shroom, tmp_path, config):
 @pytest.mark.linux
 def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
     rows = rows_of([asked(i, [f"{i} {j}" for j in range(4)]) for i in range(12)])
-    lines(tmp_path / "in.jsonl", rows)
+    write_lines(tmp_path / "in.jsonl", rows)
     done = tmp_path / "done"
     (tmp_path / "annotate.yaml").write_text(
         "data: in.jsonl\nscorers:\n - slow\nranker:\n  percentile: {scores: [rm_score]}\n"
@@ -606,7 +603,7 @@ def test_rank_does_what_annotate_does(shroom, tmp_path, config):
 )
 def test_wrong_command_lines_of_rank(shroom, tmp_path, args, code, said):
     rows = rows_of([asked(i, sim2answer_score=[0.1, 0.1 * i]) for i in range(4)])
-    scored = lines(tmp_path / "scored.jsonl", rows)
+    scored = write_lines(tmp_path / "scored.jsonl", rows)
     out = tmp_path / "out.jsonl"
     out.write_text("of an earlier run")
     places = {"out": out, "scored": scored, "folder": tmp_path}
@@ -646,7 +643,9 @@ def judged(n=30, seed=0):
 def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
     questions, rows = judged()
     ranked = Percentile().rank(questions).questions
-    found = agreement(ranked, read_judgements(lines(tmp_path / "j.jsonl", rows)), NO_INTERVALS)
+    found = agreement(
+        ranked, read_judgements(write_lines(tmp_path / "j.jsonl", rows)), NO_INTERVALS
+    )
     p = np.array([row["p(Hallucination)"] for row in rows])
     x = np.array([g.sim2answer_score for q in questions for g in q.generation[:3]])
     by_name = {row.name: row for row in found.rows}
@@ -682,7 +681,7 @@ def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
 def test_against_is_shown(shroom, tmp_path, config):
     questions, rows = judged()
     path = config(ranker="percentile", rows=rows_of(questions))
-    people = lines(tmp_path / "j.jsonl", [*rows, {**rows[0], "text": "another"}])
+    people = write_lines(tmp_path / "j.jsonl", [*rows, {**rows[0], "text": "another"}])
     code, out, _ = shroom("annotate", path, "--against", people)
     assert code == 0
     for word in ("sim2answer_score", "category", "1 judgements are of no generation"):
@@ -694,7 +693,7 @@ def test_against_is_shown(shroom, tmp_path, config):
 
 def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, config):
     row = {"question": "another", "text": "x", "label": "Hallucination"}
-    people = lines(tmp_path / "j.jsonl", [row])
+    people = write_lines(tmp_path / "j.jsonl", [row])
     code, _, err = shroom("annotate", config(scorers=["counting"]), "--against", people)
     assert (code, "none of the generations is judged" in err) == (1, True)
     assert not list(tmp_path.glob("out.jsonl*"))
@@ -715,7 +714,7 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
 def test_wrong_judgements_are_reported(tmp_path, row, code):
     problems = Problems()
     with pytest.raises(InvalidInput):
-        read_judgements(lines(tmp_path / "j.jsonl", [row]), problems=problems)
+        read_judgements(write_lines(tmp_path / "j.jsonl", [row]), problems=problems)
     assert code in problems.codes
 
 

@@ -542,16 +542,6 @@ def test_a_long_generation_for_a_local_model_is_cut_and_reported(folder):
     assert any("1 generations were cut, so that" in note for note in notes)
 
 
-def test_nothing_heavy_is_imported_to_make_one():
-    code = (
-        "import sys; from shroom.annotate.base import SCORERS;"
-        "[SCORERS.make(n, **s) for n, s in (('judge', {'model': 'm'}), ('nli', {'model': 'm'}),"
-        "('reward', {'model': 'm'}), ('selfcheck', {}))];"
-        "assert not {'torch', 'transformers', 'sklearn'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_no_work_asks_nothing(folder):
     assert list(judging(model=str(folder)).score([], Run())) == []
     assert (

@@ -1,11 +1,11 @@
 """Generating answers and refusals, by an endpoint and by a model on this machine."""
 
-import json
 from collections import Counter
 
 import pytest
 import tiny_models
 from chat_server import chat
+from conftest import write_lines
 
 from shroom.annotate.generate import Generator
 from shroom.annotate.generations import read
@@ -19,8 +19,7 @@ def questions(tmp_path):
         {"question": "谁写的？", "generation": [{"text": "Before.", "type": "normal"}]},
     ]
     path = tmp_path / "questions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models
-from conftest import DATA, ROOT
+from conftest import DATA, ROOT, write_lines
 from html_outline import assert_good
 
 from shroom.annotate.base import SCORERS, Work
@@ -129,8 +129,7 @@ def write_questions(path: Path, given: list[Question]) -> Path:
         }
         for each in given
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -65,6 +65,19 @@ def test_nothing_heavy_is_imported(name, tmp_path):
     assert not {module.partition(".")[0] for module in loaded} & HEAVY
 
 
+def test_nothing_heavy_is_imported_before_it_computes():
+    code = (
+        "import sys, shroom.cli.convert, shroom.cli.ensemble, shroom.detectors.similarity\n"
+        "from shroom.annotate.base import SCORERS\n"
+        "for name in ('judge', 'nli', 'reward'): SCORERS.make(name, model='m')\n"
+        "SCORERS.make('selfcheck')\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert not loaded & (HEAVY | {"tokenizers", "safetensors"})
+
+
 def test_both_entries_work_as_modules(files):
     for entry in (["shroom", "score"], ["shroom.score"]):
         done = subprocess.run(

@@ -12,7 +12,7 @@ from pathlib import Path
 import krippendorff
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, write_json
+from conftest import DATA, ROOT, write_json, write_lines
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -84,9 +84,7 @@ cold.",,,n
 
 
 def save(path, *rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 def as_json(shroom, *arguments):
@@ -205,22 +203,11 @@ def test_the_figures_of_factual_consistency(shroom):
     assert found["labels"]["Avg Factual Correctness"]["3.0"] == 1
 
 
-#: alpha of each labelled file, items, annotators.
-ALPHA = {
-    "val.model-agnostic.json": (0.373, 499, 5),
-    "val.model-aware.v1.json": (0.327, 501, 5),
-    "val.model-aware.v2.json": (0.327, 501, 5),
-    "trial-v1.json": (0.684, 80, 3),
-}
-
-
 @pytest.mark.real
-@pytest.mark.parametrize("name", ALPHA)
+@pytest.mark.parametrize("name", ["val.model-agnostic.json", "trial-v1.json"])
 def test_alpha_of_semeval2024_is_that_of_shroom_agreement(name, shroom):
     path = DATA / "semeval2024" / name
     found = as_json(shroom, "semeval2024", path)
-    row = row_of(found["agreement"], task="all")
-    assert (round(row["krippendorff_alpha"], 3), row["items"], row["annotators"]) == ALPHA[name]
     (other,) = agreement(path, Intervals()).results
     for task, figures in {"all": other.whole, **other.by_task}.items():
         row = row_of(found["agreement"], task=task)

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from conftest import DATA
+from conftest import DATA, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,8 +49,7 @@ RANKED = {
 
 
 def save(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 def changed(row, where, value=...):

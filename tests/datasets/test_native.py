@@ -325,14 +325,11 @@ def test_text_shows_scores_floors_and_domains(shroom, tmp_path):
     assert max(map(len, out.splitlines())) <= 100
 
 
-def test_output_goes_to_a_file_and_inputs_are_safe(shroom, tmp_path):
+def test_output_goes_to_a_file(shroom, tmp_path):
     rows = responses()
     file, gold_file = lines(tmp_path / "p.jsonl", judged(rows)), lines(tmp_path / "g.jsonl", rows)
     assert shroom("score", file, gold_file, "-o", tmp_path / "out.txt")[0] == 0
     assert "segment_f1" in (tmp_path / "out.txt").read_text()
-    before = gold_file.read_bytes()
-    assert shroom("score", file, gold_file, "-o", gold_file)[0] == 1
-    assert gold_file.read_bytes() == before
 
 
 # which data set

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 
 import pytest
-from conftest import DATA
+from conftest import DATA, write_lines
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import Problems
@@ -99,8 +99,7 @@ def page_row():
 
 
 def write(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 def read_all(*paths, reader=read):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chat_server import chat
-from conftest import DATA, SAMPLE
+from conftest import DATA, SAMPLE, write_lines
 
 from shroom.core.problems import ShroomError
 from shroom.datasets.felm import reader as felm
@@ -57,8 +57,7 @@ def data(tmp_path):
         | {"response": "A. B.", "segmented_response": ["A.", "B."], "labels": [True, i != 1]}
         for i in range(3)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 @pytest.mark.parametrize("method", SEGMENTS.built_in)

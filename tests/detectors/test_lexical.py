@@ -68,19 +68,6 @@ def test_fitting_again_gives_the_shipped_model(tmp_path, shroom):
     assert figures["val.model-aware.v2.json"]["rho"] > 0.461
 
 
-def test_predict_writes_what_passes_the_check(tmp_path, shroom):
-    out = tmp_path / "sub"
-    code, _, err = shroom("predict", "lexical", SAMPLE, "-o", out)
-    assert code == 0
-    assert "wrote 120 predictions" in err
-    assert shroom("predict", "lexical", SAMPLE, "-o", tmp_path / "s.zip")[0] == 0
-    for path in (out, tmp_path / "s.zip"):
-        assert shroom("check", path, "--gold", SAMPLE)[0] == 0
-    name = "val.model-aware.json"
-    assert shroom("predict", "lexical", SAMPLE / name, "-o", tmp_path / "p.json")[0] == 0
-    assert json.loads((tmp_path / "p.json").read_text()) == json.loads((out / name).read_text())
-
-
 def test_predict_keeps_ids_and_takes_a_threshold(tmp_path, shroom):
     data = write_json(tmp_path / "test.model-aware.json", gold(12, first_id=30))
     assert shroom("predict", "lexical", data, "-o", tmp_path / "p.json", "--threshold", 0)[0] == 0

@@ -1,17 +1,15 @@
 """The NLI detector: whose classes are which, what p follows, and what is cut."""
 
-import csv
 import functools
 import itertools
 import json
-import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import DATA, write_json
+from conftest import write_json
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, change, nli_model
@@ -488,47 +486,3 @@ def test_weights_that_give_no_numbers_are_told(made, tmp_path):
 def test_settings_that_cannot_be_used(given, sentence):
     with pytest.raises(ShroomError, match=sentence):
         NLI(**{"model": "a/model", **given})
-
-
-def test_importing_the_detector_imports_no_torch():
-    import subprocess
-
-    code = "import sys, shroom.detectors.nli, shroom.detectors.similarity; print([n for n in "
-    code += (
-        "('torch', 'transformers', 'sklearn', 'tokenizers', 'safetensors') if n in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")
-
-
-# --- real outputs
-
-
-def outputs():
-    folder = DATA / "nli_outputs"
-    return sorted(path.name[: -len(".val.score.txt")] for path in folder.glob("*.val.score.txt"))
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("model", outputs())
-def test_recorded_probabilities_give_the_recorded_scores(model, tmp_path, shroom):
-    for track in ("agnostic", "aware"):
-        path = DATA / "nli_outputs" / f"{model}.val.model-{track}.csv"
-        with path.open(newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        c = np.array([row["p(Contr)"] for row in rows], float)
-        if "p(Entl)" in rows[0]:
-            p = p_from(np.array([row["p(Entl)"] for row in rows], float), c)
-        else:
-            p = p_from(np.zeros(len(c)), c, "c")
-        labels = np.where(p > 0.5, "Hallucination", "Not Hallucination")
-        items = [
-            {"label": label, "p(Hallucination)": value}
-            for label, value in zip(labels.tolist(), p.tolist())
-        ]
-        write_json(tmp_path / "sub" / f"val.model-{track}.json", items)
-    code, out, _ = shroom("score", tmp_path / "sub", DATA / "semeval2024", "--format", "codalab")
-    recorded = (DATA / "nli_outputs" / f"{model}.val.score.txt").read_text().split()
-    assert code == 0
-    assert sorted(out.replace(": ", ":").split()) == sorted(recorded)
-    assert len(recorded) == 4

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, SAMPLE, gold, write_json
+from conftest import DATA, ROOT, SAMPLE, gold, write_json, write_lines
 from html_outline import assert_good
 
 from shroom.core.datapoint import Label
@@ -56,18 +56,13 @@ def felm_row(index, labels, prompt="How high is the hill?"):
     }
 
 
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def felm(tmp_path):
     generator = np.random.default_rng(4)
     rows = [
         felm_row(index, (generator.random(1 + index % 4) < 0.7).tolist()) for index in range(25)
     ]
-    return lines(tmp_path / "felm.jsonl", rows)
+    return write_lines(tmp_path / "felm.jsonl", rows)
 
 
 @pytest.fixture
@@ -193,7 +188,7 @@ def test_what_has_no_premise_is_left_out_and_said(matrix, tmp_path, shroom):
 
 @pytest.mark.parametrize("labels", [[True] * 9, [False] * 9, [True], [False]])
 def test_one_class_and_one_item_are_undefined_and_not_nan(shroom, tmp_path, labels):
-    data = lines(tmp_path / "one.jsonl", [felm_row(0, labels)])
+    data = write_lines(tmp_path / "one.jsonl", [felm_row(0, labels)])
     given = ("evaluate", "lexical", "--on", f"felm={data}", "--runs", tmp_path / "runs")
     page = tmp_path / "page.html"
     code, out, err = shroom(*given, "--html", page)
@@ -362,7 +357,7 @@ def test_other_languages_are_left_out_and_said(shroom, matrix, tmp_path):
         "soft_labels": [{"start": 0, "end": 3, "prob": 1.0}],
         "hard_labels": [[0, 3]],
     }
-    data = lines(tmp_path / "mushroom.en-val.v2.jsonl", [row])
+    data = write_lines(tmp_path / "mushroom.en-val.v2.jsonl", [row])
     found, _ = matrix("lexical", "--on", data, "--corrupt")
     assert "many languages" in found["datasets"][0]["not_corrupted"]
     assert "corruptions" not in found["rows"][0]["cells"][0]

@@ -1,10 +1,9 @@
 """SHROOM-CAP 2025: answers to two questions, the organisers' rules, and the recorded figures."""
 
-import json
 import shutil
 
 import pytest
-from conftest import DATA
+from conftest import DATA, write_lines
 from sklearn.metrics import f1_score
 
 from shroom.core.problems import InvalidInput
@@ -24,18 +23,14 @@ def rows(answers):
     ]
 
 
-def lines(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def files(tmp_path):
     def make(said=None, gold=None):
         return (
-            lines(tmp_path / "system" / "en_valid.jsonl", rows(SAID) if said is None else said),
-            lines(tmp_path / "en_valid_label.jsonl", rows(GOLD) if gold is None else gold),
+            write_lines(
+                tmp_path / "system" / "en_valid.jsonl", rows(SAID) if said is None else said
+            ),
+            write_lines(tmp_path / "en_valid_label.jsonl", rows(GOLD) if gold is None else gold),
         )
 
     return make

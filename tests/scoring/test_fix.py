@@ -47,7 +47,8 @@ def test_order_by_texts_with_duplicates(tmp_path, shroom):
     path = write_json(tmp_path / "val.model-aware.json", rows[::-1])
     data = write_json(tmp_path / "d.json", truth)
     out = tmp_path / "out.json"
-    assert fixed(shroom, path, out, "--data", data)[0] == 0
+    code, _, err = fixed(shroom, path, out, "--data", data)
+    assert (code, "1 groups of rows with equal texts kept their order" in err) == (0, True)
     assert [row["hyp"] for row in json.loads(out.read_text())] == [row["hyp"] for row in truth]
 
 

@@ -108,21 +108,3 @@ def test_systems_are_compared_under_the_names_that_they_are_given():
     systems = {"mine": PREDICTIONS, "other": frame(shuffled)}
     found = shroom.compare(systems, frame(ROWS), intervals=Intervals(100), trials=99)
     assert {(pair.a, pair.b) for pair in found.comparisons} == {("mine", "other")}
-
-
-def test_data_are_read_as_datapoints():
-    assert shroom.read(frame(ROWS)) == shroom.read(GOLD)
-
-
-def test_results_are_short_in_words_and_whole_as_frames():
-    score = shroom.score(GOLD, GOLD)
-    assert repr(score) == "Score(val model-aware {'accuracy': 1.0, 'rho': 1.0})"
-    table = score.to_frame()
-    whole = table[table["by"] == ""].iloc[0]
-    assert (whole["n"], whole["accuracy"]) == (60, 1.0)
-    assert whole["rho_low"] == pytest.approx(1.0)
-    assert set(table[table["by"] == "task"]["group"]) == {"DM", "MT", "PG", "TS"}
-    assert score._repr_html_().count("<tr>") == 1 + len(table)
-    found = shroom.compare([GOLD, GOLD], GOLD, intervals=Intervals(50), trials=9)
-    assert repr(found) == "Comparisons(0 of 2 differences significant)"
-    assert found.to_frame(backend="pyarrow").num_rows == 2

@@ -1,9 +1,8 @@
 """SHROOM-Visions 2026: labelled spans on made-up files against a loop over the characters."""
 
-import json
-
 import numpy as np
 import pytest
+from conftest import write_lines
 from scipy import stats
 from sklearn import metrics as sklearn
 
@@ -83,16 +82,12 @@ def loop(gold, said):
     }
 
 
-def lines(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def files(tmp_path):
     def make(gold, said):
-        return lines(tmp_path / "s" / "en-val.jsonl", said), lines(tmp_path / "en-val.jsonl", gold)
+        return write_lines(tmp_path / "s" / "en-val.jsonl", said), write_lines(
+            tmp_path / "en-val.jsonl", gold
+        )
 
     return make
 

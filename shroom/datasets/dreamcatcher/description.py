@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.datasets.description import Contents, Table, counted, lengths, named
+from shroom.datasets.contents import Contents, Table, counted, lengths, named
 from shroom.datasets.dreamcatcher.reader import datapoints
 from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN, Preference, Question
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shroom.datasets.collection import FileRecords
-    from shroom.datasets.description import Row
+    from shroom.datasets.contents import Row
     from shroom.datasets.dreamcatcher.records import Record
     from shroom.metrics.intervals import Intervals
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.datasets.description import Contents, Table, counted, histogram, lengths
+from shroom.datasets.contents import Contents, Table, counted, histogram, lengths
 from shroom.datasets.factual_consistency.tables import GROUPINGS, agreement, correlations, tables
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.datasets.description import ALL, Contents, Table, counted, lengths, shares
+from shroom.datasets.contents import ALL, Contents, Table, counted, lengths, shares
 from shroom.datasets.felm.reader import DOMAINS, Segments
 from shroom.metrics.segment_metrics import any_wrong
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from shroom.datasets.collection import FileRecords
-    from shroom.datasets.description import Row
+    from shroom.datasets.contents import Row
     from shroom.datasets.felm.reader import Response
     from shroom.metrics.intervals import Intervals
 

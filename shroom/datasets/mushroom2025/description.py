@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.datasets.description import Contents, Table, counted, lengths, named, shares
+from shroom.datasets.contents import Contents, Table, counted, lengths, named, shares
 from shroom.datasets.mushroom2025.reader import share_marked
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import estimates
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shroom.datasets.collection import FileRecords
-    from shroom.datasets.description import Row
+    from shroom.datasets.contents import Row
     from shroom.datasets.mushroom2025.reader import Record
     from shroom.metrics.intervals import Intervals
 

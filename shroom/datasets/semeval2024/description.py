@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.core.datapoint import Label
-from shroom.datasets.description import (
+from shroom.datasets.contents import (
     ALL,
     Contents,
     Table,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.core.problems import Problems
     from shroom.datasets.collection import FileRecords
-    from shroom.datasets.description import Row
+    from shroom.datasets.contents import Row
     from shroom.metrics.intervals import Intervals
 
 _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.datasets.description import ALL
+from shroom.datasets.contents import ALL
 from shroom.datasets.verifiability.records import PageJudgement, Pair, Response, Supported
 from shroom.metrics import citation_metrics as citations
 from shroom.metrics.citation_metrics import CITATION_METRICS
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shroom.datasets.description import Row
+    from shroom.datasets.contents import Row
     from shroom.datasets.verifiability.records import Likert, Record, Statement
     from shroom.metrics.base import Metric
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shroom.datasets.description import Contents, Table, counted, lengths, named
+from shroom.datasets.contents import Contents, Table, counted, lengths, named
 from shroom.datasets.verifiability.citation_scores import citation_scores, verdicts
 from shroom.datasets.verifiability.reader import without_premise
 from shroom.datasets.verifiability.records import PageJudgement, Pair, Response
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shroom.datasets.collection import FileRecords
-    from shroom.datasets.description import Row
+    from shroom.datasets.contents import Row
     from shroom.datasets.verifiability.records import Record
     from shroom.metrics.intervals import Intervals
 

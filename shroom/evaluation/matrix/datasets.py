@@ -1,4 +1,4 @@
-"""Judged datapoints of the data sets that a command line names, to evaluate detectors on."""
+"""Judged datapoints of data sets, to evaluate detectors on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detectors that are evaluated, as a command line names them."""
+"""The detectors that are evaluated, as a command line or a call names them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _contender(text: str | Detector | Contender) -> Contender:
     if isinstance(text, Contender):
         return text
     if isinstance(text, Detector):
-        # Its settings are not known, so that its p are never those that a store has.
+        # It may have been fitted, so that its p are never those that a store has.
         return Contender(text.name, type(text).__name__, text, {"object": uuid4().hex})
     text = str(text)
     head, equals, model = text.partition("=")

@@ -213,7 +213,7 @@ def evaluate(
     Raises
     ------
     ShroomError
-        If there is no such detector or data set, or a data set has nothing judged.
+        If there is no such detector or data set, none at all, or a data set has nothing judged.
 
     Examples
     --------
@@ -225,6 +225,8 @@ def evaluate(
             settings: Any = {"split": split, "corrupt": corrupt, "intervals": intervals}
             return evaluate(detectors, datasets, Store(Path(folder)), watch=watch, **settings)
     chosen, subjects = contenders(detectors), subjects_in(datasets)
+    if not (chosen and subjects):
+        raise ShroomError("there is nothing to evaluate: name a detector and a data set")
     reasons = {subject.name: why_not(subject) for subject in subjects if corrupt}
     possible = [subject for subject in subjects if corrupt and reasons[subject.name] is None]
     by_subject = {subject.name: corrupted(subject, intervals.seed) for subject in possible}

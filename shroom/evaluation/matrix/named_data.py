@@ -22,7 +22,7 @@ _NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOT
 
 @dataclass(frozen=True)
 class Named:
-    """A data set as named on the command line.
+    """A data set as a command line or a call names it.
 
     Attributes
     ----------

@@ -85,8 +85,8 @@ def calibrate(
     InvalidInput
         With every problem, if the check finds errors.
     ShroomError
-        If two files are of one track, p does not rise with the gold, or the detector was fitted on
-        these items and ``in_sample`` is not set.
+        If a setting is not valid, two files are of one track, p does not rise with the gold, or the
+        detector was fitted on these items and ``in_sample`` is not set.
 
     Examples
     --------
@@ -99,6 +99,8 @@ def calibrate(
     chosen = FitSettings(**settings)
     if chosen.method not in METHODS:
         raise UnknownName(f"no method '{chosen.method}'; there are {', '.join(METHODS)}")
+    if chosen.folds < 2:
+        raise ShroomError(f"folds: expected two or more, got {chosen.folds}")
     checked = with_texts(submission, gold, edition)
     tracks = checked.aligned
     names = [track.name.track for track in tracks]
