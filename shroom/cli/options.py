@@ -14,7 +14,7 @@ from shroom.cli.parameter_types import Number
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.csv_files import naming
-from shroom.scoring.slices import MORE_SLICES, SLICES
+from shroom.scoring.slices import SLICES, slice_keys
 from shroom.scoring.table import KEYS, P
 
 if TYPE_CHECKING:
@@ -151,12 +151,7 @@ def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) 
     del ctx, param
     if value is None:
         return SLICES
-    keys = (*SLICES, *MORE_SLICES)
-    chosen = tuple(key.strip() for key in value.split(",") if key.strip())
-    for key in chosen:
-        if key not in keys:
-            raise click.BadParameter(f"'{key}' is not one of {', '.join(keys)}")
-    return chosen
+    return slice_keys([key.strip() for key in value.split(",") if key.strip()])
 
 
 BY_OPTION = click.option(

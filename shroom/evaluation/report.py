@@ -22,7 +22,7 @@ from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 from shroom.scoring.signature import joined
-from shroom.scoring.slices import SLICES, needs_texts
+from shroom.scoring.slices import SLICES, needs_texts, slice_keys
 
 #: How many of the hardest items are shown of each track.
 ITEMS = 200
@@ -125,8 +125,8 @@ def report(
     submissions: Submissions,
     gold: Data,
     *,
-    by: Sequence[str] = SLICES,
-    metrics: Sequence[Metric | str] = (),
+    by: str | Sequence[str] = SLICES,
+    metrics: str | Sequence[Metric | str] = (),
     intervals: Intervals = DEFAULT_INTERVALS,
     trials: int = TRIALS,
     items: int = ITEMS,
@@ -141,9 +141,9 @@ def report(
         One or more, each a file, a folder, a zip, rows or a data frame.
     gold : path, rows or data frame
         The gold; not a pipe, since it is read again for the texts.
-    by : sequence of str
+    by : str or sequence of str
         Keys to slice by; see :func:`shroom.scoring.scores.score`.
-    metrics : sequence of Metric
+    metrics : str or sequence of Metric or str
         Metrics besides those of the edition, which are always computed.
     intervals : Intervals
         Settings of the intervals.
@@ -176,10 +176,11 @@ def report(
     Confusion(both=25, only_gold=0, only_system=0, neither=35)
     """
     gold = as_source(gold, "gold")
-    verdicts, problems = read(submissions, gold, texts=needs_texts(by), edition=edition)
+    keys = slice_keys(by)
+    verdicts, problems = read(submissions, gold, texts=needs_texts(keys), edition=edition)
     computed = with_ranking_metrics(next(iter(verdicts.values())).edition, metrics)
     scores = {
-        system: score_checked(verdict, by=by, metrics=computed, intervals=intervals)
+        system: score_checked(verdict, by=keys, metrics=computed, intervals=intervals)
         for system, verdict in verdicts.items()
     }
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)

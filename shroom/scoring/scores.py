@@ -12,7 +12,7 @@ from shroom.scoring.check import check
 from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.signature import signature
-from shroom.scoring.slices import SLICES, group_of, missing, needs_texts
+from shroom.scoring.slices import SLICES, group_of, missing, needs_texts, slice_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,8 @@ def score(
     submission: Data,
     gold: Data,
     *,
-    by: Sequence[str] = SLICES,
-    metrics: Sequence[Metric | str] = (),
+    by: str | Sequence[str] = SLICES,
+    metrics: str | Sequence[Metric | str] = (),
     intervals: Intervals = DEFAULT_INTERVALS,
     splits: tuple[str, ...] = (),
     limit: int | None = 20,
@@ -44,9 +44,9 @@ def score(
     ----------
     submission, gold : path, rows or data frame
         Each a file, a folder or a zip, rows or a frame; one of them may be ``"-"`` for a pipe.
-    by : sequence of str
+    by : str or sequence of str
         Keys to slice by, from ``SLICES`` and ``MORE_SLICES``.
-    metrics : sequence of Metric or str
+    metrics : str or sequence of Metric or str
         Metrics to compute besides those of the edition, which are always computed.
     intervals : Intervals
         Settings of the intervals.
@@ -73,17 +73,18 @@ def score(
     >>> result.track, result.accuracy, result.rho
     ('model-agnostic', 1.0, 1.0)
     """
+    keys = slice_keys(by)
     checked = check(
-        submission, gold, splits=splits, texts=needs_texts(by), limit=limit, edition=edition
+        submission, gold, splits=splits, texts=needs_texts(keys), limit=limit, edition=edition
     )
-    return score_checked(checked, by=by, metrics=metrics, intervals=intervals)
+    return score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
 
 
 def score_checked(
     checked: Checked,
     *,
     by: Sequence[str] = SLICES,
-    metrics: Sequence[Metric | str] = (),
+    metrics: str | Sequence[Metric | str] = (),
     intervals: Intervals = DEFAULT_INTERVALS,
 ) -> Score:
     """Return the scores of a submission that has been checked; see :func:`score`.

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.problems import printable
+from shroom.core.problems import UnknownName, printable
 from shroom.metrics.correlation import levels
 from shroom.scoring.table import GROUPS, Group, Table
 
@@ -43,6 +43,27 @@ _TWO_WORDS = {"OLD", "NEW", "TAI", "OL", "MEETEI", "LINEAR"}
 # And these are letters of no script.
 _NO_SCRIPT = {"", "MODIFIER", "VEDIC", "VERTICAL", "CARON", "ROMAN", "MASU", "TURNED", "EULER"}
 _KANA = {"Hiragana", "Katakana"}
+
+
+def slice_keys(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the keys to slice by: one, or several.
+
+    Raises
+    ------
+    UnknownName
+        If one is neither of ``SLICES`` nor of ``MORE_SLICES``.
+
+    Examples
+    --------
+    >>> slice_keys("task"), slice_keys(["task", "length"])
+    (('task',), ('task', 'length'))
+    """
+    keys = (by,) if isinstance(by, str) else tuple(by)
+    names = (*SLICES, *MORE_SLICES)
+    for key in keys:
+        if key not in names:
+            raise UnknownName(f"by: '{printable(str(key))}' is not one of {', '.join(names)}")
+    return keys
 
 
 def needs_texts(by: Sequence[str]) -> bool:

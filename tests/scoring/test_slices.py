@@ -6,12 +6,12 @@ import unicodedata
 
 import numpy as np
 import pytest
-from conftest import DATA, gold, predictions, write_json
+from conftest import DATA, SAMPLE, gold, predictions, write_json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shroom.core import json_reading
-from shroom.core.problems import Problems
+from shroom.core.problems import Problems, UnknownName
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import Intervals
@@ -353,3 +353,11 @@ def test_real_slices(name, lengths, scripts):
             counts = np.bincount(group.place).tolist()
             assert sum(counts) == found.n
             assert expected is None or dict(zip(group.words, counts)) == expected
+
+
+def test_one_key_and_one_metric_need_no_list():
+    result = score(SAMPLE, SAMPLE, by="task", metrics="brier", intervals=NO_CI).results[0]
+    assert list(result.slices) == ["task"]
+    assert result.whole["brier"] is not None
+    with pytest.raises(UnknownName, match="by: 'tasks' is not one of task, model, ref, agreement"):
+        score(SAMPLE, SAMPLE, by=["tasks"])

@@ -43,7 +43,7 @@ def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
 
 
 def with_ranking_metrics(
-    edition: Edition, metrics: Iterable[Metric | str] = ()
+    edition: Edition, metrics: str | Iterable[Metric | str] = ()
 ) -> tuple[Metric, ...]:
     """Return the metrics of an edition, those of its columns and further ones, each once.
 
@@ -51,14 +51,14 @@ def with_ranking_metrics(
     ----------
     edition : Edition
         The edition.
-    metrics : iterable of Metric or str
+    metrics : str or iterable of Metric or str
         Further metrics or their names; ``all`` stands for every one of the kit's.
     """
     kind = kind_of(edition)
     ranking = ranking_metrics(edition)
     known = {metric.name for metric in ranking}
     names: list[Metric | str] = [c.metric for c in edition.columns if c.metric not in known]
-    for metric in metrics:
+    for metric in [metrics] if isinstance(metrics, str) else metrics:
         names += kind.metric_names(edition) if metric == "all" else [metric]
     further = (kind.metric(m, edition) if isinstance(m, str) else m for m in names)
     return tuple(dict.fromkeys((*ranking, *further)))
