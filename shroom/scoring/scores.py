@@ -9,6 +9,7 @@ import numpy as np
 from shroom.core.problems import Problems
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
+from shroom.scoring.in_memory import as_source
 from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.signature import signature
@@ -74,7 +75,12 @@ def score(
     ('model-agnostic', 1.0, 1.0)
     """
     checked = check(
-        submission, gold, splits=splits, texts=needs_texts(by), limit=limit, edition=edition
+        submission,
+        as_source(gold, "gold"),
+        splits=splits,
+        texts=needs_texts(by),
+        limit=limit,
+        edition=edition,
     )
     return score_checked(checked, by=by, metrics=metrics, intervals=intervals)
 
