@@ -216,6 +216,15 @@ def test_every_kind_of_figure_is_drawn(name, lexical):
     plt.close("all")
 
 
+def test_a_data_set_of_csv_files_is_read_from_a_frame():
+    row = {"conv_index": 3, "model_type": "GPT2-small", "decoding": "DBS", "context": "A: Pho?"}
+    row |= {"knowledge": "Pho is a soup.", "response": "It is a cake."}
+    row |= {"Avg Factual Correctness": 0.25, "Hallucination": "Yes", "Verifiable": "Yes"}
+    frame = pd.DataFrame([row, {**row, "conv_index": None, "Hallucination": "No"}])
+    described = kit.describe("factual_consistency", frame)
+    assert repr(described).startswith("Description(factual_consistency: 2 rows, 2 records")
+
+
 def test_a_figure_is_drawn_on_the_axes_that_are_given():
     figure, axes = plt.subplots()
     score = kit.score(SAMPLE, SAMPLE)
