@@ -111,6 +111,7 @@ def test_an_invalid_object_is_listed_and_the_others_are_ranked():
     assert [row.system for row in board.rows if row.kind == "system"] == ["a"]
     (entry,) = board.invalid
     assert entry.system == "b"
+    assert repr(board) == "Leaderboard(1 system by accuracy, 1 invalid)"
     assert "b/val.model-aware.json: expected 60 items" in entry.problems[0]
 
 
@@ -141,7 +142,13 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.score(ROWS, ROWS).plot("scores", track="test"), "no such figure"),
         (lambda: kit.check(ROWS, ROWS).plot(), "there are none"),
         (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "no data frame of 'duckdb'"),
-        (lambda: kit.evaluate([3], ROWS), "no detector '3'"),
+        (lambda: kit.evaluate([3], ROWS), "expected the name of a detector, got int"),
+        (lambda: kit.evaluate(3, ROWS), "expected the name of a detector, got int"),
+        (lambda: kit.predict(pd.DataFrame(ROWS), "lexical"), "a detector, got DataFrame"),
+        (lambda: kit.predict(Length, ROWS), "got the class Length; make an object of it"),
+        (lambda: kit.detector(None), "expected the name of a detector, got NoneType"),
+        (lambda: kit.describe(pd.DataFrame(ROWS)), "the name of a data set, got DataFrame"),
+        (lambda: kit.score(ROWS, None), "gold: expected a path, rows or a data frame"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(call, message):
@@ -211,6 +218,15 @@ def test_every_kind_of_figure_is_drawn(name, lexical):
         assert axes.has_data()
         assert axes.get_title(loc="left").startswith(drawn[0].title)
     plt.close("all")
+
+
+def test_a_data_set_of_csv_files_is_read_from_a_frame():
+    row = {"conv_index": 3, "model_type": "GPT2-small", "decoding": "DBS", "context": "A: Pho?"}
+    row |= {"knowledge": "Pho is a soup.", "response": "It is a cake."}
+    row |= {"Avg Factual Correctness": 0.25, "Hallucination": "Yes", "Verifiable": "Yes"}
+    frame = pd.DataFrame([row, {**row, "conv_index": None, "Hallucination": "No"}])
+    described = kit.describe("factual_consistency", frame)
+    assert repr(described).startswith("Description(factual_consistency: 2 rows, 2 records")
 
 
 def test_a_figure_is_drawn_on_the_axes_that_are_given():

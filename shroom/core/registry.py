@@ -105,7 +105,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
             If there is none, several packages use the name, or the object of another package
             cannot be imported or is of another class.
         """
-        if name not in self:
+        if self.checked_name(name) not in self:
             raise self.unknown(name)
         problem = self._collisions.get(name)
         if problem:
@@ -135,6 +135,21 @@ class Registry(MutableMapping[str, E], Generic[E]):
             if default is inspect.Parameter.empty and setting not in settings:
                 raise ShroomError(f"the {self.kind} {name} needs the setting '{setting}'")
         return target(**settings)
+
+    def checked_name(self, name: object) -> str:
+        """Return a name, or a path that stands for one, as text.
+
+        Raises
+        ------
+        ShroomError
+            If it is neither.
+        """
+        if isinstance(name, (str, os.PathLike)):
+            return str(name)
+        got = type(name).__name__
+        if isinstance(name, type):
+            got = f"the class {name.__name__}; make an object of it"
+        raise ShroomError(f"expected the name of a {self.kind}, got {got}")
 
     def problem(self, name: str) -> str | None:
         """Return why a name of another package cannot be used, ``None`` if it can.

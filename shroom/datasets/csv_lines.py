@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shroom.core.problems import Problems
@@ -35,6 +36,9 @@ def lines_of(document: Document, problems: Problems, *, strict: bool = False) ->
         got = f"byte 0x{error.object[error.start]:02x} at line {line}"
         problems.add("not-utf8", document.file, "UTF-8", got)
         return None
+    rows = _rows_in(text)
+    if rows:
+        return _lines_of_rows(rows)
     reader = csv.reader(io.StringIO(text, newline=""), strict=strict)
     try:
         return [(reader.line_num, row) for row in reader if row]
@@ -42,3 +46,25 @@ def lines_of(document: Document, problems: Problems, *, strict: bool = False) ->
         got = f"{error} at line {reader.line_num}"
         problems.add("not-csv", document.file, "fields between commas", got)
         return None
+
+
+def _rows_in(text: str) -> list[dict[str, Any]]:
+    """Return the rows of data in memory, which are JSON; none of a file."""
+    if not text.startswith("[{"):
+        return []
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return rows if all(isinstance(row, dict) for row in rows) else []
+
+
+def _lines_of_rows(rows: list[dict[str, Any]]) -> list[Line]:
+    header = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[_text(row.get(key, "")) for key in header] for row in rows]
+    return list(enumerate([header, *cells], 1))
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as a file has it; integers beside empty cells are floats in a frame."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

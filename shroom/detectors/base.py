@@ -191,10 +191,6 @@ class Detector(Estimator):
         """
         raise NotImplementedError
 
-    def remember(self, items: TrainingItems) -> None:
-        """Store the items on which the detector was fitted, with their out-of-fold p."""
-        raise NotImplementedError
-
     def save(self, path: str, **about: Any) -> None:
         """Write the fitted state to a file or a folder; ``about`` describes its origin."""
         raise NotImplementedError

@@ -14,6 +14,7 @@ import numpy as np
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, show
 from shroom.core.registry import check_settings, settings_of
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import RUN
 from shroom.scoring.datapoint_files import read
 
@@ -87,6 +88,8 @@ class Estimator:
     def fit(self, X: Data | Sequence[Datapoint], y: Any = None, run: Run = RUN) -> Self:
         """Fit the detector, and return it; one that is not trainable stays as it is.
 
+        The datapoints are its training items from then on, so that scores on them are marked.
+
         Raises
         ------
         ShroomError
@@ -95,6 +98,7 @@ class Estimator:
         if self.trainable:
             datapoints = _datapoints(X)
             self._fit(datapoints, _proportions(y, len(datapoints)), run)
+            self.remember(TrainingItems.of(datapoints))
         return self
 
     def predict(self, X: Data | Sequence[Datapoint]) -> Flags:
@@ -139,6 +143,10 @@ class Estimator:
 
     def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
         """Fit a trainable detector on the annotators' proportions p: shape [n], in [0, 1]."""
+        raise NotImplementedError
+
+    def remember(self, items: TrainingItems) -> None:
+        """Store the items on which the detector was fitted, with their out-of-fold p."""
         raise NotImplementedError
 
 

@@ -32,14 +32,47 @@ T = TypeVar("T")
 class FittedDetector(Detector):
     """A detector that is fitted on labelled datapoints.
 
-    A subclass defines ``fitted_threshold``, ``training_items``, ``_p``, ``_fit``, ``remember``
-    and ``save``. A shallow copy of it must be a detector of the same settings that
-    can be fitted by itself, since cross-validation fits copies.
+    A subclass defines
+
+    - ``_fit(datapoints, p, run)``, which fits it on the annotators' proportions p: shape [n];
+    - ``_p(datapoints, run)``, which returns the p of the fitted model: shape [n], in [0, 1];
+    - for ``shroom fit``, ``save(path, **about)``, and a setting ``model``, the path of what was
+      saved. ``save`` also writes the training items, whose ``to_dict`` and ``from_dict`` are for
+      JSON; otherwise they are forgotten, and scores on them are not marked.
+
+    If fitting gives a threshold too, ``fitted_threshold`` returns it. A shallow copy must be a
+    detector of the same settings that can be fitted by itself, since cross-validation fits copies.
+
+    Examples
+    --------
+    >>> import shroom
+    >>> class Rate(FittedDetector):
+    ...     name = "rate"
+    ...
+    ...     def _fit(self, datapoints, p, run):
+    ...         self.rate = float(np.mean(p))
+    ...
+    ...     def _p(self, datapoints, run):
+    ...         return np.full(len(datapoints), self.rate)
+    >>> points = shroom.read("shroom/sample/val.model-aware.json")
+    >>> rate = Rate().fit(points[:30], [point.p for point in points[:30]])
+    >>> rate.predict_proba(points[30:])[0].round(3), int(rate.in_sample(points).sum())
+    (array([0.567, 0.433]), 30)
     """
 
     trainable: ClassVar[bool] = True
+    _items: TrainingItems = TrainingItems()
     #: The threshold that the user has set, instead of the fitted one.
     _threshold: float | None = None
+
+    @property
+    def training_items(self) -> TrainingItems:
+        """The items on which it was fitted."""
+        return self._items
+
+    def remember(self, items: TrainingItems) -> None:
+        """Store the items on which it was fitted, with their out-of-fold p."""
+        self._items = items
 
     @property
     def fitted_threshold(self) -> float:

@@ -77,7 +77,8 @@ class Leaderboard(Tabular):
         systems = {row.system for row in self.rows if row.kind == "system"}
         count = f"{len(systems)} {'system' if len(systems) == 1 else 'systems'}"
         ranked = f"{count} by {self.metrics[0]}"
-        return f"Leaderboard({', '.join(filter(None, [self.split, ranked]))})"
+        invalid = f"{len(self.invalid)} invalid" if self.invalid else ""
+        return f"Leaderboard({', '.join(filter(None, [self.split, ranked, invalid]))})"
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each system, floor and ceiling of each track."""

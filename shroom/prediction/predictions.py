@@ -10,6 +10,7 @@ from shroom.core.atomic_writing import prepare, write_files
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import REGISTRY
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.run_record import mark_in_sample, record_path
 from shroom.prediction.submission_rows import (
@@ -197,7 +198,7 @@ def predict(
             raise ShroomError(f"{', '.join(settings)}: a detector has its settings already")
         chosen, splits = detector, edition.submitted
     else:
-        recipe = Recipe.of(str(detector))
+        recipe = Recipe.of(REGISTRY.checked_name(detector))
         chosen, splits = recipe.make(**settings), recipe.data or edition.submitted
         run = replace(run, precision=run.precision or recipe.precision)
     warnings, notes = Problems(), dict[str, None]()

@@ -102,8 +102,11 @@ def as_source(data: Data, name: str) -> Source:
     if isinstance(data, InMemory) or is_path(data):
         return data
     if isinstance(data, Mapping):
-        if {"label", "hyp"} & data.keys():
-            raise ShroomError(f"{name}: expected rows, got one row; put it in a list")
+        cells = [data[key] for key in ("label", "hyp") if key in data]
+        if cells:
+            one = isinstance(cells[0], (str, int))
+            got = "one row; put it in a list" if one else "columns; make a data frame of them"
+            raise ShroomError(f"{name}: expected rows, got {got}")
         named = {str(file): rows for file, rows in data.items()}
         files = {
             file if file.endswith(".json") else f"{file}.json": _as_json(rows, file)
@@ -192,7 +195,7 @@ def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
             frame = narwhals.from_native(data, eager_only=True)
     except NarwhalsError as error:
         raise ShroomError(f"{name}: {error}".replace("\n", " ")) from error
-    except (TypeError, ValueError, ImportError) as error:
+    except (AttributeError, TypeError, ValueError, ImportError) as error:
         raise _not_rows(data, name) from error
     return [
         {key: value for key, value in row.items() if key == P or not _is_missing(value)}
@@ -228,8 +231,13 @@ def row_of(point: Datapoint) -> dict[str, Any]:
 
 
 def _not_rows(data: Any, name: str) -> ShroomError:
-    kind = type(data).__name__
-    return ShroomError(f"{name}: expected a path, rows or a data frame, got {kind}")
+    got = type(data).__name__
+    if isinstance(data, (list, tuple)):
+        row = next(row for row in data if not isinstance(row, Mapping))
+        got += f" of {type(row).__name__}"
+    elif hasattr(data, "collect"):
+        got += "; collect it first"
+    return ShroomError(f"{name}: expected a path, rows or a data frame, got {got}")
 
 
 def _is_missing(value: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from shroom.core.problems import Problems
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
+from shroom.scoring.in_memory import as_source
 from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.signature import signature
@@ -75,7 +76,12 @@ def score(
     """
     keys = slice_keys(by)
     checked = check(
-        submission, gold, splits=splits, texts=needs_texts(keys), limit=limit, edition=edition
+        submission,
+        as_source(gold, "gold"),
+        splits=splits,
+        texts=needs_texts(keys),
+        limit=limit,
+        edition=edition,
     )
     return score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
 

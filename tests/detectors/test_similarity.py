@@ -327,7 +327,7 @@ def test_fitted_again_it_forgets_the_items_of_before(made, tmp_path):
     fitted.save(tmp_path / "fitted.json")
     again = Similarity(tmp_path / "fitted.json")
     assert again.out_of_fold_items(POINTS).all()
-    assert not again.fit(POINTS, P).training_items.answers
+    assert again.fit(POINTS, P).training_items.answers == TrainingItems.of(POINTS).answers
 
 
 def test_the_encoder_may_lie_beside_the_json(tmp_path, monkeypatch):

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from conftest import DATA, SAMPLE, write_json
 
+import shroom as kit
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors import lexical
 from shroom.detectors.cross_encoder import detector as cross_encoder
+from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems, fingerprint
 from shroom.detectors.registry import detector
 from shroom.scoring.datapoint_files import read
@@ -162,3 +164,23 @@ def test_no_shipped_model_was_fitted_on_the_sample():
     points = read(SAMPLE)
     assert not detector("lexical").training_items.contain(points).any()
     assert not detector("cross-encoder").training_items.contain(points).any()
+
+
+def test_what_was_fitted_in_memory_is_in_sample_on_its_training_items():
+    class Rate(FittedDetector):
+        name = "rate"
+
+        def _fit(self, _datapoints, p, _run):
+            self.rate = float(np.mean(p))
+
+        def _p(self, datapoints, _run):
+            return np.full(len(datapoints), self.rate)
+
+    points = kit.read(SAMPLE / "val.model-aware.json")
+    gold = [point.p for point in points]
+    for fitted in (Rate(), kit.detector("lexical")):
+        fitted.fit(points[:30], gold[:30])
+        assert fitted.in_sample(points).tolist() == [True] * 30 + [False] * 30
+        predictions = kit.predict(fitted, points)
+        assert sum(predictions.in_sample.values()) == 30
+        assert kit.score(predictions, points).results[0].in_sample == 30

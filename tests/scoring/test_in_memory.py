@@ -78,7 +78,7 @@ def test_problems_name_the_argument_and_the_row():
 
 
 @pytest.mark.parametrize(
-    "data", [3, object(), [3], ["a"], frame(ROWS)["hyp"], pl.LazyFrame(PREDICTIONS)]
+    "data", [3, object(), [3], ["a"], frame(ROWS)["hyp"], pl.LazyFrame(PREDICTIONS), pd.DataFrame]
 )
 def test_anything_else_is_refused_in_a_sentence(data):
     with pytest.raises(shroom.ShroomError, match="predictions: expected a path, rows or a data"):
@@ -92,6 +92,12 @@ def test_anything_else_is_refused_in_a_sentence(data):
             PREDICTIONS[0],
             "predictions: expected rows, got one row; put it in a list",
         ),
+        (
+            pd.DataFrame(PREDICTIONS).to_dict("list"),
+            "predictions: expected rows, got columns; make a data frame of them",
+        ),
+        ([3], "predictions: expected a path, rows or a data frame, got list of int"),
+        (pl.LazyFrame(PREDICTIONS), "got LazyFrame; collect it first"),
         ([{"label": {"a", "b"}}], "predictions: a value that JSON does not have"),
         (pd.DataFrame([[1, 2]], columns=["p", "p"]), "predictions: Expected unique column names"),
         ({1: PREDICTIONS}, "1.json: expected a name like"),

@@ -87,8 +87,9 @@ def contenders(detectors: Detectors) -> list[Contender]:
     if isinstance(detectors, Mapping):
         chosen = [replace(_contender(it), name=name) for name, it in detectors.items()]
     else:
-        listed = [detectors] if isinstance(detectors, (str, Detector)) else detectors
-        chosen = [_contender(it) for it in listed]
+        if isinstance(detectors, (str, Detector)) or not isinstance(detectors, Iterable):
+            detectors = [detectors]
+        chosen = [_contender(it) for it in detectors]
     names = [contender.name for contender in chosen]
     # The model is named where the detector's name does not distinguish two of them.
     chosen = [
@@ -113,7 +114,7 @@ def _contender(text: str | Detector | Contender) -> Contender:
     if isinstance(text, Detector):
         # It may have been fitted, so that its p are never those that a store has.
         return Contender(text.name, type(text).__name__, text, {"object": uuid4().hex})
-    text = str(text)
+    text = REGISTRY.checked_name(text)
     head, equals, model = text.partition("=")
     if equals and head in REGISTRY and not model:
         raise ShroomError(f"{text}: names no model; write {head}=MODEL")
