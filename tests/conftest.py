@@ -28,7 +28,7 @@ os.environ["SHROOM_NO_CACHE"] = "1"
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "shroom" / "sample"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-DATA = Path(os.environ.get("SHROOM_DATA") or ROOT.parent / "shared" / "data")
+DATA = ROOT / (os.environ.get("SHROOM_DATA") or ROOT.parent / "shared" / "data")
 os.environ["SHROOM_DATA"] = str(DATA)
 #: The marks of tests that cannot run on this machine, and what they need.
 MISSING = {

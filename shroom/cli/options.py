@@ -11,7 +11,7 @@ import click
 
 from shroom.cli.output import say
 from shroom.cli.parameter_types import Number
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, UnknownName
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.csv_files import naming
 from shroom.scoring.slices import SLICES, slice_keys
@@ -151,7 +151,10 @@ def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) 
     del ctx, param
     if value is None:
         return SLICES
-    return slice_keys([key.strip() for key in value.split(",") if key.strip()])
+    try:
+        return slice_keys([key.strip() for key in value.split(",") if key.strip()])
+    except UnknownName as error:
+        raise click.BadParameter(str(error)) from None
 
 
 BY_OPTION = click.option(

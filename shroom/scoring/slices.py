@@ -62,7 +62,9 @@ def slice_keys(by: str | Sequence[str]) -> tuple[str, ...]:
     names = (*SLICES, *MORE_SLICES)
     for key in keys:
         if key not in names:
-            raise UnknownName(f"by: '{printable(str(key))}' is not one of {', '.join(names)}")
+            raise UnknownName(
+                f"no key '{printable(str(key))}' to slice by; there are {', '.join(names)}"
+            )
     return keys
 
 

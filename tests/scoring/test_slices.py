@@ -359,5 +359,5 @@ def test_one_key_and_one_metric_need_no_list():
     result = score(SAMPLE, SAMPLE, by="task", metrics="brier", intervals=NO_CI).results[0]
     assert list(result.slices) == ["task"]
     assert result.whole["brier"] is not None
-    with pytest.raises(UnknownName, match="by: 'tasks' is not one of task, model, ref, agreement"):
+    with pytest.raises(UnknownName, match="no key 'tasks' to slice by; there are task, model, ref"):
         score(SAMPLE, SAMPLE, by=["tasks"])
