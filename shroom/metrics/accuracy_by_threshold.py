@@ -56,7 +56,8 @@ class AccuracyByThreshold:
         start, end = self.best
         if start <= DEFAULT_THRESHOLD < end:
             return DEFAULT_THRESHOLD
-        return start + (end - start) / 2
+        middle = start + (end - start) / 2
+        return middle if middle < end else start  # the two may be neighbours among floats
 
 
 def accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThreshold:

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn import calibration as sklearn_calibration
 
@@ -167,6 +167,7 @@ def test_wrong_bins_are_refused():
 
 
 @given(ITEMS)
+@example([(1.0, 0.6), (0.9999999999999999, 0.0)])
 def test_accuracy_by_threshold_is_the_accuracy_everywhere(items):
     p, _, label = columns(items)
     found = accuracy_by_threshold(p, label)
