@@ -31,21 +31,17 @@ from shroom.core.result_log import computed_anew
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference.resume_log import PARTIAL, Journal
+from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import record_path, run_record, write_record
 from shroom.prediction.submission_rows import (
     check_output,
-    made_by,
     name_for,
-    read_data,
-    remarks,
-    training_counts,
-    training_notes,
+    predictions_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shroom.detectors.base import Detector
     from shroom.inference.run_settings import Run
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
@@ -141,10 +137,8 @@ def command(
     start = time.monotonic()
     with nullcontext() if output == "-" else _journal(partial, resume=resume) as journal:
         run = replace(run, journal=journal)
-        training = training_counts(detector, files, run)
-        for text in training_notes(detector, training, total):
-            note(text)
-        contents = dict(zip(names, _predictions(detector, files, run, edition)))
+        texts, training = predictions_of(detector, files, run, edition.item.id_key, shown_progress)
+        contents = dict(zip(names, texts))
         seconds = time.monotonic() - start
         check_output(contents, edition)
         write_files(output, contents, inputs)
@@ -166,29 +160,15 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
                 note(computed_anew(journal.path, journal.damaged))
         except Unwritable as error:
             note(f"{error}, so that nothing is kept for --resume")
-        yield journal
+        try:
+            yield journal
+        except KeyboardInterrupt:
+            if journal and journal.kept:
+                count = f"{journal.kept} results are kept"
+                say([f"{count}; to continue, run the same command with --resume"])
+            raise
         if journal:
             journal.remove()
-
-
-def _predictions(
-    detector: Detector, files: list[DataFile], run: Run, edition: Edition
-) -> list[str]:
-    """Return the predictions for each file."""
-    texts = []
-    try:
-        for file in files:
-            for text in remarks(file):
-                note(text)
-            with shown_progress(file.base) as report:
-                run_of_file = replace(run, report=report)
-                texts.append(made_by(detector, file, run_of_file, edition.item.id_key))
-    except KeyboardInterrupt:
-        if run.journal and run.journal.kept:
-            count = f"{run.journal.kept} results are kept"
-            say([f"{count}; to continue, run the same command with --resume"])
-        raise
-    return texts
 
 
 def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> tuple[str, str]:

@@ -12,15 +12,12 @@ from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY
 from shroom.inference.run_settings import RUN, Run
+from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import mark_in_sample, record_path
 from shroom.prediction.submission_rows import (
     check_output,
-    made_by,
     name_for,
-    read_data,
-    remarks,
-    training_counts,
-    training_notes,
+    predictions_of,
 )
 from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, InMemory, is_path
@@ -210,23 +207,14 @@ def predict(
     files = read_data(datapoints, warnings, splits, edition)
     if warnings.errors:
         raise InvalidInput(warnings)
-    own_run = replace(run, note=note)
-    counts = training_counts(chosen, files, own_run)
-    total = sum(len(file.datapoints) for file in files)
-    for sentence in training_notes(chosen, counts, total):
-        note(sentence)
-    texts, in_sample = [], {}
-    for file in files:
-        for sentence in remarks(file):
-            note(sentence)
-        name = name_for(edition.guess(file.base), "-", file.base, edition)
-        texts.append((name, made_by(chosen, file, own_run, edition.item.id_key)))
-        in_sample[name] = counts["in_sample"].get(file.base, 0)
+    texts, training = predictions_of(chosen, files, replace(run, note=note), edition.item.id_key)
+    names = [name_for(edition.guess(file.base), "-", file.base, edition) for file in files]
+    in_sample = [training["in_sample"].get(file.base, 0) for file in files]
     return Predictions(
-        texts,
+        zip(names, texts),
         maker=chosen.name,
         edition=edition,
-        in_sample=in_sample,
+        in_sample=dict(zip(names, in_sample)),
         notes=notes,
         warnings=warnings,
     )

@@ -68,7 +68,7 @@ def run_record(
     names : collection of str
         The names of the files that were written.
     training : dict of dict
-        As :func:`shroom.prediction.submission_rows.training_counts` returns it.
+        As :func:`shroom.prediction.submission_rows.predictions_of` returns it.
     precisions : collection of str
         The precisions of the models: several if one changed to float32 during the run.
     """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +15,13 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import check_p
 from shroom.detectors.out_of_fold import DECIMALS
 from shroom.scoring.check import check_documents
-from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions.files import default
-from shroom.scoring.file_choice import latest
-from shroom.scoring.in_memory import as_source
 from shroom.scoring.input_files import Document
-from shroom.scoring.table import P, Role
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.file_names import Name
-    from shroom.scoring.in_memory import Data
 
 
 def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> str:
@@ -62,7 +61,50 @@ def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> s
     return text_of(flagged, np.round(p, DECIMALS), ids, id_key=id_key)
 
 
-def remarks(file: DataFile) -> list[str]:
+def predictions_of(
+    chosen: Detector,
+    files: Sequence[DataFile],
+    run: Run,
+    id_key: str = "id",
+    progress: Callable[[str], AbstractContextManager[Callable[..., None]]] | None = None,
+) -> tuple[list[str], dict[str, dict[str, int]]]:
+    """Return a detector's predictions for each file, and how many are of training items.
+
+    Parameters
+    ----------
+    chosen : Detector
+        The detector.
+    files : sequence of DataFile
+        The data.
+    run : Run
+        Its ``note`` gets sentences on training items, and on what is odd in a file.
+    id_key : str
+        The key of the ids.
+    progress : callable, optional
+        Returns a context for a file's name, which yields the ``report`` of the file's run.
+
+    Returns
+    -------
+    list of str
+        A JSON list of predictions for each file.
+    dict of dict
+        How many items are training items, by the file's name, without files that have none:
+        ``in_sample`` with the p of a model that has seen them, ``out_of_fold`` with their
+        out-of-fold p.
+    """
+    training = _training_counts(chosen, files, run)
+    for note in _training_notes(chosen, training, sum(len(file.datapoints) for file in files)):
+        run.note(note)
+    texts = []
+    for file in files:
+        for note in _remarks(file):
+            run.note(note)
+        with progress(file.base) if progress else nullcontext(run.report) as report:
+            texts.append(made_by(chosen, file, replace(run, report=report), id_key))
+    return texts, training
+
+
+def _remarks(file: DataFile) -> list[str]:
     """Return notes on a file for a reader of its predictions."""
     sentences = []
     empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
@@ -71,17 +113,9 @@ def remarks(file: DataFile) -> list[str]:
     return sentences
 
 
-def training_counts(
+def _training_counts(
     chosen: Detector, files: Sequence[DataFile], run: Run
 ) -> dict[str, dict[str, int]]:
-    """Return how many items of each file are training items, by the p that the detector gives them.
-
-    Returns
-    -------
-    dict of dict
-        ``in_sample``: p of a model that has seen them; ``out_of_fold``: their out-of-fold p. Both
-        by the file's name, without files that have none.
-    """
     masks = {"in_sample": chosen.in_sample, "out_of_fold": chosen.out_of_fold_items}
     return {
         kind: {file.base: int(n) for file in files if (n := mask(file.datapoints, run).sum())}
@@ -89,8 +123,7 @@ def training_counts(
     }
 
 
-def training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: int) -> list[str]:
-    """Return the sentences on training items among ``total`` items, for the user."""
+def _training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: int) -> list[str]:
     unseen, seen = sum(counts["out_of_fold"].values()), sum(counts["in_sample"].values())
     sentences = []
     if unseen:
@@ -104,82 +137,6 @@ def training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: i
             "in-sample: scores on them are too good"
         )
     return sentences
-
-
-def check_data(file: DataFile, problems: Problems) -> None:
-    """Report every datapoint of a file that cannot be judged, or cannot be in a submission."""
-    _check_premises(file, problems)
-    _check_ids(file, problems)
-
-
-def _check_premises(file: DataFile, problems: Problems) -> None:
-    """Report every datapoint without a text with which to compare its hypothesis."""
-    for index, point in enumerate(file.datapoints):
-        if not (point.src.strip() or point.tgt.strip()):
-            place = {"index": index, "id": point.id}
-            problems.add("premise-missing", file.base, "src or tgt", "both empty", **place)
-
-
-def _check_ids(file: DataFile, problems: Problems) -> None:
-    """Report ids that a submission cannot have: doubled ones, and ids of some items only."""
-    seen: set[int | str] = set()
-    some = any(point.id is not None for point in file.datapoints)
-    for index, point in enumerate(file.datapoints):
-        if point.id is None and some:
-            expected = "an id, as other items have"
-            problems.add("id-missing", file.base, expected, "none", index=index, key="id")
-        elif point.id is not None and point.id in seen:
-            got, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
-            problems.add("id-doubled", file.base, "an id of its own", got, **place)
-        seen |= {point.id} if point.id is not None else set()
-
-
-def read_data(
-    data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
-) -> list[DataFile]:
-    """Return the files to predict: one that was named alone, or the latest of these splits.
-
-    Every datapoint that cannot be judged is among the problems.
-
-    Raises
-    ------
-    InvalidInput
-        If the data cannot be read.
-    ShroomError
-        If there are no data of these splits.
-    """
-    files = read_files(
-        data,
-        problems,
-        choose=lambda documents: select_documents(documents, splits, edition),
-        edition=edition,
-    )
-    if not files:
-        expected = edition.expected_name(splits, "data")
-        raise ShroomError(f"{as_source(data, 'data')}: has no file named {expected}")
-    for file in files:
-        check_data(file, problems)
-    return files
-
-
-def select_documents(
-    documents: list[Document], splits: tuple[str, ...], edition: Edition | None = None
-) -> list[Document]:
-    """Return a file that was named alone, or the latest files of these splits of a folder.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not clear which file is the latest.
-    """
-    if len(documents) == 1:
-        return documents
-    problems = Problems()
-    of_data = latest(documents, problems, edition, Role.DATA)
-    named = sorted((of_data or latest(documents, problems, edition, Role.GOLD)).items())
-    if problems.errors:
-        raise InvalidInput(problems)
-    return [document for (split, _), document in named if split in splits]
 
 
 def text_of(

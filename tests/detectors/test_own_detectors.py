@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ def folder(tmp_path, monkeypatch):
     """Return the working folder, with a function that writes a module into it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delitem(sys.modules, "mine", raising=False)
 
     def write(body="return np.full(len(datapoints), 0.5)", head=""):

@@ -597,14 +597,14 @@ def test_a_second_run_at_one_output_is_refused_and_changes_nothing(
     expected = contents(out)
     seen = []
 
-    def made_by(chosen, file, run, id_key):
+    def predictions_of(chosen, files, run, *others):
         def report(*_):
             before = contents(out)
             seen.append((*shroom(*args, *more), before == contents(out)))
 
-        return submission_rows.made_by(chosen, file, replace(run, report=report), id_key)
+        return submission_rows.predictions_of(chosen, files, replace(run, report=report), others[0])
 
-    monkeypatch.setattr("shroom.cli.predict.made_by", made_by)
+    monkeypatch.setattr("shroom.cli.predict.predictions_of", predictions_of)
     assert shroom(*args)[0] == 0
     assert len(seen) == 3
     place = f"{out}/{form}".rstrip("/")

@@ -18,15 +18,11 @@ from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.version import __version__
 from shroom.inference.run_settings import RUN
+from shroom.prediction.input_data import check_data, select_documents
 from shroom.prediction.ray.storage import Place
 from shroom.prediction.submission_rows import (
-    check_data,
     check_output,
-    made_by,
-    remarks,
-    select_documents,
-    training_counts,
-    training_notes,
+    predictions_of,
 )
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
 from shroom.scoring.editions.edition import Edition  # noqa: TC001 - Ray unpickles it
@@ -279,11 +275,9 @@ class Worker:
             check_data(file, problems)
         if file is None or problems.errors:
             raise InvalidInput(problems)
-        notes = remarks(file)
-        training = training_counts(self.detector, [file], self._run)
-        notes += training_notes(self.detector, training, len(file.datapoints))
+        notes: list[str] = []
         run = replace(self._run, note=notes.append)
-        text = made_by(self.detector, file, run, shard.edition.item.id_key)
+        (text,), _ = predictions_of(self.detector, [file], run, shard.edition.item.id_key)
         lines = encoded(shard.output, text)
         check_output({shard.output: lines.decode()})
         rows = len(file.datapoints)

@@ -1,0 +1,93 @@
+"""The data that predictions are made of: read, chosen and checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.file_choice import latest
+from shroom.scoring.in_memory import as_source
+from shroom.scoring.table import Role
+
+if TYPE_CHECKING:
+    from shroom.scoring.datapoint_files import DataFile
+    from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.in_memory import Data
+    from shroom.scoring.input_files import Document
+
+
+def check_data(file: DataFile, problems: Problems) -> None:
+    """Report every datapoint of a file that cannot be judged, or cannot be in a submission."""
+    _check_premises(file, problems)
+    _check_ids(file, problems)
+
+
+def _check_premises(file: DataFile, problems: Problems) -> None:
+    """Report every datapoint without a text with which to compare its hypothesis."""
+    for index, point in enumerate(file.datapoints):
+        if not (point.src.strip() or point.tgt.strip()):
+            place = {"index": index, "id": point.id}
+            problems.add("premise-missing", file.base, "src or tgt", "both empty", **place)
+
+
+def _check_ids(file: DataFile, problems: Problems) -> None:
+    """Report ids that a submission cannot have: doubled ones, and ids of some items only."""
+    seen: set[int | str] = set()
+    some = any(point.id is not None for point in file.datapoints)
+    for index, point in enumerate(file.datapoints):
+        if point.id is None and some:
+            expected = "an id, as other items have"
+            problems.add("id-missing", file.base, expected, "none", index=index, key="id")
+        elif point.id is not None and point.id in seen:
+            got, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
+            problems.add("id-doubled", file.base, "an id of its own", got, **place)
+        seen |= {point.id} if point.id is not None else set()
+
+
+def read_data(
+    data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
+) -> list[DataFile]:
+    """Return the files to predict: one that was named alone, or the latest of these splits.
+
+    Every datapoint that cannot be judged is among the problems.
+
+    Raises
+    ------
+    InvalidInput
+        If the data cannot be read.
+    ShroomError
+        If there are no data of these splits.
+    """
+    files = read_files(
+        data,
+        problems,
+        choose=lambda documents: select_documents(documents, splits, edition),
+        edition=edition,
+    )
+    if not files:
+        expected = edition.expected_name(splits, "data")
+        raise ShroomError(f"{as_source(data, 'data')}: has no file named {expected}")
+    for file in files:
+        check_data(file, problems)
+    return files
+
+
+def select_documents(
+    documents: list[Document], splits: tuple[str, ...], edition: Edition | None = None
+) -> list[Document]:
+    """Return a file that was named alone, or the latest files of these splits of a folder.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not clear which file is the latest.
+    """
+    if len(documents) == 1:
+        return documents
+    problems = Problems()
+    of_data = latest(documents, problems, edition, Role.DATA)
+    named = sorted((of_data or latest(documents, problems, edition, Role.GOLD)).items())
+    if problems.errors:
+        raise InvalidInput(problems)
+    return [document for (split, _), document in named if split in splits]
