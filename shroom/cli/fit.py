@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 import time
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from shroom.cli.edition_choice import (
     edition_option,
@@ -25,11 +23,10 @@ from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting
-from shroom.core.datapoint import Label
 from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import class_of
+from shroom.detectors.registry import check_annotation, class_of
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.display.text import align, number
 from shroom.scoring.editions.edition import Edition  # noqa: TC001 - click reads no types
@@ -46,7 +43,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
-@edition_option("data")
+@edition_option("data", by_form=True, any_kind=True)
 @COLUMNS_OPTION
 @click.option("-o", "--output", type=OUTPUT, required=True, help="Write the model to this path.")
 @click.option("--model", help="Encoder to start from: a folder, or a name on the hub.")
@@ -80,24 +77,25 @@ def command(
     if output == "-":
         raise click.BadParameter("a model goes to a file or a folder", param_hint="--output")
     recipe = Recipe.of(detector)
+    kind = class_of(recipe.detector)
+    check_annotation(kind, edition)
     refuse_overwriting([output, f"{output}/config.json"], [*data, model, recipe.path])
     files = _labelled(data, edition)
+    by_file = {name: file.datapoints for name, file in zip(_distinct(files), files)}
     points = [point for file in files for point in file.datapoints]
-    p = np.array([point.p for point in points], np.float64)
-    kind = class_of(recipe.detector)
     if not kind.trainable:
         raise ShroomError(f"{recipe.detector} has nothing to fit")
     chosen = recipe.make(**{**settings, **({kind.start_setting: model} if model else {})})
     began = time.monotonic()
     about: dict[str, Any] = {"command": _command(files)}
     items = TrainingItems.of(points)
+    figures: dict[str, dict[str, float | None]] = {}
     with shown_progress("fitting") as report:
         chosen.report = lambda stage, at: report(at.step, at.steps, f"{stage}, loss {at.loss:.3f}")
         if folds:
-            items = TrainingItems.of(points, *chosen.out_of_fold(points, p, folds))
-        chosen.fit(points, p)
-    if folds:
-        about |= {"out_of_fold": _figures(files, items), "folds": folds}
+            items, figures = chosen.cross_validate(by_file, folds)
+            about |= {"out_of_fold": figures, "folds": folds}
+        chosen.fit(points, [point.p for point in points])
     machine = f"{os.cpu_count()} CPU cores"
     if chosen.device not in (None, "cpu"):
         machine = f"{chosen.device} with {machine}"
@@ -107,9 +105,9 @@ def command(
     if not folds:
         click.echo(f"wrote {output}")
         return
-    rows: list[tuple[str, ...] | None] = [("out of fold", "n", "accuracy", "rho"), None]
-    for base, figure in about["out_of_fold"].items():
-        rows.append((base, str(figure["n"]), number(figure["accuracy"]), number(figure["rho"])))
+    rows: list[tuple[str, ...] | None] = [("out of fold", *next(iter(figures.values()))), None]
+    for base, (n, *scores) in ((base, figure.values()) for base, figure in figures.items()):
+        rows.append((base, str(n), *map(number, scores)))
     click.echo("\n".join(align(rows)))
 
 
@@ -134,24 +132,6 @@ def _command(files: list[DataFile]) -> str:
     folds = context.params["folds"]
     words += ["--folds", str(folds), "-o", Path(context.params["output"]).name]
     return shlex.join(words)
-
-
-def _figures(files: list[DataFile], items: TrainingItems) -> dict[str, dict[str, Any]]:
-    """Return what the out-of-fold p, as they are kept, score on each file."""
-    from shroom.metrics.classification import accuracy
-    from shroom.metrics.correlation import rho
-
-    figures = {}
-    for name, file in zip(_distinct(files), files):
-        part, limit = items.p(file.datapoints), items.thresholds(file.datapoints)
-        labels = np.array([point.label is Label.HALLUCINATION for point in file.datapoints])
-        gold = np.array([point.p for point in file.datapoints], np.float64)
-        figures[name] = {
-            "n": len(part),
-            "accuracy": round(accuracy(part > limit, labels), 4),
-            "rho": None if math.isnan(value := rho(part, gold)) else round(value, 4),
-        }
-    return figures
 
 
 def _distinct(files: list[DataFile]) -> list[str]:

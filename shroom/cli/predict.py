@@ -29,7 +29,7 @@ from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
 from shroom.core.problems import InvalidInput, Problems
 from shroom.core.result_log import computed_anew
 from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import DEFAULT, REGISTRY
+from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY, check_annotation
 from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import record_path, run_record, write_record
@@ -59,7 +59,7 @@ Examples:
 @click.command(epilog=EXAMPLES, options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this .json file, .zip file or folder.")
-@edition_option("arguments")
+@edition_option("arguments", by_form=True, any_kind=True)
 @COLUMNS_OPTION
 @click.option("--model", help="Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS
@@ -102,13 +102,15 @@ def command(
     kit's own model. In a folder or a zip, the latest versions of the val and test files of both
     tracks are read. The predictions are checked before they are written.
     """
-    named, data = detector_and_data(arguments, anywhere=ray is not None)
+    kind = edition.annotation.kind
+    named, data = detector_and_data(arguments, anywhere=ray is not None, kind=kind)
     recipe = Recipe.of(named)
     options = {"model": model, "threshold": threshold, "max_cost": max_cost}
     options = {key: value for key, value in options.items() if value is not None}
     recipe = replace(recipe, settings={**recipe.settings, **settings, **options})
     run = replace(run, precision=run.precision or recipe.precision, in_sample=in_sample)
     detector = recipe.make()
+    check_annotation(detector, edition)
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o': name a file or a folder for the predictions")
     if in_sample and not (output and record_path(output)):
@@ -145,7 +147,9 @@ def command(
     if record:
         record.unlink(missing_ok=True)  # that of an earlier run
         about = seconds, contents, training, run.precisions
-        write_record(record, run_record(recipe, detector, files, data, Path(output), *about))
+        write_record(
+            record, run_record(recipe, detector, files, data, edition, Path(output), *about)
+        )
     say([f"wrote {total} predictions to {output}"])
 
 
@@ -171,8 +175,10 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
             journal.remove()
 
 
-def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> tuple[str, str]:
-    """Return the detector, by default the kit's own, and the data of a command line.
+def detector_and_data(
+    arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
+) -> tuple[str, str]:
+    """Return the detector, by default that of a kind of annotation, and the data.
 
     The data must be a file or a folder of this machine, unless they may be ``anywhere``.
     """
@@ -183,7 +189,7 @@ def detector_and_data(arguments: tuple[str, ...], *, anywhere: bool = False) -> 
         raise click.UsageError(f"{data} is a detector: name the DATA that it should judge, too")
     if not anywhere or "://" not in data:
         data = INPUT.convert(data, None, None)
-    return (named[0] if named else DEFAULT), data
+    return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data
 
 
 def _read(data: str, recipe: Recipe, edition: Edition) -> list[DataFile]:

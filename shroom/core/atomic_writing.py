@@ -65,12 +65,12 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
     if os.fspath(out) == "-":
         sys.stdout.write(next(iter(files.values())))
     elif names_a_zip(out):
-        write_atomically(path, zipped(files))
+        write_atomically(path, zipped({name: encoded(name, files[name]) for name in files}))
     elif names_a_file(out):
         write_atomically(path, encoded(path.name, next(iter(files.values()))))
     else:
         for target, text in zip(targets, files.values()):
-            write_atomically(target, text)
+            write_atomically(target, encoded(target.name, text))
 
 
 def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> list[Path]:
@@ -177,14 +177,14 @@ def check_ending(out: Source, *endings: str) -> None:
 
 
 def encoded(name: str, text: str) -> bytes:
-    r"""Return the JSON text of a list, in the format of the file's name.
+    r"""Return the JSON text of a list, in the format of the file's name; lines stay lines.
 
     Examples
     --------
     >>> encoded("a.jsonl", "[1, 2]")
     b'1\n2\n'
     """
-    if name.endswith((".jsonl", ".jsonl.gz")):
+    if name.endswith((".jsonl", ".jsonl.gz")) and text.lstrip().startswith("["):
         text = "".join(json.dumps(row) + "\n" for row in json.loads(text))
     data = text.encode()
     if not name.endswith(".gz"):

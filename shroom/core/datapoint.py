@@ -98,7 +98,11 @@ class Datapoint:
     label : Label or None
         Their majority.
     p : float or None
-        The share of them that said ``Hallucination``, in [0, 1].
+        The share of them that said ``Hallucination``, in [0, 1]; where they marked spans, the
+        share of the characters of ``hyp`` that more than half of them marked.
+    spans : tuple of (int, int, float) or None
+        Start, end and share of the annotators of each span that they marked; ``None`` where the
+        data have no spans.
     """
 
     hyp: str
@@ -111,6 +115,7 @@ class Datapoint:
     labels: tuple[Label, ...] = ()
     label: Label | None = None
     p: float | None = None
+    spans: tuple[tuple[int, int, float], ...] | None = None
 
     @property
     def name(self) -> str:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar
 
 import numpy as np
 
-from shroom.core.datapoint import Rule, premises
+from shroom.core.datapoint import Label, Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors.estimator import Estimator
 from shroom.detectors.out_of_fold import DECIMALS, TrainingItems
 from shroom.inference.run_settings import RUN
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +48,9 @@ class Detector(Estimator):
         Its name in the registry.
     threshold : float
         The label is Hallucination where p is greater.
+    annotation : str
+        The kind of annotation that it predicts: ``binary``, a label with p(Hallucination), or
+        ``spans``, as a :class:`~shroom.detectors.span_detector.SpanDetector` does.
     trainable : bool
         Whether it can be fitted on labelled datapoints.
     start_setting : str
@@ -76,6 +80,7 @@ class Detector(Estimator):
 
     name: str = ""
     threshold: float = 0.5
+    annotation: ClassVar[str] = "binary"
     trainable: ClassVar[bool] = False
     start_setting: ClassVar[str] = "model"
     labels_itself: bool = False
@@ -123,6 +128,16 @@ class Detector(Estimator):
     def labels(self, p: Floats, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
         """Return whether p, rounded as in a submission, is above its threshold: shape [n]."""
         return np.asarray(np.round(p, DECIMALS) > self.thresholds_of(datapoints, run))
+
+    def columns(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> dict[str, list[Any]]:
+        """Return what a submission has for the datapoints, besides their ids: n values by key."""
+        p, flagged = self.decide(datapoints, run)
+        p = check_p(p, len(datapoints), self.name)
+        if np.shape(flagged) != p.shape:
+            raise ShroomError(
+                f"the detector {self.name} did not return a label for each of {len(p)} datapoints"
+            )
+        return label_columns(flagged, np.round(p, DECIMALS))
 
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return the threshold that applies to p of each datapoint: shape [n]."""
@@ -191,6 +206,12 @@ class Detector(Estimator):
         """
         raise NotImplementedError
 
+    def cross_validate(
+        self, files: Mapping[str, Sequence[Datapoint]], folds: int
+    ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
+        """Return the training items as they are kept, and what they score out of fold."""
+        raise NotImplementedError
+
     def save(self, path: str, **about: Any) -> None:
         """Write the fitted state to a file or a folder; ``about`` describes its origin."""
         raise NotImplementedError
@@ -227,6 +248,18 @@ def check_p(p: Any, n: int, name: str, way_out: str = "") -> Floats:
         f"the detector {name} did not return a p from 0 to 1 for each of {n} datapoints, but {got}"
         f"{way_out}"
     )
+
+
+def label_columns(flagged: NDArray[Any], p: NDArray[Any]) -> dict[str, list[Any]]:
+    """Return labels with p(Hallucination) as the columns of a submission.
+
+    Examples
+    --------
+    >>> label_columns(np.array([True]), np.array([0.75]))
+    {'label': ['Hallucination'], 'p(Hallucination)': [0.75]}
+    """
+    words = {True: Label.HALLUCINATION.value, False: Label.NOT_HALLUCINATION.value}
+    return {"label": [words[one] for one in flagged.astype(bool).tolist()], P: p.tolist()}
 
 
 def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:

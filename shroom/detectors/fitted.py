@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 import numpy as np
 
+from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, splits, why_unreadable
 from shroom.inference.run_settings import RUN
+from shroom.metrics.classification import accuracy
+from shroom.metrics.correlation import rho
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -144,6 +147,39 @@ class FittedDetector(Detector):
             predicted[test] = fitted.p(unseen)
             thresholds[test] = fitted.thresholds_of(unseen)
         return predicted, thresholds
+
+    def cross_validate(
+        self, files: Mapping[str, Sequence[Datapoint]], folds: int
+    ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
+        """Return the training items as they are kept, and what they score out of fold.
+
+        Parameters
+        ----------
+        files : mapping of sequence of Datapoint
+            The labelled datapoints of each file.
+        folds : int
+            As of :meth:`out_of_fold`.
+
+        Returns
+        -------
+        TrainingItems, dict of dict
+            The figures of each file, by their names: ``n`` first.
+        """
+        points = [point for file in files.values() for point in file]
+        p = np.array([point.p for point in points], np.float64)
+        items = TrainingItems.of(points, *self.out_of_fold(points, p, folds))
+        figures: dict[str, dict[str, float | None]] = {}
+        for name, file in files.items():
+            part = items.p(file)
+            labels = np.array([point.label is Label.HALLUCINATION for point in file])
+            gold = np.array([point.p for point in file], np.float64)
+            right = accuracy(part > items.thresholds(file), labels)
+            figures[name] = {
+                "n": len(part),
+                "accuracy": round(right, 4),
+                "rho": None if math.isnan(value := rho(part, gold)) else round(value, 4),
+            }
+        return items, figures
 
     def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
         if run.in_sample:

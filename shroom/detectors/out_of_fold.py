@@ -171,24 +171,27 @@ def _answer(value: Any) -> Answer | None:
     return p, threshold
 
 
-def splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
+def splits(datapoints: Sequence[Datapoint], folds: int, *, by: str = "hyp") -> list[Split]:
     """Return the places to fit on and the places to predict, for each fold.
 
-    Datapoints with the same hypothesis are in one fold.
+    Datapoints with the same hypothesis are in one fold; with ``by="src"``, those with the same
+    source.
 
     Raises
     ------
     ShroomError
-        If there are not two different hypotheses, or scikit-learn is missing.
+        If there are not two different ones, or scikit-learn is missing.
     """
     try:
         from sklearn.model_selection import GroupKFold
     except ImportError as error:
         raise ShroomError(f"fitting needs scikit-learn: {install_hint('fit')}") from error
-    number = {hyp: place for place, hyp in enumerate(dict.fromkeys(d.hyp for d in datapoints))}
+    texts = [getattr(point, by) for point in datapoints]
+    number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     if len(number) < 2:
-        raise ShroomError("fitting needs datapoints of at least two different hypotheses")
-    groups = np.array([number[point.hyp] for point in datapoints])
+        plural = {"hyp": "hypotheses", "src": "sources"}[by]
+        raise ShroomError(f"fitting needs datapoints of at least two different {plural}")
+    groups = np.array([number[text] for text in texts])
     return list(GroupKFold(min(folds, len(number))).split(groups, groups, groups))
 
 

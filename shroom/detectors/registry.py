@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
 
 if TYPE_CHECKING:
     from shroom.detectors.base import Detector
+    from shroom.scoring.editions.edition import Edition
 
 _TORCH = ("torch", "transformers")
 
@@ -26,6 +28,10 @@ REGISTRY = Registry(
             "overlap of hypothesis and reference at the surface; a floor",
             ("sacrebleu",),
             "fit",
+        ),
+        "spans": Entry(
+            "shroom.detectors.spans:Spans",
+            "spans of words that annotators tend to mark, as in Mu-SHROOM; a floor",
         ),
         "similarity": Entry(
             "shroom.detectors.similarity:Similarity",
@@ -85,8 +91,26 @@ REGISTRY = Registry(
     base="shroom.detectors.base:Detector",
 )
 
-#: The default detector.
-DEFAULT = "cross-encoder"
+#: The default detector of each kind of annotation that one predicts.
+DEFAULTS = {"binary": "cross-encoder", "spans": "spans"}
+DEFAULT = DEFAULTS["binary"]
+
+
+def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> None:
+    """Refuse a detector that predicts another kind of annotation than the edition has.
+
+    Raises
+    ------
+    ShroomError
+        With the detector to use instead.
+    """
+    kind = edition.annotation.kind
+    if chosen.annotation != kind:
+        instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "no detector of the kit is"
+        raise ShroomError(
+            f"{edition.name}: its annotation is {kind}, and the detector {chosen.name} is for "
+            f"{chosen.annotation}; {instead}"
+        )
 
 
 def detector(name: str, /, **settings: Any) -> Detector:

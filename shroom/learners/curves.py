@@ -67,7 +67,12 @@ def smoothed(y: Floats) -> Floats:
 
 
 def fit_logistic(
-    columns: Floats, p: Floats, c: float = np.inf, *, intercept: bool = True
+    columns: Floats,
+    p: Floats,
+    c: float = np.inf,
+    *,
+    intercept: bool = True,
+    importance: Floats | float = 1.0,
 ) -> Floats:
     """Return the intercept and the weights of least penalised cross-entropy with soft labels.
 
@@ -83,6 +88,8 @@ def fit_logistic(
         The inverse strength of an L2 penalty on the weights, not on the intercept; none by default.
     intercept : bool
         Whether to fit an intercept; otherwise it is 0.
+    importance : array, shape [n], or float
+        How much each row counts.
 
     Returns
     -------
@@ -104,7 +111,10 @@ def fit_logistic(
     model = LogisticRegression(
         C=c, solver="newton-cholesky", tol=1e-12, max_iter=_MAX_STEPS, fit_intercept=intercept
     )
-    labels, shares = np.repeat([1, 0], len(p)), np.concatenate((p, 1 - p))
+    labels, shares = (
+        np.repeat([1, 0], len(p)),
+        np.concatenate((p * importance, (1 - p) * importance)),
+    )
     model.fit(np.vstack((columns, columns)), labels, sample_weight=shares)
     return np.append(model.intercept_, model.coef_)
 

@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.atomic_writing import prepare, write_files
+from shroom.core.atomic_writing import encoded, prepare, write_files
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import REGISTRY
+from shroom.detectors.registry import REGISTRY, check_annotation
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import mark_in_sample, record_path
@@ -74,8 +74,9 @@ class Predictions(InMemory, Tabular):
                 )
             files[name] = text
         check_output(files, edition)
-        contents = {name: text.encode() for name, text in files.items()}
+        contents = {name: encoded(name, text) for name, text in files.items()}
         super().__init__("predictions", contents, is_folder=len(files) > 1, in_sample=in_sample)
+        self._texts = files
         self.maker, self.edition, self.notes = maker, edition, tuple(notes)
         self.warnings = Problems() if warnings is None else warnings
 
@@ -85,7 +86,7 @@ class Predictions(InMemory, Tabular):
     @property
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each file, by its name."""
-        return {name: json.loads(content) for name, content in self.files.items()}
+        return {name: json.loads(text) for name, text in self._texts.items()}
 
     @property
     def n(self) -> int:
@@ -140,8 +141,7 @@ class Predictions(InMemory, Tabular):
         names = [name_for(parse(name), out, name, self.edition) for name in self.files]
         prepare(out, names, inputs)
         record_path(str(out))  # refuses a file of the user's
-        texts = (content.decode() for content in self.files.values())
-        write_files(out, dict(zip(names, texts)), inputs)
+        write_files(out, dict(zip(names, self._texts.values())), inputs)
         in_sample = {name: self.in_sample.get(file, 0) for name, file in zip(names, self.files)}
         return mark_in_sample(str(out), self.maker, in_sample)
 
@@ -198,6 +198,7 @@ def predict(
         recipe = Recipe.of(REGISTRY.checked_name(detector))
         chosen, splits = recipe.make(**settings), recipe.data or edition.submitted
         run = replace(run, precision=run.precision or recipe.precision)
+    check_annotation(chosen, edition)
     warnings, notes = Problems(), dict[str, None]()
 
     def note(sentence: str) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shroom.detectors.base import Detector
     from shroom.detectors.recipe import Recipe
     from shroom.scoring.datapoint_files import DataFile
+    from shroom.scoring.editions.edition import Edition
 
 #: Packages whose versions may change p, and the modules they install.
 PACKAGES = {
@@ -45,6 +46,7 @@ def run_record(
     detector: Detector,
     files: Sequence[DataFile],
     data: str,
+    edition: Edition,
     output: Path,
     seconds: float,
     names: Collection[str],
@@ -61,6 +63,8 @@ def run_record(
         The data.
     data : path
         Path of the data.
+    edition : Edition
+        The shared task.
     output : path
         The folder of the submission.
     seconds : float
@@ -81,7 +85,7 @@ def run_record(
         "seconds": round(seconds, 1),
         "datapoints": {file.base: len(file.datapoints) for file in files},
         **training,
-        "scores": _scores(output, data, names),
+        "scores": _scores(output, data, names, edition),
         "versions": {
             "shroom-kit": __version__,
             "python": platform.python_version(),
@@ -159,17 +163,22 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
     return None
 
 
-def _scores(output: Path, data: str, names: Collection[str]) -> list[dict[str, Any]]:
+def _scores(
+    output: Path, data: str, names: Collection[str], edition: Edition
+) -> list[dict[str, Any]]:
     """Return the scores of the submission with their signatures, if the data have labels."""
     try:
-        scored = score(output, data, intervals=Intervals(resamples=0))
+        scored = score(output, data, intervals=Intervals(resamples=0), edition=edition)
     except InvalidInput:  # without labels there is nothing to score
         return []
-    keys = ("split", "track", "n", "accuracy", "rho", "slices", "signature")
     return [
-        {key: getattr(result, key) for key in keys}
+        {
+            **{key: getattr(result, key) for key in ("split", "track", "n")},
+            **result.scores,
+            **{key: getattr(result, key) for key in ("slices", "signature")},
+        }
         for result in scored.results
-        if f"{result.split}.{result.track}.json" in names
+        if edition.name_of(result.split, result.track).base in names
     ]
 
 

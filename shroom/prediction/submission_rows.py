@@ -7,17 +7,12 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from shroom.core.atomic_writing import names_a_file
-from shroom.core.datapoint import Label
+from shroom.core.atomic_writing import encoded, names_a_file
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.base import check_p
-from shroom.detectors.out_of_fold import DECIMALS
+from shroom.detectors.base import label_columns
 from shroom.scoring.check import check_documents
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import Document
-from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +31,7 @@ if TYPE_CHECKING:
 def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> str:
     """Return a detector's predictions for a file as the JSON list of a submission.
 
-    The label follows from p as it is written.
+    The label follows from p as it is written, and so do the hard labels of spans.
 
     Examples
     --------
@@ -50,15 +45,9 @@ def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> s
     'Hallucination'
     """
     points = file.datapoints
-    p, flagged = chosen.decide(points, run)
-    p = check_p(p, len(points), chosen.name)
-    if np.shape(flagged) != p.shape:
-        raise ShroomError(
-            f"the detector {chosen.name} did not return a label for each of {len(p)} datapoints"
-        )
     with_ids = any(point.id is not None for point in points)
-    ids = np.array([point.id for point in points]) if with_ids else None
-    return text_of(flagged, np.round(p, DECIMALS), ids, id_key=id_key)
+    ids = {id_key: [point.id for point in points]} if with_ids else {}
+    return _json_list({**ids, **chosen.columns(points, run)})
 
 
 def predictions_of(
@@ -167,11 +156,12 @@ def text_of(
     >>> text_of(np.array([True]), np.array([0.75]), np.array([3]))
     '[\n{"id": 3, "label": "Hallucination", "p(Hallucination)": 0.75}\n]\n'
     """
-    words = {True: Label.HALLUCINATION.value, False: Label.NOT_HALLUCINATION.value}
     columns: dict[str, list[Any]] = {} if ids is None else {id_key: ids.tolist()}
-    columns["label"] = [words[flagged] for flagged in label.astype(bool).tolist()]
-    columns[P] = p.tolist()
-    columns |= {key: values.tolist() for key, values in (more or {}).items()}
+    columns |= label_columns(label, p)
+    return _json_list(columns | {key: values.tolist() for key, values in (more or {}).items()})
+
+
+def _json_list(columns: Mapping[str, list[Any]]) -> str:
     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
 
@@ -230,7 +220,7 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition | 
 
 
 def check_output(texts: Mapping[str, str], edition: Edition | None = None) -> None:
-    """Check what is to be written, text by name, by the same rules as any submission.
+    """Check the JSON lists that are to be written, by name, by the same rules as any submission.
 
     Raises
     ------
@@ -238,6 +228,6 @@ def check_output(texts: Mapping[str, str], edition: Edition | None = None) -> No
         If the check finds errors.
     """
     problems = Problems()
-    documents = [Document(name, name, text.encode()) for name, text in texts.items()]
+    documents = [Document(name, name, encoded(name, text)) for name, text in texts.items()]
     if not check_documents(documents, problems=problems, edition=edition).ok:
         raise InvalidInput(problems)

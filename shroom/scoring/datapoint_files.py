@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -23,6 +23,8 @@ from shroom.scoring.editions.files import default, named
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, p_in, problem_of_id, problem_of_p
+from shroom.scoring.kinds.span_values import SpanValues, hard_of, share_marked, soft_of
+from shroom.scoring.kinds.spans import HARD, SOFT
 from shroom.scoring.table import P
 
 AnyEnum = TypeVar("AnyEnum", bound=Enum)
@@ -166,7 +168,7 @@ class _Item:
                 self.problems.add("key-missing", self.file, expected, description, **place)
         task = self._task()
         ref = self._word("ref", Reference, "ref-value") if self.item.get("ref") else None
-        return Datapoint(
+        point = Datapoint(
             hyp=self._text("hyp"),
             src=self._text("src"),
             tgt=self._text("tgt"),
@@ -178,6 +180,20 @@ class _Item:
             label=self._word("label", Label, "label-value"),
             p=self._p(),
         )
+        return self._marked(point) if self.edition.annotation.kind == "spans" else point
+
+    def _marked(self, point: Datapoint) -> Datapoint:
+        """Return a datapoint with the spans of its row, and the label and p that follow."""
+        values = SpanValues(self._report_value, strict=True)
+        hard = values.hard(self.item.get(HARD), HARD)
+        soft = values.soft(self.item.get(SOFT), SOFT)
+        if soft is None:
+            if hard is None:
+                return point
+            soft = soft_of(hard)
+        p = share_marked(hard_of(soft) if hard is None else hard, len(point.hyp))
+        label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
+        return replace(point, label=label, p=p, spans=soft)
 
     def _text(self, key: str) -> str:
         value = self.item.get(key, "")
@@ -224,9 +240,12 @@ class _Item:
             self._report(problem[0], P, problem[1])
         return p_in(self.item[P])
 
+    def _report_value(self, code: str, key: str, expected: str, got: str) -> None:
+        place = {"index": self.index, "id": self.id, "key": key}
+        self.problems.add(code, self.file, expected, got, **place)
+
     def _report(self, code: str, key: str, expected: str) -> None:
-        value, place = show(self.item[key]), {"index": self.index, "id": self.id, "key": key}
-        self.problems.add(code, self.file, expected, value, **place)
+        self._report_value(code, key, expected, show(self.item[key]))
 
 
 def write(datapoints: Iterable[Datapoint]) -> str:

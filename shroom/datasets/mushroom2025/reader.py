@@ -13,9 +13,10 @@ from shroom.core.datapoint import pair
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.datasets import rows
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.mushroom2025.records import HardSpan, Record, SoftSpan, hard_of, soft_of
+from shroom.datasets.mushroom2025.records import HardSpan, Record, SoftSpan
 from shroom.datasets.mushroom2025.rows import RowReader
 from shroom.datasets.rows import collect
+from shroom.scoring.kinds import span_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,10 +109,7 @@ def _datapoint(record: Record, choice: str) -> Datapoint:
 
 def share_marked(record: Record) -> float:
     """Return the share of a record's characters that are hard-labelled; 0 for an empty answer."""
-    length = len(record.model_output_text)
-    marked = hard_of(soft_of(record.hard))  # merged, so that no character counts twice
-    inside = sum(max(0, min(end, length) - start) for start, end in marked)
-    return inside / length if length else 0.0
+    return span_values.share_marked(record.hard, len(record.model_output_text))
 
 
 def _judged(records: Iterable[Record], p: str) -> list[Datapoint]:

@@ -246,5 +246,6 @@ def write_submission(out: Place, shards: Iterable[Shard]) -> list[str]:
     for shard in shards:
         if shard.submission is not None:
             names.append(f"{SUBMISSION}/{shard.submission}")
-            out.write(names[-1], list_of([out.read(shard.output)]))
+            lines = out.read(shard.output)
+            out.write(names[-1], lines if names[-1].endswith(".jsonl") else list_of([lines]))
     return names

@@ -279,7 +279,7 @@ class Worker:
         run = replace(self._run, note=notes.append)
         (text,), _ = predictions_of(self.detector, [file], run, shard.edition.item.id_key)
         lines = encoded(shard.output, text)
-        check_output({shard.output: lines.decode()})
+        check_output({shard.output: text}, shard.edition)
         rows = len(file.datapoints)
         made = lines.count(b"\n")
         if made != rows:

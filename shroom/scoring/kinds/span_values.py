@@ -70,6 +70,18 @@ def soft_of(hard: Sequence[HardSpan]) -> tuple[SoftSpan, ...]:
     return tuple(SoftSpan(start, end, 1.0) for start, end in hard)
 
 
+def share_marked(hard: Sequence[HardSpan], length: int) -> float:
+    """Return the share of a text's characters that are marked; 0 for an empty text.
+
+    Examples
+    --------
+    >>> share_marked([HardSpan(0, 3), HardSpan(2, 4)], 8)
+    0.5
+    """
+    merged = hard_of(soft_of(hard))  # so that no character counts twice
+    return sum(max(0, min(end, length) - start) for start, end in merged) / max(1, length)
+
+
 @dataclass(frozen=True)
 class SpanValues:
     """Reads the spans of one row, with a report of everything odd.

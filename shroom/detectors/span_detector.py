@@ -1,0 +1,138 @@
+"""The base class of detectors that mark spans of the hypothesis, as Mu-SHROOM asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shroom.core.problems import ShroomError, show
+from shroom.detectors.base import Detector
+from shroom.detectors.out_of_fold import DECIMALS
+from shroom.inference.run_settings import RUN
+from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of
+from shroom.scoring.kinds.spans import HARD, SOFT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run_settings import Run
+
+    Marks = Sequence[Sequence[tuple[int, int, float]]]
+
+
+class SpanDetector(Detector):
+    """A detector that gives spans of characters of each hypothesis a probability.
+
+    A subclass sets ``name`` and defines :meth:`mark`. The soft labels are the spans that it
+    returns, and the hard labels are :func:`likeliest` of these.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import pair
+    >>> class Years(SpanDetector):
+    ...     name = "years"
+    ...
+    ...     def mark(self, datapoints, run=RUN):
+    ...         texts = [point.hyp.split("in ") for point in datapoints]
+    ...         return [[(len(a) + 3, len(a) + 7, 0.75)] for a, _ in texts]
+    >>> Years().columns([pair("When?", "It was in 1823.")])["hard_labels"]
+    [[[10, 14]]]
+    """
+
+    annotation: ClassVar[str] = "spans"
+
+    def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Marks:
+        """Return the marked spans of each hypothesis: start, end and probability of each span.
+
+        Parameters
+        ----------
+        datapoints : sequence of Datapoint, length n
+            May be empty.
+        run : Run
+            As of :meth:`~shroom.detectors.base.Detector.p`.
+
+        Returns
+        -------
+        sequence of length n of sequences of (int, int, float)
+            Places count characters from 0, and ``end`` is the first one not in the span. The spans
+            of a text are in order, do not overlap, and end within it.
+        """
+        del datapoints, run
+        raise ShroomError(
+            f"the detector {self.name} lacks the method mark(datapoints, run), which returns the "
+            "spans of each datapoint"
+        )
+
+    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+        """Return the expected share of each hypothesis' characters that are marked: shape [n]."""
+        marked = zip(datapoints, self._soft(datapoints, run))
+        return np.array(
+            [
+                min(1.0, sum((s.end - s.start) * s.prob for s in spans) / max(1, len(point.hyp)))
+                for point, spans in marked
+            ]
+        )
+
+    def columns(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> dict[str, list[Any]]:
+        """Return the soft and the hard labels of the datapoints."""
+        marked = self._soft(datapoints, run)
+        return {
+            SOFT: [[span._asdict() for span in spans] for spans in marked],
+            HARD: [[list(span) for span in likeliest(spans)] for spans in marked],
+        }
+
+    def _soft(self, datapoints: Sequence[Datapoint], run: Run) -> list[list[SoftSpan]]:
+        """Return the spans with p as in a submission, having checked them."""
+        marked = self.mark(datapoints, run)
+        if len(marked) != len(datapoints):
+            raise ShroomError(
+                f"the detector {self.name} did not return spans for each of {len(datapoints)} "
+                f"datapoints, but for {len(marked)}"
+            )
+        return [self._checked(point, spans) for point, spans in zip(datapoints, marked)]
+
+    def _checked(self, point: Datapoint, spans: Sequence[tuple[int, int, float]]) -> list[SoftSpan]:
+        soft, last = [], 0
+        for span in spans:
+            start, end, prob = span
+            if not (last <= start < end <= len(point.hyp) and 0 <= prob <= 1):
+                raise ShroomError(
+                    f"the detector {self.name}, datapoint {point.name}: expected spans (start, "
+                    f"end, p) in order, without overlap, within the {len(point.hyp)} characters "
+                    f"and with p from 0 to 1, got {show(span)}"
+                )
+            soft.append(SoftSpan(int(start), int(end), round(float(prob), DECIMALS)))
+            last = end
+        return soft
+
+
+def likeliest(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
+    """Return the hard labels with the greatest expected intersection over expected union.
+
+    They are the spans above a threshold of p, which is chosen for each text. With the
+    characters' p independent, spans S have the expected intersection Σ_S p with what is marked,
+    and the expected union |S| + Σ p - Σ_S p. Given the size of S, the spans of the highest p are
+    best, so that a threshold suffices. Spans that touch become one.
+
+    Parameters
+    ----------
+    soft : sequence of SoftSpan
+        Without overlap.
+
+    Examples
+    --------
+    >>> likeliest([SoftSpan(0, 4, 0.4), SoftSpan(4, 6, 0.3), SoftSpan(6, 30, 0.01)])
+    (HardSpan(start=0, end=6),)
+    """
+    spans = sorted((span for span in soft if span.prob > 0), key=lambda span: -span.prob)
+    if not spans:
+        return ()
+    p = np.array([span.prob for span in spans])
+    lengths = np.array([span.end - span.start for span in spans])
+    inside, total = np.cumsum(p * lengths), float(p @ lengths)
+    best = p[np.argmax(inside / (np.cumsum(lengths) + total - inside))]
+    return hard_of([span._replace(prob=1.0) for span in spans if span.prob >= best])

@@ -1,0 +1,257 @@
+"""Spans of words that annotators tend to mark, by their surface alone.
+
+In Mu-SHROOM annotators marked names, numbers and what a question does not mention far more often
+than the words of the question and the signs between. A logistic model of a few features of each
+word gives its probability of being marked. It knows no fact and needs no network, GPU or language
+model, and is a floor for detectors that do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.problems import ShroomError
+from shroom.core.word_spans import spans as word_spans
+from shroom.detectors import settings
+from shroom.detectors.fitted import JSONDetector, state_from
+from shroom.detectors.out_of_fold import TrainingItems, splits
+from shroom.detectors.span_detector import SpanDetector, likeliest
+from shroom.inference.run_settings import RUN
+from shroom.learners.curves import fit_logistic, sigmoid
+from shroom.learners.logistic import numbers
+from shroom.metrics.span_arrays import Spans as SpanArrays
+from shroom.metrics.span_metrics import everything, iou, rho
+from shroom.scoring.kinds.span_values import SoftSpan, hard_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shroom.core.datapoint import Datapoint
+    from shroom.inference.run_settings import Run
+
+    Floats = NDArray[np.float64]
+    Bounds = list[tuple[int, int]]
+
+MODEL = Path(__file__).parent.parent / "models" / "spans" / "model.json"
+#: Inverse strength of the L2 penalty; chosen by cross-validation, as the features were.
+_C = 0.1
+#: Letters that a word shares with one of the question, where it is another form of it.
+_STEM = 4
+#: Characters from which on a word counts as long.
+_LONG = 12
+_ENDS = frozenset(".!?:。！？：।")
+FEATURES = (
+    *("in question", "digit", "capital", "sign", "length", "repeated"),
+    *("after a sentence", "words before", "words", "share in question", "share of digits"),
+    *("in question, digit", "in question, capital", "after a sentence, capital"),
+    *("next in question", "previous in question", "next sign", "previous sign"),
+)
+
+
+class Spans(SpanDetector, JSONDetector):
+    """The probability of each word of an answer of being marked, from features of the surface.
+
+    Parameters
+    ----------
+    model : path, optional
+        A fitted model; by default the one that ships with the kit.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import pair
+    >>> point = pair("When did Ann Lee sail?", "Ann Lee sailed in 1823.")
+    >>> start, end = Spans().columns([point])["hard_labels"][0][-1]
+    >>> "1823" in point.hyp[start:end]
+    True
+    """
+
+    name = "spans"
+
+    def __init__(self, model: str | Path | None = None) -> None:
+        self._path = MODEL if model is None else settings.path("model", model)
+
+    def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[list[SoftSpan]]:
+        """Return the words of each hypothesis and the white space between, with their p."""
+        del run
+        state: _State = self._fitted()
+        marked = []
+        for point in datapoints:
+            bounds, values = features(point.src, point.hyp)
+            p = sigmoid(state.intercept + values @ state.weights)
+            marked.append(_with_blanks(bounds, p.tolist()))
+        return marked
+
+    def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
+        """Fit on the share of the annotators who marked each word; p is not used."""
+        del p, run
+        values, targets, importance = [], [], []
+        for point in datapoints:
+            bounds, of_words = features(point.src, point.hyp)
+            values.append(of_words)
+            targets.append(_targets(point, bounds))
+            # The score is a mean over answers, and the words of one answer are alike.
+            importance.append(np.full(len(bounds), 1 / np.sqrt(max(1, len(bounds)))))
+        columns = np.concatenate(values)
+        if not len(columns):
+            raise ShroomError("the spans detector needs hypotheses with words to be fitted on")
+        mean, scale = columns.mean(axis=0), columns.std(axis=0)
+        scale[scale < 1e-6] = 1.0
+        weights = fit_logistic(
+            (columns - mean) / scale,
+            np.concatenate(targets),
+            _C,
+            importance=np.concatenate(importance),
+        )
+        slopes = weights[1:] / scale
+        self._state = _State(float(weights[0] - mean @ slopes), slopes)
+
+    def cross_validate(
+        self, files: Mapping[str, Sequence[Datapoint]], folds: int
+    ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
+        """Return the training items, and the IoU and rho of the spans out of fold.
+
+        Answers to the same question are in one fold. The spans out of fold are not kept.
+        """
+        points = [point for file in files.values() for point in file]
+        marked: dict[int, Sequence[SoftSpan]] = {}
+        for train, test in splits(points, folds, by="src"):
+            fitted = Spans().fit([points[i] for i in train], [points[i].p for i in train])
+            marked.update(zip(test.tolist(), fitted.mark([points[i] for i in test])))
+        figures: dict[str, dict[str, float | None]] = {}
+        start = 0
+        for name, file in files.items():
+            soft = [marked[place] for place in range(start, start + len(file))]
+            figures[name] = _figures(file, soft)
+            start += len(file)
+        return TrainingItems.of(points), figures
+
+    def save(self, path: str | Path, **about: Any) -> None:
+        """Write the fitted model as json; ``about`` describes its origin."""
+        state: _State = self._fitted()
+        weights = dict(zip(FEATURES, state.weights.tolist()))
+        content = {
+            "detector": self.name,
+            "intercept": state.intercept,
+            "weights": weights,
+            **about,
+        }
+        write_atomically(path, state.items.beside(content))
+
+    @property
+    def identity(self) -> str:
+        """The name, and a digest of the model's file."""
+        return f"{self.name} {self._fitted().digest}"
+
+    def _load(self) -> _State:
+        return state_from(self._path, self._parsed, self.name)
+
+    def _parsed(self, data: bytes) -> _State:
+        content = json.loads(data)
+        if tuple(content["weights"]) != FEATURES:
+            raise ShroomError(f"{self._path}: a model of other features; fit it again")
+        (intercept,) = numbers([content["intercept"]], 1)
+        weights = numbers(list(content["weights"].values()), len(FEATURES))
+        items = TrainingItems.from_dict(content["training_items"])
+        return _State(float(intercept), weights, items, hashlib.sha256(data).hexdigest()[:16])
+
+
+@dataclass(frozen=True)
+class _State:
+    """What results from fitting, and a digest of its file."""
+
+    intercept: float
+    weights: Floats
+    items: TrainingItems = field(default_factory=TrainingItems)
+    digest: str = "as fitted"
+    threshold: float = 0.5
+
+
+def features(question: str, answer: str) -> tuple[Bounds, Floats]:
+    """Return where the words of an answer are, and the features of each in the order of FEATURES.
+
+    ``in question`` is 1 for a word of the question, and one that shares its first four letters;
+    ``capital`` is for words that begin with one and do not begin a sentence, ``sign`` for what has
+    no letter or digit. ``length`` is that in characters, at most 12, over 12. ``words before`` and
+    ``words`` are logarithms of numbers plus 1.
+
+    Examples
+    --------
+    >>> bounds, values = features("Who won?", "Ann won it 1823.")
+    >>> values[:, :3].tolist()  # in the question, with a digit, with a capital
+    [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    bounds = word_spans(answer)
+    words = [answer[start:end] for start, end in bounds]
+    asked = {question[start:end].casefold() for start, end in word_spans(question)}
+    stems = {word[:_STEM] for word in asked if len(word) >= _STEM}
+    before: set[str] = set()
+    rows, starts, later = [], True, False
+    for place, word in enumerate(words):
+        folded = word.casefold()
+        in_question = folded in asked or (len(folded) >= _STEM and folded[:_STEM] in stems)
+        digit = any(map(str.isdigit, word))
+        capital = word[0].isupper() and not starts
+        sign = not any(map(str.isalnum, word))
+        length = min(len(word), _LONG) / _LONG
+        row = (in_question, digit, capital, sign, length, folded in before, later)
+        rows.append((*row, np.log1p(place)))
+        before.add(folded)
+        starts = word[-1] in _ENDS
+        later = later or starts
+    n = len(words)
+    own = np.array(rows, np.float64).reshape(n, 8)
+    in_questions, digits, capitals, signs, _, _, laters, _ = own.T
+    of_answer = (np.log1p(n), in_questions.sum() / max(1, n), digits.sum() / max(1, n))
+    crosses = (in_questions * digits, in_questions * capitals, laters * capitals)
+    neighbours = [
+        beside[place : place + n]
+        for column in (in_questions, signs)
+        for beside in [np.concatenate(([0.0], column, [0.0]))]
+        for place in (2, 0)
+    ]
+    return bounds, np.column_stack([own, np.tile(of_answer, (n, 1)), *crosses, *neighbours])
+
+
+def _with_blanks(bounds: Bounds, p: list[float]) -> list[SoftSpan]:
+    """Return words with their p, and the white space between two with the smaller p of them."""
+    spans: list[SoftSpan] = []
+    for (start, end), prob in zip(bounds, p):
+        if spans and spans[-1].end < start:
+            spans.append(SoftSpan(spans[-1].end, start, min(spans[-1].prob, prob)))
+        spans.append(SoftSpan(start, end, prob))
+    return spans
+
+
+def _targets(point: Datapoint, bounds: Bounds) -> Floats:
+    """Return the mean share of the annotators who marked the characters of each word."""
+    if point.spans is None:
+        raise ShroomError(
+            f"datapoint {point.name}: has no marked spans; read it as of an edition whose "
+            "annotation is spans, such as mushroom2025"
+        )
+    marked = np.zeros(len(point.hyp))
+    for start, end, share in point.spans:
+        marked[start:end] = share
+    return np.array([marked[start:end].mean() for start, end in bounds])
+
+
+def _figures(points: Sequence[Datapoint], soft: Sequence[Sequence[SoftSpan]]) -> dict[str, Any]:
+    """Return what spans score, beside the IoU of marking everything."""
+    lengths = [len(point.hyp) for point in points]
+    gold = [[SoftSpan(*span) for span in point.spans or ()] for point in points]
+    gold_hard = SpanArrays.of([hard_of(spans) for spans in gold], lengths)
+    scores = {
+        "iou": iou(SpanArrays.of([likeliest(spans) for spans in soft], lengths), gold_hard),
+        "rho": rho(SpanArrays.of(soft, lengths), SpanArrays.of(gold, lengths)),
+        "flag everything": iou(everything(lengths), gold_hard),
+    }
+    return {"n": len(points), **{key: round(float(v.mean()), 4) for key, v in scores.items()}}

@@ -1,0 +1,331 @@
+"""Detectors that mark spans: the choice of hard labels, the shipped model, and the two verbs."""
+
+import itertools
+import json
+import unicodedata
+
+import numpy as np
+import pytest
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shroom as kit
+from shroom.core.datapoint import pair
+from shroom.core.problems import ShroomError
+from shroom.detectors.registry import detector
+from shroom.detectors.span_detector import SpanDetector, likeliest
+from shroom.detectors.spans import FEATURES, Spans, features
+from shroom.inference.run_settings import RUN, Run
+from shroom.prediction.ray.manifest import write_submission
+from shroom.prediction.ray.shards import Worker, shards_of
+from shroom.prediction.ray.storage import Place
+from shroom.scoring.editions.files import built_in
+from shroom.scoring.kinds.span_values import SoftSpan
+
+REAL = DATA / "mushroom2025"
+NAMES = ("Ann", "Bo", "Cy", "Dee", "Ed", "Flo")
+
+
+def rows(n, split="val", **more):
+    """Return answers in which the year is marked by everyone, and the name by half."""
+    made = []
+    for i in range(n):
+        name, year = NAMES[i % len(NAMES)], str(1700 + 7 * i)
+        text = f"The ship {i} was built by {name} in {year}."
+        soft = [(text.index(name), len(name), 0.5), (text.index(year), len(year), 1.0)]
+        made.append(
+            {
+                "id": f"{split}-en-{i}",
+                "lang": "EN",
+                "model_input": f"Who built the ship {i}?",
+                "model_output_text": text,
+                "model_id": "made up",
+                "soft_labels": [
+                    {"start": start, "end": start + size, "prob": p} for start, size, p in soft
+                ],
+                "hard_labels": [[soft[1][0], soft[1][0] + soft[1][1]]],
+                **more,
+            }
+        )
+    return made
+
+
+def write_lines(path, content):
+    path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "data").mkdir()
+    return write_lines(tmp_path / "data" / "mushroom.en-val.v1.jsonl", rows(24))
+
+
+# --- hard labels
+
+
+@st.composite
+def soft_spans(draw):
+    steps = draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 9)), max_size=7))
+    place, spans = 0, []
+    for gap, size in steps:
+        p = draw(st.sampled_from([0.0, 0.05, 0.3, 0.3000001, 0.5, 0.9, 1.0]))
+        spans.append(SoftSpan(place + gap, place + gap + size, p))
+        place += gap + size
+    return spans
+
+
+def expected_iou(chosen, spans):
+    total = sum((s.end - s.start) * s.prob for s in spans)
+    inside = sum((s.end - s.start) * s.prob for s in chosen)
+    return inside / (sum(s.end - s.start for s in chosen) + total - inside)
+
+
+@given(soft_spans())
+def test_no_other_set_of_spans_has_a_greater_expected_iou(spans):
+    hard = likeliest(spans)
+    chosen = [s for s in spans if any(start <= s.start < end for start, end in hard)]
+    assert [s.end for s in hard] == sorted({s.end for s in hard})
+    assert all(one.end < other.start for one, other in itertools.pairwise(hard))
+    if not any(s.prob for s in spans):
+        assert hard == ()
+        return
+    subsets = (c for n in range(1, len(spans) + 1) for c in itertools.combinations(spans, n))
+    best = max(expected_iou(c, spans) for c in subsets if any(s.prob for s in c))
+    assert expected_iou(chosen, spans) == pytest.approx(best)
+
+
+# --- the shipped model, on any text
+
+HOSTILE = [
+    "",
+    "?!",
+    " \t\n ",
+    "one",
+    "1823",
+    "\U0001f469\u200d\U0001f680 \U0001f1eb\U0001f1ee",
+    "e\u0301\u0300\u0301 \u0301",
+    "\ufeff(a) ((b] c)",
+    "猫だ。犬1匹",
+    "word 7, " * 500,
+]
+
+
+@given(st.text() | st.sampled_from(HOSTILE), st.text())
+def test_spans_are_in_the_text_and_do_not_overlap(answer, question):
+    columns = Spans().columns([pair(question, answer)])
+    for spans in (
+        [(s["start"], s["end"]) for s in columns["soft_labels"][0]],
+        columns["hard_labels"][0],
+    ):
+        assert all(0 <= start < end <= len(answer) for start, end in spans)
+        assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
+    assert all(0 <= s["prob"] <= 1 for s in columns["soft_labels"][0])
+    assert bool(columns["hard_labels"][0]) == bool(answer.strip())
+    assert 0 <= Spans().p([pair(question, answer)])[0] <= 1
+
+
+def test_an_answer_of_ten_thousand_words():
+    (hard,) = Spans().columns([pair("Which word?", "word 7 " * 5000)])["hard_labels"]
+    assert 0 < len(hard) <= 5000
+
+
+def test_features_are_what_they_say():
+    text = "Lee sailed north (Oslo). In 1823 Lee sails"
+    bounds, values = features("When did Lee sail?", text)
+    words = [text[start:end] for start, end in bounds]
+
+    def having(name):
+        return [word for word, value in zip(words, values[:, FEATURES.index(name)]) if value]
+
+    assert having("in question") == ["Lee", "sailed", "Lee", "sails"]
+    assert having("capital") == ["Oslo", "Lee"]
+    assert having("digit") == ["1823"]
+    assert having("sign") == ["(", ")."]
+    assert having("repeated") == ["Lee"]
+    assert having("next sign") == ["north", "Oslo"]
+    assert having("previous in question") == ["sailed", "north", "sails"]
+    assert having("after a sentence") == ["In", "1823", "Lee", "sails"]
+    assert values.shape == (len(words), len(FEATURES))
+
+
+def test_compositions_of_characters_do_not_change_the_words():
+    text = "Ren\u00e9 sailed in 1823"
+    assert len(features("", text)[0]) == len(features("", unicodedata.normalize("NFD", text))[0])
+
+
+# --- predict, fit and score
+
+
+def test_fit_predict_check_and_score(data, tmp_path, shroom):
+    model, out = tmp_path / "model.json", tmp_path / "out"
+    code, text, err = shroom("fit", "spans", data, "-o", model, "--folds", 4)
+    assert code == 0, err
+    header, _, line = text.splitlines()
+    assert header.split() == ["out", "of", "fold", "n", "iou", "rho", "flag", "everything"]
+    iou, rho, floor = map(float, line.split()[-3:])
+    assert (iou > 2 * floor > 0, rho > 0.6) == (True, True)
+
+    test = write_lines(tmp_path / "mushroom.en-tst.v1.jsonl", rows(30, "tst")[24:])
+    assert shroom("predict", test, "--model", model, "-o", out)[0] == 0
+    (line, *_) = (out / "en-tst.jsonl").read_text().splitlines()
+    assert list(json.loads(line)) == ["id", "soft_labels", "hard_labels"]
+    assert shroom("check", out, "--gold", test)[0] == 0
+    code, text, _ = shroom("score", out, test, "--format", "json")
+    (result,) = json.loads(text)["results"]
+    record = json.loads((out / "run.json").read_text())
+    assert result["iou"] == record["scores"][0]["iou"] > 0.4
+    assert (record["detector"], record["in_sample"]) == ("spans", {})
+
+
+def test_training_items_are_marked_in_sample(data, tmp_path, shroom):
+    model = tmp_path / "model.json"
+    assert shroom("fit", "spans", data, "-o", model, "--folds", 0)[0] == 0
+    code, _, err = shroom("predict", "spans", data, "--model", model, "-o", tmp_path / "out")
+    assert (code, "fitted on 24 of these 24 items" in err) == (0, True)
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["in_sample"] == {data.name: 24}
+
+
+@pytest.mark.parametrize("form", ["p.jsonl", "p.json", "p.zip", "folder"])
+def test_every_form_of_output_is_scored(form, data, tmp_path, shroom):
+    assert shroom("predict", "spans", data, "-o", tmp_path / form, "--resume")[0] == 0
+    assert shroom("score", tmp_path / form, data)[0] == 0
+
+
+def test_from_python_and_in_parts(data, tmp_path):
+    predictions = kit.predict("spans", data, edition="mushroom2025")
+    row = predictions.rows["en-val.jsonl"][0]
+    assert (predictions.n, row["id"]) == (24, "val-en-0")
+    assert kit.score(predictions, data, edition="mushroom2025").results[0].scores["iou"] > 0
+    predictions.write(tmp_path / "out")
+    shards = shards_of(str(data.parent), (), built_in("mushroom2025"))
+    outcome = Worker(detector_recipe()).judge(shards[0])
+    assert [json.loads(line) for line in outcome.lines.splitlines()] == predictions.rows[
+        "en-val.jsonl"
+    ]
+    place = Place(str(tmp_path / "parts"))
+    place.write(shards[0].output, outcome.lines)
+    (name,) = write_submission(place, shards)
+    written = (tmp_path / "parts" / name).read_text()
+    assert written == (tmp_path / "out" / "en-val.jsonl").read_text()
+
+
+def detector_recipe():
+    from shroom.detectors.recipe import Recipe
+
+    return Recipe.of("spans")
+
+
+def test_an_edition_with_keys_of_its_own(tmp_path, shroom):
+    (tmp_path / "edition.toml").write_text(
+        'name = "ours"\ntitle = "Ours"\nyear = 2027\n'
+        '[files]\npredictions = "{split}.jsonl"\n'
+        '[item]\nid = "string"\n[item.keys]\nid = "nr"\nhyp = "answer"\nsrc = "question"\n'
+        '[annotation]\nkind = "spans"\n'
+    )
+    renamed = [
+        {
+            "nr": row["id"],
+            "question": row["model_input"],
+            "answer": row["model_output_text"],
+            "hard_labels": row["hard_labels"],
+        }
+        for row in rows(12)
+    ]
+    data = write_lines(tmp_path / "val.jsonl", renamed)
+    model, out = tmp_path / "m.json", tmp_path / "out"
+    assert shroom("fit", "spans", data, "-o", model, "--folds", 3)[0] == 0
+    code, _, err = shroom("predict", data, "--model", model, "-o", out)
+    assert code == 0, err
+    assert json.loads((out / "val.jsonl").read_text().splitlines()[0])["nr"] == "val-en-0"
+    assert shroom("score", out, data)[0] == 0
+
+
+# --- what is refused
+
+
+def test_a_detector_of_another_annotation_is_refused(data, tmp_path, shroom):
+    binary = kit.__path__[0] + "/sample/val.model-aware.json"
+    for verb in ("predict", "fit"):
+        code, _, err = shroom(verb, "lexical", data, "-o", tmp_path / "m.json")
+        assert (code, "the detector lexical is for binary; use spans" in err) == (1, True)
+        code, _, err = shroom(verb, "spans", binary, "-o", tmp_path / "m.json")
+        assert (code, "the detector spans is for spans; use cross-encoder" in err) == (1, True)
+    assert not (tmp_path / "m.json").exists()
+    with pytest.raises(ShroomError, match="semeval2024: its annotation is binary"):
+        kit.predict("spans", binary)
+    visions = ("predict", data, "--edition", "visions2026", "-o", tmp_path / "m.json")
+    assert "its annotation is labelled-spans" in shroom(*visions)[2]
+
+
+def test_unlabelled_or_malformed_data_are_not_fitted_on(tmp_path, shroom):
+    cases = [
+        ({"soft_labels": None, "hard_labels": None}, "without label"),
+        ({"soft_labels": 3}, "soft_labels"),
+    ]
+    for more, sentence in cases:
+        data = write_lines(tmp_path / "mushroom.en-val.v1.jsonl", rows(5, **more))
+        code, _, err = shroom("fit", "spans", data, "-o", tmp_path / "m.json")
+        assert (code, sentence in err) == (1, True)
+    with pytest.raises(ShroomError, match="has no marked spans"):
+        Spans().fit([pair("Who?", "Ann.", p=1.0)], [1.0])
+
+
+def test_a_model_of_other_features_is_refused(tmp_path):
+    content = json.loads((Spans()._path).read_text())
+    content["weights"].pop("digit")
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    with pytest.raises(ShroomError, match="a model of other features; fit it again"):
+        Spans(tmp_path / "m.json").p([pair("Who?", "Ann.")])
+    (tmp_path / "m.json").write_text("[]")
+    with pytest.raises(ShroomError, match="not a model of the spans detector"):
+        Spans(tmp_path / "m.json").p([pair("Who?", "Ann.")])
+
+
+@pytest.mark.parametrize(
+    ("spans", "sentence"),
+    [
+        ([[]], "for each of 2 datapoints, but for 1"),
+        ([[], [(0, 9, 0.5)]], "within the 4 characters"),
+        ([[(2, 3, 0.5), (0, 1, 0.5)], []], "in order, without overlap"),
+        ([[(0, 1, float("nan"))], []], "with p from 0 to 1"),
+    ],
+)
+def test_what_a_detector_of_a_user_does_wrong(spans, sentence):
+    class Mine(SpanDetector):
+        name = "mine"
+
+        def mark(self, datapoints, run=RUN):
+            del datapoints, run
+            return spans
+
+    points = [pair("Who?", "Ann."), pair("Who?", "Bob.")]
+    with pytest.raises(ShroomError, match=sentence):
+        Mine().columns(points, Run())
+
+
+# --- real data
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("language", "iou", "rho"),
+    [("de", 0.466, 0.500), ("fi", 0.627, 0.617), ("fr", 0.607, 0.574), ("hi", 0.563, 0.570)],
+)
+def test_the_shipped_model_on_the_test_files(language, iou, rho):
+    data = REAL / f"mushroom.{language}-tst.v1.extra.jsonl"
+    predictions = kit.predict("spans", data, edition="mushroom2025")
+    assert not any(predictions.in_sample.values())
+    scores = kit.score(predictions, data, edition="mushroom2025").results[0].scores
+    np.testing.assert_allclose((scores["iou"], scores["rho"]), (iou, rho), atol=6e-4)
+
+
+@pytest.mark.real
+def test_the_shipped_model_was_fitted_on_validation_alone():
+    fitted = detector("spans")
+    for path in sorted(REAL.glob("*.jsonl")):
+        points = kit.read(path, edition="mushroom2025")
+        assert fitted.in_sample(points).all() == ("-val." in path.name), path.name
+        assert fitted.in_sample(points).any() == ("-val." in path.name), path.name
