@@ -87,7 +87,7 @@ def fix_submission(
     fixed = []
     for document in all_documents:
         # For the other files, only the wrong name is reported.
-        items = _items(document, problems if document in chosen else Problems(), log)
+        items = _items(document, problems if document in chosen else Problems(), log, edition)
         if items is not None:
             fixed.append((document, fix_items(items, document.file, log)))
     _reorder(fixed, reference, log, edition, labelled=gold is not None)
@@ -125,12 +125,14 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     write_files(path, fixed.files, inputs)
 
 
-def _items(document: Document, problems: Problems, log: Log) -> list[Any] | None:
+def _items(document: Document, problems: Problems, log: Log, edition: Edition) -> list[Any] | None:
     """Return the items of a file if all can be read, and log how a table is read."""
     document_problems = Problems()
     content = document.read(document_problems)
     items: list[Any] = []
-    if content is not None and not refuse_another(document, content, document_problems):
+    if content is not None and not (
+        edition.reads_own_form and refuse_another(document, content, document_problems)
+    ):
         with suppress(Stopped):  # the reason is among the problems
             items += islice(document.iter_items(content, document_problems), MAX_ITEMS + 1)
     if len(items) > MAX_ITEMS:

@@ -52,6 +52,21 @@ def test_order_by_texts_with_duplicates(tmp_path, shroom):
     assert [row["hyp"] for row in json.loads(out.read_text())] == [row["hyp"] for row in truth]
 
 
+def test_spans_are_put_in_the_order_of_the_gold(tmp_path, shroom):
+    text = {"model_input": "When?", "model_output_text": "In 1823.", "lang": "EN"}
+    spans = {"soft_labels": [{"start": 3, "end": 7, "prob": 0.5}], "hard_labels": [[3, 7]]}
+    truth = [{"id": f"tst-en-{place}", **text, **spans} for place in range(4)]
+    rows = [{"id": row["id"], **spans} for row in truth]
+    gold_path, path = tmp_path / "gold.jsonl", tmp_path / "en-tst.jsonl"
+    gold_path.write_text("".join(json.dumps(row) + "\n" for row in truth))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[::-1]))
+    out = tmp_path / "out.jsonl"
+    more = ("--edition", "mushroom2025", "--data", gold_path)
+    code, _, err = fixed(shroom, path, out, *more)
+    assert code == 0, err
+    assert [json.loads(line) for line in out.read_text().splitlines()] == rows
+
+
 def test_a_file_of_another_name_gets_one_verdict_with_fix_and_without(tmp_path, shroom):
     write_json(tmp_path / "sub" / "val.model-aware.json", predictions(6))
     write_json(tmp_path / "sub" / "notes.json", {"not": "a list"})
