@@ -68,8 +68,8 @@ def form_of_gold(
         if own.name != SHROOM:
             return SHROOM, own
         _refuse_swapped(submission, gold)
-    if dataset is None and name not in (SHROOM, None):
-        say([f"note: {gold} is in the form of {name}, and so taken as that (--dataset {name})"])
+    if gold is not None and dataset is None and name not in (SHROOM, None):
+        _say_form(gold, name)
     if name is not None and name != SHROOM and name in built_in_names():
         return SHROOM, built_in(name)
     return name or SHROOM, edition or default()
@@ -180,5 +180,13 @@ def _edition_by_form(source: str) -> Edition:
         name = None if own is None else own.name
     if name in (None, SHROOM) or name not in files.built_in_names():
         return files.default()
-    say([f"note: {source} is in the form of {name}, and so taken as that (--edition {name})"])
+    _say_form(source, name)
     return files.built_in(name)
+
+
+def _say_form(source: str, name: str) -> None:
+    """Say as what a file was recognised, and the option that says so beforehand."""
+    from shroom.scoring.editions.files import built_in_names
+
+    option = "edition" if name in built_in_names() else "dataset"
+    say([f"note: {source} is in the form of {name}, and so taken as that (--{option} {name})"])

@@ -139,7 +139,9 @@ def test_spans_equal_a_loop_over_characters(shroom, tmp_path):
     assert (result["track"], result["split"], result["n"]) == ("en", "val", 40)
     assert set(result["floors"]) == {"flag everything", "flag nothing"}
     assert result["iou_ci"][0] < result["iou"] < result["iou_ci"][1]
-    assert "in the form of mushroom2025" in err
+    assert "in the form of mushroom2025, and so taken as that (--edition mushroom2025)" in err
+    named = native_json(shroom, file, gold_file, "--edition", "mushroom2025")
+    assert named == (found, "")
 
 
 def test_of_a_folder_the_languages_that_are_predicted_are_scored_each(shroom, tmp_path):

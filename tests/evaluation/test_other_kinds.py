@@ -102,5 +102,5 @@ def test_gold_is_recognised_by_its_form(shroom, systems, edition):
     folder, gold = systems(edition)
     code, out, err = shroom("score", folder / "mine", gold, "--no-ci")
     assert code == 0
-    assert f"is in the form of {edition}, and so taken as that" in err
+    assert f"is in the form of {edition}, and so taken as that (--edition {edition})" in err
     assert f"edition:{edition}|" in out
