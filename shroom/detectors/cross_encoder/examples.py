@@ -12,6 +12,7 @@ import json
 import random
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from shroom.scoring.datapoint_files import read, read_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -42,8 +42,6 @@ LABELS = {
     "contradiction": 0.97,
     "hallucination": 0.97,
 }
-#: Maximum number of characters of a pair: long ones are expensive, and SHROOM's are short.
-MAX_CHARACTERS = 330
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,8 @@ class Corpus:
     Attributes
     ----------
     file : str
-        Path below the data folder: ``.jsonl`` or ``.csv``, perhaps gzipped.
+        Path below the data folder, or else from the current one: ``.jsonl`` or ``.csv``, perhaps
+        gzipped.
     task : str
         The most similar task of SHROOM.
     n : int
@@ -76,6 +75,9 @@ class Corpus:
         Columns and values such as ``{"hter": 0}``; rows with them are kept with probability 0.15.
     below : mapping
         Rows are used whose column is below a value.
+    longest : int
+        Maximum number of characters of premise and hypothesis together: long pairs are expensive,
+        and SHROOM's are short.
     licence : str
         As stated by the source; the model's card lists it.
     """
@@ -96,6 +98,7 @@ class Corpus:
     swap: float = 0.0
     rare: Mapping[str, float] = field(default_factory=dict)
     below: Mapping[str, float] = field(default_factory=dict)
+    longest: int = 330
     licence: str = ""
 
     @classmethod
@@ -116,14 +119,14 @@ class Corpus:
     def examples(self, folder: Path, seed: int, leave_out: set[str]) -> list[Example]:
         """Return examples in random order, without those that have a text of ``leave_out``."""
         chance = random.Random(f"{seed} {self.file} {self.only}")  # noqa: S311 - an order
-        rows = [row for row in _rows(folder / self.file) if self._counts(row, chance)]
+        rows = [row for row in _rows(located(folder, self.file)) if self._counts(row, chance)]
         chance.shuffle(rows)
         examples: dict[tuple[str, str], Example] = {}
         for row in rows:
             if len(examples) == self.n:
                 break
             ref, hyp = self._texts(row, chance)
-            fits = ref and hyp and len(ref) + len(hyp) <= MAX_CHARACTERS
+            fits = ref and hyp and len(ref) + len(hyp) <= self.longest
             if fits and not leave_out & {normalised(ref), normalised(hyp)}:
                 examples.setdefault((ref, hyp), Example(self.task, ref, hyp, self._p(row)))
         return list(examples.values())
@@ -155,6 +158,11 @@ class Corpus:
                 f"{self.file}: the label {label!r} has no p; give it one in the corpus' labels"
             )
         return p_of[label]
+
+
+def located(folder: Path, name: str) -> Path:
+    """Return the path of a corpus: below the data folder, or else from the current folder."""
+    return folder / name if (folder / name).is_file() or not Path(name).is_file() else Path(name)
 
 
 def normalised(text: str) -> str:

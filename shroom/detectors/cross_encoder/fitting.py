@@ -8,12 +8,10 @@ model.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import io
 import json
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +21,7 @@ from shroom.core.datapoint import Rule
 from shroom.core.paths import cache_folder, data_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
-from shroom.detectors.cross_encoder.examples import general_examples, labelled
+from shroom.detectors.cross_encoder.examples import general_examples, labelled, located
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
 from shroom.detectors.cross_encoder.training import STAGES, Example, Progress, Stage, train
 from shroom.detectors.out_of_fold import splits
@@ -31,7 +29,6 @@ from shroom.detectors.pairs import Pairs
 from shroom.detectors.recipe import detector_from
 from shroom.inference import hub
 from shroom.inference.tokenization import longest
-from shroom.metrics.correlation import rho
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,8 +55,10 @@ class Fitting:
         With what hypotheses are compared.
     device : str or None
         By default the fastest available.
-    stop : int or None
-        Number of epochs of the last stage, if fewer than in its schedule.
+    seeds : int
+        Number of runs of the stages that use the labelled datapoints, from ``seed`` on. The model
+        has the mean of their weights, which are near to each other as all begin at the same ones
+        (Wortsman et al. 2022, "Model soups").
     data, work : path
         The folder of the corpora, by default ``SHROOM_DATA``, and the folder of stored results.
     report : callable
@@ -72,7 +71,7 @@ class Fitting:
     stages: Sequence[Mapping[str, Any]] = STAGES
     rule: Rule = Rule.GIVEN
     device: str | None = None
-    stop: int | None = None
+    seeds: int = 1
     data: Path | None = None
     work: Path = field(default_factory=lambda: cache_folder("training"))
     report: Callable[[str, Progress], None] | None = None
@@ -89,7 +88,7 @@ class Fitting:
         tokenizer = hub.tokenizer(self.encoder, self.revision)
         self.work.mkdir(parents=True, exist_ok=True)
         self.tokenizer = self.work / f"{self._key(0)}.tokenizer.json"
-        self.tokenizer.write_text(tokenizer.backend_tokenizer.to_str(), encoding="utf-8")
+        write_atomically(self.tokenizer, tokenizer.backend_tokenizer.to_str())
         self.padding = int(tokenizer.pad_token_id or 0)
         room = longest(tokenizer, hub.config(self.encoder, self.revision))
         self.encoding = Encoding(self.tokenizer, self.padding, min(MAX_TOKENS, room))
@@ -110,20 +109,12 @@ class Fitting:
         done = max((n for n in range(1, general + 1) if files[n].is_file()), default=0)
         if done:
             safetensors.torch.load_model(model, str(files[done]))
-        for place, stage in enumerate(self.plan[done:general], done):
+        for stage, file in zip(self.plan[done:general], files[done + 1 :]):
             examples = general_examples(stage, self._data, self.seed, self.rule)
-            self._train(model, stage, examples, self._key(place + 1))
-            fresh = files[place + 1].with_suffix(".new")
-            safetensors.torch.save_model(model.cpu(), str(fresh))
-            fresh.replace(files[place + 1])
+            self._train(model, stage, examples, file, self.seed)
         return model
 
-    def fit(
-        self,
-        datapoints: Sequence[Datapoint],
-        p: NDArray[np.float64],
-        after_epoch: Callable[[TrainedModel, int], None] | None = None,
-    ) -> TrainedModel:
+    def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> TrainedModel:
         """Return the model after all stages.
 
         Parameters
@@ -132,27 +123,30 @@ class Fitting:
             Labelled ones.
         p : array, shape [n]
             The annotators' proportions.
-        after_epoch : callable, optional
-            Called with the model and the number of finished epochs of the last stage.
         """
-        trained = TrainedModel(
-            self.model(), self.encoding, self.tokenizer, str(self.device), self.rule
-        )
+        import torch
+
         examples = labelled(datapoints, p, self.rule)
         digest = hashlib.sha256(json.dumps(examples).encode()).hexdigest()[:12]
-        for stage in [stage for stage in self.plan if not stage.is_general]:
-            last = stage is self.plan[-1]
-            notify = functools.partial(after_epoch, trained) if after_epoch and last else None
-            # A run that is evaluated after each epoch cannot resume in the middle of one.
-            key = None if notify else f"{self._key(len(self.plan))}-{digest}-{stage.name}"
-            stop = self.stop if last else None
-            self._train(trained.model, stage, examples, key, after_epoch=notify, stop=stop)
-        return trained
+        key = f"{self._key(len(self.plan))}-{digest}"
+        runs, files = [], []
+        for seed in range(self.seed, self.seed + self.seeds):
+            model = self.model()
+            for stage in [stage for stage in self.plan if not stage.is_general]:
+                files.append(self.work / f"{key}-{stage.name}-{seed}.safetensors")
+                self._train(model, stage, examples, files[-1], seed)
+            runs.append(model.state_dict())
+        model.load_state_dict(
+            {name: torch.stack([run[name] for run in runs]).mean(0) for name in runs[0]}
+        )
+        for file in files:
+            file.unlink()
+        return TrainedModel(model, self.encoding, self.tokenizer, str(self.device), self.rule)
 
     def cross_validated(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
-    ) -> tuple[NDArray[np.float64], int]:
-        """Return the p of each datapoint out of fold, and the best number of epochs.
+    ) -> NDArray[np.float64]:
+        """Return the p of each datapoint from the model that is fitted on the other folds.
 
         Folds that an interrupted run has finished are not computed again.
 
@@ -167,72 +161,69 @@ class Fitting:
                     f"stage {stage.name}: the teacher was fitted on labelled data, so no fold is "
                     "unseen: fit with --folds 0, or take a teacher that has seen none"
                 )
-        epochs = self.plan[-1].epochs
         pairs = Pairs.of(datapoints, rule=self.rule)
-        by_epoch = np.empty((epochs, len(pairs.items)))
+        judged = np.empty(len(pairs.items))
         key = hashlib.sha256(json.dumps(labelled(datapoints, p, self.rule)).encode())
         for fold, (fit, test) in enumerate(splits(datapoints, folds)):
             name = f"{self._key(len(self.plan))}-{key.hexdigest()[:12]}-{fold}of{folds}.npy"
             file = self.work / name
             unseen = np.isin(pairs.owner, test)
             if not file.is_file():
-                items = [item for item, judged in zip(pairs.items, unseen) if judged]
+                trained = self.fit([datapoints[i] for i in fit], p[fit])
+                arrays, _ = self.encoding([i for i, asked in zip(pairs.items, unseen) if asked])
+                batches = (self.encoding.batch([array]) for array in arrays)
                 buffer = io.BytesIO()
-                np.save(buffer, self._fold([datapoints[i] for i in fit], p[fit], items))
+                np.save(buffer, [float(trained.probabilities(batch)[0]) for batch in batches])
                 write_atomically(file, buffer.getvalue())
-            by_epoch[:, unseen] = np.load(file, allow_pickle=False)
-        judged = [pairs.best(row) for row in by_epoch]
-        best = int(np.argmax([rho(row, p) for row in judged]))
-        return judged[best], best + 1
-
-    def _fold(
-        self,
-        datapoints: Sequence[Datapoint],
-        p: NDArray[np.float64],
-        items: Sequence[tuple[str, str, str]],
-    ) -> NDArray[np.float64]:
-        """Return p of pairs after each epoch of other datapoints: shape [epochs, pairs]."""
-        arrays, _ = self.encoding(items)
-        rows: list[list[float]] = []
-
-        def judge(trained: TrainedModel, _: int) -> None:
-            batches = (self.encoding.batch([array]) for array in arrays)
-            rows.append([float(trained.probabilities(batch)[0]) for batch in batches])
-
-        self.fit(datapoints, p, judge)
-        return np.array(rows)
+            judged[unseen] = np.load(file, allow_pickle=False)
+        return pairs.best(judged)
 
     def _train(
         self,
         model: PairModel,
         stage: Stage,
         examples: Sequence[Example],
-        key: str | None,
-        **more: Any,
+        file: Path,
+        seed: int,
     ) -> None:
-        """Train a model; with a key, an interrupted run is resumed."""
+        """Train a model and store it, or load it if it is stored; resume an interrupted run."""
+        import safetensors.torch
+
+        if file.is_file():
+            safetensors.torch.load_model(model, str(file))
+            return
+        before = {name: value.clone() for name, value in model.state_dict().items()}
         train(
             model,
             self.encoding,
             examples,
             stage,
-            seed=self.seed,
+            seed=seed,
             device=str(self.device),
             report=self.report,
-            checkpoint=self.work / f"{key}.checkpoint" if key else None,
-            **more,
+            checkpoint=file.with_suffix(".checkpoint"),
         )
+        after = model.cpu().state_dict()
+        model.load_state_dict(
+            {name: value.lerp(before[name], stage.blend) for name, value in after.items()}
+        )
+        fresh = file.with_suffix(".new")
+        safetensors.torch.save_model(model, str(fresh))
+        fresh.replace(file)
 
     def _inputs(self, stage: Stage) -> list[Any]:
         """Return the identities of the files of a stage and of its teacher."""
         names = [table["file"] for table in stage.corpora] + list(stage.unlabelled)
-        there = [self._data / name for name in names if (self._data / name).is_file()]
-        files = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in there]
+        there = [path for path in (located(self._data, name) for name in names) if path.is_file()]
+        files = [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in there]
         teacher = detector_from(stage.teacher).identity if stage.teacher else ""
         return [files, teacher]
 
     def _key(self, stages: int) -> str:
         """Return a name for the state after some stages, which depends on the recipe only."""
-        done = [[asdict(stage), self._inputs(stage)] for stage in self.plan[:stages]]
+        plan = zip(self.stages[:stages], self.plan)
+        done = [[dict(table), self._inputs(stage)] for table, stage in plan]
         about = [hub.identity(self.encoder, self.revision), self.seed, self.rule.value, done]
+        if stages == len(self.plan):
+            about.append(self.seeds)
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
