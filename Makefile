@@ -110,7 +110,8 @@ constraints: .venv/with-release  ## add to constraints.txt what setup.cfg asks f
 
 dist: .venv/with-release  ## build the sdist and the wheel into dist/, and check both
 	rm -rf build dist
-	$(BIN)/python -m build -q --no-isolation
+	@# build's own -q hides why it failed
+	$(BIN)/python -m build --no-isolation >.venv/build.log 2>&1 || { tail -n 40 .venv/build.log; exit 1; }
 	$(BIN)/twine check --strict dist/*
 
 release: dist  ## check that dist/ can be released, as TAG if that is given (TAG=v1.2.0)
