@@ -18,6 +18,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from shroom import compare, score
 from shroom.core.paths import data_folder
 from shroom.core.toml import parsed_toml
@@ -77,7 +79,7 @@ def run(folder: Path, without: str, share: float) -> None:
         arrays, _ = fitting.encoding(pairs.items)
         judged = [float(trained.probabilities(fitting.encoding.batch([a]))[0]) for a in arrays]
         rows = json.loads(gold.read_text(encoding="utf-8"))
-        for row, p in zip(rows, pairs.best(judged)):
+        for row, p in zip(rows, pairs.best(np.array(judged))):
             row["label"] = "Hallucination" if p > trained.threshold else "Not Hallucination"
             row["p(Hallucination)"] = float(p)
         (folder / file).write_text(json.dumps(rows), encoding="utf-8")
