@@ -85,7 +85,7 @@ def engine_of(folder: str, precision: str, notes: list[str]) -> Judge:
 
 def shipped_of(notes: list[str]) -> Judge:
     """Use the kit's own detector, whatever the folder: the graph that it ships with."""
-    from shroom.core.datapoint import Datapoint, Task
+    from shroom.core.datapoint import TASKS, Datapoint
     from shroom.detectors.cross_encoder.detector import CrossEncoder
     from shroom.inference.run_settings import Run
 
@@ -93,7 +93,7 @@ def shipped_of(notes: list[str]) -> Judge:
     run = Run(note=notes.append)
 
     def judge(triples: Sequence[Triple]) -> Any:
-        points = [Datapoint(hyp=hyp, src="", tgt=ref, task=Task(t)) for t, ref, hyp in triples]
+        points = [Datapoint(hyp=hyp, src="", tgt=ref, task=TASKS[t]) for t, ref, hyp in triples]
         return model.p(points, run)
 
     return judge

@@ -32,6 +32,9 @@ class Reference(str, Enum):
 class Task:
     """The task whose output a hypothesis is.
 
+    SHROOM's own are ``Task.DM`` and so on, or ``TASKS["DM"]``; ``Task("DM")`` is another one of
+    that name, which detectors treat as ``like`` says.
+
     Attributes
     ----------
     name : str
