@@ -148,7 +148,7 @@ def _predicted(files: Mapping[str, bytes], edition: Edition) -> dict[str, bytes]
             path = Path(folder) / name
             path.write_bytes(content)
             for file in read_files(path, edition=edition):
-                text = made_by(detector, file, Run(), edition.item.id_key)
+                text = made_by(detector, file, Run(), edition)
                 name_of_file = edition.guess(name)
                 base = name_of_file.base if name_of_file else name
                 predictions[base] = text.encode()

@@ -139,7 +139,7 @@ def command(
     start = time.monotonic()
     with nullcontext() if output == "-" else _journal(partial, resume=resume) as journal:
         run = replace(run, journal=journal)
-        texts, training = predictions_of(detector, files, run, edition.item.id_key, shown_progress)
+        texts, training = predictions_of(detector, files, run, edition, shown_progress)
         contents = dict(zip(names, texts))
         seconds = time.monotonic() - start
         check_output(contents, edition)

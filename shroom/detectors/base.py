@@ -48,9 +48,9 @@ class Detector(Estimator):
         Its name in the registry.
     threshold : float
         The label is Hallucination where p is greater.
-    annotation : str
-        The kind of annotation that it predicts: ``binary``, a label with p(Hallucination), or
-        ``spans``, as a :class:`~shroom.detectors.span_detector.SpanDetector` does.
+    annotations : tuple of str
+        The kinds of annotation that it predicts: ``binary``, a label with p(Hallucination), or
+        those of a :class:`~shroom.detectors.span_detector.SpanDetector`.
     trainable : bool
         Whether it can be fitted on labelled datapoints.
     start_setting : str
@@ -80,7 +80,7 @@ class Detector(Estimator):
 
     name: str = ""
     threshold: float = 0.5
-    annotation: ClassVar[str] = "binary"
+    annotations: ClassVar[tuple[str, ...]] = ("binary",)
     trainable: ClassVar[bool] = False
     start_setting: ClassVar[str] = "model"
     labels_itself: bool = False
@@ -129,8 +129,14 @@ class Detector(Estimator):
         """Return whether p, rounded as in a submission, is above its threshold: shape [n]."""
         return np.asarray(np.round(p, DECIMALS) > self.thresholds_of(datapoints, run))
 
-    def columns(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> dict[str, list[Any]]:
-        """Return what a submission has for the datapoints, besides their ids: n values by key."""
+    def columns(
+        self, datapoints: Sequence[Datapoint], run: Run = RUN, kind: str = "binary"
+    ) -> dict[str, list[Any]]:
+        """Return what a submission has for the datapoints, besides their ids: n values by key.
+
+        ``kind`` is the one of :attr:`annotations` that the submission has.
+        """
+        del kind
         p, flagged = self.decide(datapoints, run)
         p = check_p(p, len(datapoints), self.name)
         if np.shape(flagged) != p.shape:

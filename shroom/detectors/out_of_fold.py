@@ -175,7 +175,7 @@ def splits(datapoints: Sequence[Datapoint], folds: int, *, by: str = "hyp") -> l
     """Return the places to fit on and the places to predict, for each fold.
 
     Datapoints with the same hypothesis are in one fold; with ``by="src"``, those with the same
-    source.
+    source, if they have one.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def splits(datapoints: Sequence[Datapoint], folds: int, *, by: str = "hyp") -> l
         from sklearn.model_selection import GroupKFold
     except ImportError as error:
         raise ShroomError(f"fitting needs scikit-learn: {install_hint('fit')}") from error
-    texts = [getattr(point, by) for point in datapoints]
+    texts = [getattr(point, by) or point.hyp for point in datapoints]
     number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     if len(number) < 2:
         plural = {"hyp": "hypotheses", "src": "sources"}[by]

@@ -92,7 +92,7 @@ REGISTRY = Registry(
 )
 
 #: The default detector of each kind of annotation that one predicts.
-DEFAULTS = {"binary": "cross-encoder", "spans": "spans"}
+DEFAULTS = {"binary": "cross-encoder", "spans": "spans", "labelled-spans": "spans"}
 DEFAULT = DEFAULTS["binary"]
 
 
@@ -105,11 +105,11 @@ def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> Non
         With the detector to use instead.
     """
     kind = edition.annotation.kind
-    if chosen.annotation != kind:
+    if kind not in chosen.annotations:
         instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "no detector of the kit is"
         raise ShroomError(
             f"{edition.name}: its annotation is {kind}, and the detector {chosen.name} is for "
-            f"{chosen.annotation}; {instead}"
+            f"{' or '.join(chosen.annotations)}; {instead}"
         )
 
 

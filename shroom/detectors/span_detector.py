@@ -1,4 +1,4 @@
-"""The base class of detectors that mark spans of the hypothesis, as Mu-SHROOM asks for."""
+"""The base class of detectors that mark spans, as Mu-SHROOM and SHROOM-Visions ask for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from shroom.core.problems import ShroomError, show
 from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import DECIMALS
 from shroom.inference.run_settings import RUN
-from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of
+from shroom.scoring.kinds.labelled_spans import LABELS
+from shroom.scoring.kinds.span_values import SoftSpan, hard_of
 from shroom.scoring.kinds.spans import HARD, SOFT
 
 if TYPE_CHECKING:
@@ -28,7 +29,13 @@ class SpanDetector(Detector):
     """A detector that gives spans of characters of each hypothesis a probability.
 
     A subclass sets ``name`` and defines :meth:`mark`. The soft labels are the spans that it
-    returns, and the hard labels are :func:`likeliest` of these.
+    returns, and the hard labels are the :func:`likeliest` of these. Where an edition has labels of
+    spans, as SHROOM-Visions has, the likeliest spans get their p and ``label``.
+
+    Attributes
+    ----------
+    label : str
+        The label of all spans, for editions that have such labels.
 
     Examples
     --------
@@ -43,7 +50,8 @@ class SpanDetector(Detector):
     [[[10, 14]]]
     """
 
-    annotation: ClassVar[str] = "spans"
+    annotations: ClassVar[tuple[str, ...]] = ("spans", "labelled-spans")
+    label: str = ""
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Marks:
         """Return the marked spans of each hypothesis: start, end and probability of each span.
@@ -77,12 +85,27 @@ class SpanDetector(Detector):
             ]
         )
 
-    def columns(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> dict[str, list[Any]]:
-        """Return the soft and the hard labels of the datapoints."""
-        marked = self._soft(datapoints, run)
+    def columns(
+        self, datapoints: Sequence[Datapoint], run: Run = RUN, kind: str = "spans"
+    ) -> dict[str, list[Any]]:
+        """Return the soft and the hard labels of the datapoints, or their spans with labels."""
+        soft = self._soft(datapoints, run)
+        marked = [likeliest(spans) for spans in soft]
+        if kind != "labelled-spans":
+            hard = [hard_of([span._replace(prob=1.0) for span in spans]) for spans in marked]
+            return {
+                SOFT: [[span._asdict() for span in spans] for spans in soft],
+                HARD: [[list(span) for span in spans] for spans in hard],
+            }
+        if not self.label:
+            raise ShroomError(
+                f"the detector {self.name} gives its spans no label, and the edition asks for "
+                "one: name that of all spans (--set label=NAME)"
+            )
         return {
-            SOFT: [[span._asdict() for span in spans] for spans in marked],
-            HARD: [[list(span) for span in likeliest(spans)] for spans in marked],
+            LABELS: [
+                [{**span._asdict(), "label": self.label} for span in spans] for spans in marked
+            ]
         }
 
     def _soft(self, datapoints: Sequence[Datapoint], run: Run) -> list[list[SoftSpan]]:
@@ -110,13 +133,13 @@ class SpanDetector(Detector):
         return soft
 
 
-def likeliest(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
-    """Return the hard labels with the greatest expected intersection over expected union.
+def likeliest(soft: Sequence[SoftSpan]) -> list[SoftSpan]:
+    """Return the spans with the greatest expected intersection over expected union.
 
     They are the spans above a threshold of p, which is chosen for each text. With the
     characters' p independent, spans S have the expected intersection Σ_S p with what is marked,
     and the expected union |S| + Σ p - Σ_S p. Given the size of S, the spans of the highest p are
-    best, so that a threshold suffices. Spans that touch become one.
+    best, so that a threshold suffices.
 
     Parameters
     ----------
@@ -125,14 +148,15 @@ def likeliest(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
 
     Examples
     --------
-    >>> likeliest([SoftSpan(0, 4, 0.4), SoftSpan(4, 6, 0.3), SoftSpan(6, 30, 0.01)])
-    (HardSpan(start=0, end=6),)
+    >>> spans = [SoftSpan(0, 4, 0.4), SoftSpan(4, 6, 0.3), SoftSpan(6, 30, 0.01)]
+    >>> [span.prob for span in likeliest(spans)]
+    [0.4, 0.3]
     """
     spans = sorted((span for span in soft if span.prob > 0), key=lambda span: -span.prob)
     if not spans:
-        return ()
+        return []
     p = np.array([span.prob for span in spans])
     lengths = np.array([span.end - span.start for span in spans])
     inside, total = np.cumsum(p * lengths), float(p @ lengths)
     best = p[np.argmax(inside / (np.cumsum(lengths) + total - inside))]
-    return hard_of([span._replace(prob=1.0) for span in spans if span.prob >= best])
+    return [span for span in soft if span.prob >= best]

@@ -64,6 +64,8 @@ class Spans(SpanDetector, JSONDetector):
     ----------
     model : path, optional
         A fitted model; by default the one that ships with the kit.
+    label : str, optional
+        The label of all spans, for editions that have such labels.
 
     Examples
     --------
@@ -76,18 +78,23 @@ class Spans(SpanDetector, JSONDetector):
 
     name = "spans"
 
-    def __init__(self, model: str | Path | None = None) -> None:
+    def __init__(self, model: str | Path | None = None, *, label: str | None = None) -> None:
         self._path = MODEL if model is None else settings.path("model", model)
+        self.label = "" if label is None else settings.text("label", label)
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[list[SoftSpan]]:
-        """Return the words of each hypothesis and the white space between, with their p."""
+        """Return the likeliest words of each hypothesis and the white space between, with their p.
+
+        The others have none: annotators leave most characters unmarked, and rho counts these as
+        tied; and many words of a small p would make the expected union too large.
+        """
         del run
         state: _State = self._fitted()
         marked = []
         for point in datapoints:
             bounds, values = features(point.src, point.hyp)
             p = sigmoid(state.intercept + values @ state.weights)
-            marked.append(_with_blanks(bounds, p.tolist()))
+            marked.append(likeliest(_with_blanks(bounds, p.tolist())))
         return marked
 
     def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
@@ -240,7 +247,8 @@ def _targets(point: Datapoint, bounds: Bounds) -> Floats:
         )
     marked = np.zeros(len(point.hyp))
     for start, end, share in point.spans:
-        marked[start:end] = share
+        marked[start:end] += share  # spans of several labels may overlap
+    marked = marked.clip(0, 1)
     return np.array([marked[start:end].mean() for start, end in bounds])
 
 
@@ -249,8 +257,9 @@ def _figures(points: Sequence[Datapoint], soft: Sequence[Sequence[SoftSpan]]) ->
     lengths = [len(point.hyp) for point in points]
     gold = [[SoftSpan(*span) for span in point.spans or ()] for point in points]
     gold_hard = SpanArrays.of([hard_of(spans) for spans in gold], lengths)
+    hard = [[span[:2] for span in likeliest(spans)] for spans in soft]
     scores = {
-        "iou": iou(SpanArrays.of([likeliest(spans) for spans in soft], lengths), gold_hard),
+        "iou": iou(SpanArrays.of(hard, lengths), gold_hard),
         "rho": rho(SpanArrays.of(soft, lengths), SpanArrays.of(gold, lengths)),
         "flag everything": iou(everything(lengths), gold_hard),
     }

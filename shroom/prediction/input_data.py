@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from shroom.scoring.input_files import Document
 
 
-def check_data(file: DataFile, problems: Problems) -> None:
+def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
     """Report every datapoint of a file that cannot be judged, or cannot be in a submission."""
-    _check_premises(file, problems)
+    if edition.annotation.kind == "binary":  # spans may be of answers about an image
+        _check_premises(file, problems)
     _check_ids(file, problems)
 
 
@@ -69,7 +70,7 @@ def read_data(
         expected = edition.expected_name(splits, "data")
         raise ShroomError(f"{as_source(data, 'data')}: has no file named {expected}")
     for file in files:
-        check_data(file, problems)
+        check_data(file, problems, edition)
     return files
 
 

@@ -208,7 +208,7 @@ def predict(
     files = read_data(datapoints, warnings, splits, edition)
     if warnings.errors:
         raise InvalidInput(warnings)
-    texts, training = predictions_of(chosen, files, replace(run, note=note), edition.item.id_key)
+    texts, training = predictions_of(chosen, files, replace(run, note=note), edition)
     names = [name_for(edition.guess(file.base), "-", file.base, edition) for file in files]
     in_sample = [training["in_sample"].get(file.base, 0) for file in files]
     return Predictions(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shroom.scoring.file_names import Name
 
 
-def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> str:
+def made_by(chosen: Detector, file: DataFile, run: Run, edition: Edition) -> str:
     """Return a detector's predictions for a file as the JSON list of a submission.
 
     The label follows from p as it is written, and so do the hard labels of spans.
@@ -39,22 +39,23 @@ def made_by(chosen: Detector, file: DataFile, run: Run, id_key: str = "id") -> s
     >>> from shroom.scoring.datapoint_files import DataFile
     >>> from shroom.detectors.registry import detector
     >>> from shroom.inference.run_settings import RUN
+    >>> from shroom.scoring.editions.files import default
     >>> file = DataFile("data.json", [pair("Two cats sat here.", "A dog.")])
-    >>> text = made_by(detector("unigram"), file, RUN)
+    >>> text = made_by(detector("unigram"), file, RUN, default())
     >>> json.loads(text)[0]["label"]
     'Hallucination'
     """
     points = file.datapoints
     with_ids = any(point.id is not None for point in points)
-    ids = {id_key: [point.id for point in points]} if with_ids else {}
-    return _json_list({**ids, **chosen.columns(points, run)})
+    ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}
+    return _json_list({**ids, **chosen.columns(points, run, edition.annotation.kind)})
 
 
 def predictions_of(
     chosen: Detector,
     files: Sequence[DataFile],
     run: Run,
-    id_key: str = "id",
+    edition: Edition,
     progress: Callable[[str], AbstractContextManager[Callable[..., None]]] | None = None,
 ) -> tuple[list[str], dict[str, dict[str, int]]]:
     """Return a detector's predictions for each file, and how many are of training items.
@@ -67,8 +68,8 @@ def predictions_of(
         The data.
     run : Run
         Its ``note`` gets sentences on training items, and on what is odd in a file.
-    id_key : str
-        The key of the ids.
+    edition : Edition
+        The shared task whose submission they are.
     progress : callable, optional
         Returns a context for a file's name, which yields the ``report`` of the file's run.
 
@@ -89,7 +90,7 @@ def predictions_of(
         for note in _remarks(file):
             run.note(note)
         with progress(file.base) if progress else nullcontext(run.report) as report:
-            texts.append(made_by(chosen, file, replace(run, report=report), id_key))
+            texts.append(made_by(chosen, file, replace(run, report=report), edition))
     return texts, training
 
 

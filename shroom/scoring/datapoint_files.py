@@ -23,7 +23,14 @@ from shroom.scoring.editions.files import default, named
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, p_in, problem_of_id, problem_of_p
-from shroom.scoring.kinds.span_values import SpanValues, hard_of, share_marked, soft_of
+from shroom.scoring.kinds.labelled_spans import LABELS
+from shroom.scoring.kinds.span_values import (
+    SoftSpan,
+    SpanValues,
+    hard_of,
+    share_marked,
+    soft_of,
+)
 from shroom.scoring.kinds.spans import HARD, SOFT
 from shroom.scoring.table import P
 
@@ -166,7 +173,7 @@ class _Item:
                 expected, description = f'the key "{key}"', f"keys {show(list(self.item))}"
                 place = {"index": self.index, "id": self.id}
                 self.problems.add("key-missing", self.file, expected, description, **place)
-        task = self._task()
+        task, kind = self._task(), self.edition.annotation.kind
         ref = self._word("ref", Reference, "ref-value") if self.item.get("ref") else None
         point = Datapoint(
             hyp=self._text("hyp"),
@@ -176,17 +183,23 @@ class _Item:
             ref=ref,
             model=self._text("model"),
             id=self.id,
-            labels=self._labels(),
+            labels=() if kind == "labelled-spans" else self._labels(),
             label=self._word("label", Label, "label-value"),
             p=self._p(),
         )
-        return self._marked(point) if self.edition.annotation.kind == "spans" else point
+        return self._marked(point, kind) if kind in ("spans", "labelled-spans") else point
 
-    def _marked(self, point: Datapoint) -> Datapoint:
+    def _marked(self, point: Datapoint, kind: str) -> Datapoint:
         """Return a datapoint with the spans of its row, and the label and p that follow."""
         values = SpanValues(self._report_value, strict=True)
-        hard = values.hard(self.item.get(HARD), HARD)
-        soft = values.soft(self.item.get(SOFT), SOFT)
+        if kind == "spans":
+            hard = values.hard(self.item.get(HARD), HARD)
+            soft = values.soft(self.item.get(SOFT), SOFT)
+        else:
+            names = self.edition.annotation.labels
+            labelled = values.labelled(self.item.get(LABELS), LABELS, names)
+            hard = None
+            soft = None if labelled is None else tuple(SoftSpan(*span[:3]) for span in labelled)
         if soft is None:
             if hard is None:
                 return point

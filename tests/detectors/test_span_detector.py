@@ -84,12 +84,10 @@ def expected_iou(chosen, spans):
 
 @given(soft_spans())
 def test_no_other_set_of_spans_has_a_greater_expected_iou(spans):
-    hard = likeliest(spans)
-    chosen = [s for s in spans if any(start <= s.start < end for start, end in hard)]
-    assert [s.end for s in hard] == sorted({s.end for s in hard})
-    assert all(one.end < other.start for one, other in itertools.pairwise(hard))
+    chosen = likeliest(spans)
+    assert chosen == [s for s in spans if s in chosen]
     if not any(s.prob for s in spans):
-        assert hard == ()
+        assert chosen == []
         return
     subsets = (c for n in range(1, len(spans) + 1) for c in itertools.combinations(spans, n))
     best = max(expected_iou(c, spans) for c in subsets if any(s.prob for s in c))
@@ -243,6 +241,61 @@ def test_an_edition_with_keys_of_its_own(tmp_path, shroom):
     assert shroom("score", out, data)[0] == 0
 
 
+# --- spans with labels
+
+
+def visions(tmp_path, n, split="val", **more):
+    """Return a file of answers about images, in which the number is marked."""
+    made = []
+    for i in range(n):
+        text = f"The man on the left holds {i + 2} green balloons. It is raining."
+        start = text.index(str(i + 2))
+        span = {"start": start, "end": start + len(str(i + 2)), "prob": 1.0, "label": "miscounting"}
+        both = {**span, "end": span["end"] + 6, "prob": 0.25, "label": "other"}
+        made.append({"id": f"{split}-{i}", "response": text, "labels": [span, both], **more})
+    return write_lines(tmp_path / f"en-{split}.jsonl", made)
+
+
+def test_labelled_spans_from_fit_to_score(tmp_path, shroom):
+    data, model, out = visions(tmp_path, 20), tmp_path / "model.json", tmp_path / "out"
+    own = ("--edition", "visions2026")
+    assert shroom("fit", "spans", data, *own, "-o", model, "--folds", 4)[0] == 0
+    test = visions(tmp_path, 30, "test")
+    label = ("--set", "label=miscounting")
+    code, _, err = shroom("predict", test, *own, "--model", model, *label, "-o", out)
+    assert code == 0, err
+    row = json.loads((out / "en-test.jsonl").read_text().splitlines()[-1])
+    assert list(row) == ["id", "labels"]
+    (span,) = row["labels"]
+    assert (span["start"], span["end"], span["label"]) == (26, 28, "miscounting")
+    assert shroom("check", out, "--gold", test, *own)[0] == 0
+    code, text, _ = shroom("score", out, test, *own, "--format", "json")
+    (result,) = json.loads(text)["results"]
+    assert (code, result["cor"] > 0.4, result["cor_lbl"] > 0.2) == (0, True, True)
+
+
+def test_answers_without_an_input_or_annotation_are_marked(tmp_path, shroom):
+    data = write_lines(
+        tmp_path / "en-test.jsonl",
+        [{"id": "a", "response": "Two red cars."}, {"id": "b", "response": ""}],
+    )
+    out, own = tmp_path / "out.jsonl", ("--edition", "visions2026", "--set", "label=other")
+    assert shroom("predict", data, *own, "-o", out)[0] == 0
+    first, second = map(json.loads, out.read_text().splitlines())
+    assert first["labels"]
+    assert second == {"id": "b", "labels": []}
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [((), "--set label=NAME"), (("--set", "label=cats"), "one of mischaracterization, OCR")],
+)
+def test_a_label_that_is_missing_or_unknown_is_refused(more, sentence, tmp_path, shroom):
+    data, out = visions(tmp_path, 3), tmp_path / "out.jsonl"
+    code, _, err = shroom("predict", data, "--edition", "visions2026", *more, "-o", out)
+    assert (code, sentence in err, out.exists()) == (1, True, False)
+
+
 # --- what is refused
 
 
@@ -252,12 +305,12 @@ def test_a_detector_of_another_annotation_is_refused(data, tmp_path, shroom):
         code, _, err = shroom(verb, "lexical", data, "-o", tmp_path / "m.json")
         assert (code, "the detector lexical is for binary; use spans" in err) == (1, True)
         code, _, err = shroom(verb, "spans", binary, "-o", tmp_path / "m.json")
-        assert (code, "the detector spans is for spans; use cross-encoder" in err) == (1, True)
+        assert (code, "spans is for spans or labelled-spans; use cross-encoder" in err) == (1, True)
     assert not (tmp_path / "m.json").exists()
     with pytest.raises(ShroomError, match="semeval2024: its annotation is binary"):
         kit.predict("spans", binary)
-    visions = ("predict", data, "--edition", "visions2026", "-o", tmp_path / "m.json")
-    assert "its annotation is labelled-spans" in shroom(*visions)[2]
+    aspects = ("predict", data, "--edition", "cap2025", "-o", tmp_path / "m.json")
+    assert "its annotation is aspects" in shroom(*aspects)[2]
 
 
 def test_unlabelled_or_malformed_data_are_not_fitted_on(tmp_path, shroom):
@@ -312,7 +365,7 @@ def test_what_a_detector_of_a_user_does_wrong(spans, sentence):
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("language", "iou", "rho"),
-    [("de", 0.466, 0.500), ("fi", 0.627, 0.617), ("fr", 0.607, 0.574), ("hi", 0.563, 0.570)],
+    [("de", 0.467, 0.510), ("fi", 0.637, 0.620), ("fr", 0.609, 0.576), ("hi", 0.559, 0.654)],
 )
 def test_the_shipped_model_on_the_test_files(language, iou, rho):
     data = REAL / f"mushroom.{language}-tst.v1.extra.jsonl"

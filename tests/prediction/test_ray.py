@@ -33,6 +33,7 @@ from shroom.prediction.ray.shards import Outcome, Worker, read, shards_of
 from shroom.prediction.ray.storage import Place
 from shroom.prediction.submission_rows import list_of, made_by
 from shroom.scoring.datapoint_files import from_document
+from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import Document
 
 # What Ray and its own libraries warn of among themselves.
@@ -420,7 +421,7 @@ def test_notes_are_told_and_the_rest_counted(data, tmp_path):
 
 def test_lists_are_put_together_as_they_are_written():
     file = Document("val.model-aware.json", "val.model-aware.json", SAMPLE / "val.model-aware.json")
-    text = made_by(LEXICAL.make(), from_document(file, Problems()), RUN)
+    text = made_by(LEXICAL.make(), from_document(file, Problems()), RUN, default())
     assert list_of([encoded("a.jsonl", text)]) == text.encode()
 
 

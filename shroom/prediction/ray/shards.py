@@ -272,12 +272,12 @@ class Worker:
             note = "has no datapoints, and so its part has no predictions"
             return Outcome(shard.number, notes=(note,), weights=self.detector.identity)
         if file is not None:
-            check_data(file, problems)
+            check_data(file, problems, shard.edition)
         if file is None or problems.errors:
             raise InvalidInput(problems)
         notes: list[str] = []
         run = replace(self._run, note=notes.append)
-        (text,), _ = predictions_of(self.detector, [file], run, shard.edition.item.id_key)
+        (text,), _ = predictions_of(self.detector, [file], run, shard.edition)
         lines = encoded(shard.output, text)
         check_output({shard.output: text}, shard.edition)
         rows = len(file.datapoints)
