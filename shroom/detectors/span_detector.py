@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from shroom.core.datapoint import Datapoint
     from shroom.inference.run_settings import Run
 
-    Marks = Sequence[Sequence[tuple[int, int, float]]]
+    Span = tuple[int, int, float] | tuple[int, int, float, str]
+    Marks = Sequence[Sequence[Span]]
 
 
 class SpanDetector(Detector):
@@ -30,12 +31,12 @@ class SpanDetector(Detector):
 
     A subclass sets ``name`` and defines :meth:`mark`. The soft labels are the spans that it
     returns, and the hard labels are the :func:`likeliest` of these. Where an edition has labels of
-    spans, as SHROOM-Visions has, the likeliest spans get their p and ``label``.
+    spans, as SHROOM-Visions has, the submission has the likeliest spans with p and label.
 
     Attributes
     ----------
     label : str
-        The label of all spans, for editions that have such labels.
+        The label of spans that :meth:`mark` returns without one.
 
     Examples
     --------
@@ -54,7 +55,7 @@ class SpanDetector(Detector):
     label: str = ""
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Marks:
-        """Return the marked spans of each hypothesis: start, end and probability of each span.
+        """Return the marked spans of each hypothesis: start, end and probability, perhaps a label.
 
         Parameters
         ----------
@@ -65,7 +66,7 @@ class SpanDetector(Detector):
 
         Returns
         -------
-        sequence of length n of sequences of (int, int, float)
+        sequence of length n of sequences of (int, int, float) or (int, int, float, str)
             Places count characters from 0, and ``end`` is the first one not in the span. The spans
             of a text are in order, do not overlap, and end within it.
         """
@@ -77,7 +78,7 @@ class SpanDetector(Detector):
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return the expected share of each hypothesis' characters that are marked: shape [n]."""
-        marked = zip(datapoints, self._soft(datapoints, run))
+        marked = zip(datapoints, self._marked(datapoints, run))
         return np.array(
             [
                 min(1.0, sum((s.end - s.start) * s.prob for s in spans) / max(1, len(point.hyp)))
@@ -89,27 +90,28 @@ class SpanDetector(Detector):
         self, datapoints: Sequence[Datapoint], run: Run = RUN, kind: str = "spans"
     ) -> dict[str, list[Any]]:
         """Return the soft and the hard labels of the datapoints, or their spans with labels."""
-        soft = self._soft(datapoints, run)
-        marked = [likeliest(spans) for spans in soft]
+        marked = self._marked(datapoints, run)
+        chosen = [likeliest(list(spans)) for spans in marked]
         if kind != "labelled-spans":
-            hard = [hard_of([span._replace(prob=1.0) for span in spans]) for spans in marked]
+            hard = [hard_of([span._replace(prob=1.0) for span in spans]) for spans in chosen]
             return {
-                SOFT: [[span._asdict() for span in spans] for spans in soft],
+                SOFT: [[span._asdict() for span in spans] for spans in marked],
                 HARD: [[list(span) for span in spans] for spans in hard],
             }
-        if not self.label:
+        if not all(map(all, (spans.values() for spans in marked))):
             raise ShroomError(
-                f"the detector {self.name} gives its spans no label, and the edition asks for "
-                "one: name that of all spans (--set label=NAME)"
+                f"the detector {self.name} gives spans no label, and the edition asks for one: "
+                "name that of all spans (--set label=NAME)"
             )
         return {
             LABELS: [
-                [{**span._asdict(), "label": self.label} for span in spans] for spans in marked
+                [{**span._asdict(), "label": labels[span]} for span in spans]
+                for spans, labels in zip(chosen, marked)
             ]
         }
 
-    def _soft(self, datapoints: Sequence[Datapoint], run: Run) -> list[list[SoftSpan]]:
-        """Return the spans with p as in a submission, having checked them."""
+    def _marked(self, datapoints: Sequence[Datapoint], run: Run) -> list[dict[SoftSpan, str]]:
+        """Return the spans with p as in a submission, having checked them, and their labels."""
         marked = self.mark(datapoints, run)
         if len(marked) != len(datapoints):
             raise ShroomError(
@@ -118,19 +120,20 @@ class SpanDetector(Detector):
             )
         return [self._checked(point, spans) for point, spans in zip(datapoints, marked)]
 
-    def _checked(self, point: Datapoint, spans: Sequence[tuple[int, int, float]]) -> list[SoftSpan]:
-        soft, last = [], 0
+    def _checked(self, point: Datapoint, spans: Sequence[Span]) -> dict[SoftSpan, str]:
+        marked, last = {}, 0
         for span in spans:
-            start, end, prob = span
+            start, end, prob, *label = span
             if not (last <= start < end <= len(point.hyp) and 0 <= prob <= 1):
                 raise ShroomError(
                     f"the detector {self.name}, datapoint {point.name}: expected spans (start, "
                     f"end, p) in order, without overlap, within the {len(point.hyp)} characters "
                     f"and with p from 0 to 1, got {show(span)}"
                 )
-            soft.append(SoftSpan(int(start), int(end), round(float(prob), DECIMALS)))
+            soft = SoftSpan(int(start), int(end), round(float(prob), DECIMALS))
+            marked[soft] = str(label[0]) if label else self.label
             last = end
-        return soft
+        return marked
 
 
 def likeliest(soft: Sequence[SoftSpan]) -> list[SoftSpan]:

@@ -296,6 +296,26 @@ def test_a_label_that_is_missing_or_unknown_is_refused(more, sentence, tmp_path,
     assert (code, sentence in err, out.exists()) == (1, True, False)
 
 
+def test_labels_of_a_detector_of_ones_own():
+    class Numbers(SpanDetector):
+        name = "numbers"
+        label = "other"
+
+        def mark(self, datapoints, run=RUN):
+            del run
+            return [[(0, 3, 0.9, "miscounting"), (4, 7, 0.8)] for _ in datapoints]
+
+    columns = Numbers().columns([pair("", "Two red cars.")], kind="labelled-spans")
+    assert columns == {
+        "labels": [
+            [
+                {"start": 0, "end": 3, "prob": 0.9, "label": "miscounting"},
+                {"start": 4, "end": 7, "prob": 0.8, "label": "other"},
+            ]
+        ]
+    }
+
+
 # --- what is refused
 
 
