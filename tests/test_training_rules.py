@@ -109,11 +109,12 @@ def test_what_a_rule_makes(rules, rule, name, texts):
 def test_one_word_is_replaced_by_one_of_the_same_form(rules):
     nouns = {"dog", "cat", "park", "boat", "act", "rowing", "today"}
     before = ["The", "dog", "chased", "a", "cat", "in", "the", "park."]
-    for seed in range(30):
-        for text in made(rules, "word", "chased", seed):
-            ((old, new),) = [pair for pair in zip(before, text.split()) if pair[0] != pair[1]]
-            same_form = {"chased", "met", "slept", "read", "left"} if old == "chased" else nouns
-            assert new.strip(".") in same_form
+    texts = [text for seed in range(30) for text in made(rules, "word", "chased", seed)]
+    assert len(texts) > 20
+    for text in texts:
+        ((old, new),) = [pair for pair in zip(before, text.split()) if pair[0] != pair[1]]
+        same_form = {"chased", "met", "slept", "read", "left"} if old == "chased" else nouns
+        assert new.strip(".") in same_form
 
 
 def test_synonyms_take_the_place_of_words_of_one_sense(rules):
@@ -132,9 +133,8 @@ def test_loops_begin_with_the_sentence_and_repeat_its_end(rules):
     whole = "The dog chased a cat in the park"
     for seed in range(50):
         (text,) = made(rules, "loop", "chased", seed)
-        rest = text.removeprefix(whole)
         assert text.startswith(whole)
-        assert "park"[-3:] in rest
+        assert text.removeprefix(whole).rstrip(".").endswith("ark")
 
 
 def test_every_rule_has_a_p_and_faithful_ones_a_low_one(rules):

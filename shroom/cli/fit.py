@@ -117,7 +117,8 @@ def _labelled(data: tuple[str, ...], edition: Edition) -> list[DataFile]:
     say(problems)
     for file in files:
         if any(point.p is None or point.label is None for point in file.datapoints):
-            raise ShroomError(f"{file.base}: has datapoints without label or p(Hallucination)")
+            what = "label or p(Hallucination)" if edition.annotation.kind == "binary" else "spans"
+            raise ShroomError(f"{file.base}: has datapoints without {what}")
     return files
 
 

@@ -99,8 +99,9 @@ def command(
     """Run DETECTOR on DATA and write its submission.
 
     DETECTOR is one of those that `shroom detectors` lists, or a recipe's file; by default the
-    kit's own model. In a folder or a zip, the latest versions of the val and test files of both
-    tracks are read. The predictions are checked before they are written.
+    kit's own model, or for spans its detector of spans. In a folder or a zip, the latest versions
+    of the val and test files of all tracks are read. The predictions are checked before they are
+    written.
     """
     kind = edition.annotation.kind
     named, data = detector_and_data(arguments, anywhere=ray is not None, kind=kind)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.inference.run_settings import Run
+    from shroom.scoring.editions.edition import Annotation
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
@@ -130,13 +131,13 @@ class Detector(Estimator):
         return np.asarray(np.round(p, DECIMALS) > self.thresholds_of(datapoints, run))
 
     def columns(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN, kind: str = "binary"
+        self, datapoints: Sequence[Datapoint], run: Run = RUN, annotation: Annotation | None = None
     ) -> dict[str, list[Any]]:
         """Return what a submission has for the datapoints, besides their ids: n values by key.
 
-        ``kind`` is the one of :attr:`annotations` that the submission has.
+        ``annotation`` is that of the edition, of a kind among :attr:`annotations`.
         """
-        del kind
+        del annotation
         p, flagged = self.decide(datapoints, run)
         p = check_p(p, len(datapoints), self.name)
         if np.shape(flagged) != p.shape:

@@ -175,7 +175,7 @@ def splits(datapoints: Sequence[Datapoint], folds: int, *, by: str = "hyp") -> l
     """Return the places to fit on and the places to predict, for each fold.
 
     Datapoints with the same hypothesis are in one fold; with ``by="src"``, those with the same
-    source, if they have one.
+    source, or without one and with the same hypothesis.
 
     Raises
     ------

@@ -107,6 +107,7 @@ def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> Non
     kind = edition.annotation.kind
     if kind not in chosen.annotations:
         instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "no detector of the kit is"
+        instead += ", or name the edition that the data are of (--edition)"
         raise ShroomError(
             f"{edition.name}: its annotation is {kind}, and the detector {chosen.name} is for "
             f"{' or '.join(chosen.annotations)}; {instead}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.inference.run_settings import Run
+    from shroom.scoring.editions.edition import Annotation
 
     Span = tuple[int, int, float] | tuple[int, int, float, str]
     Marks = Sequence[Sequence[Span]]
@@ -31,7 +33,7 @@ class SpanDetector(Detector):
 
     A subclass sets ``name`` and defines :meth:`mark`. The soft labels are the spans that it
     returns, and the hard labels are the :func:`likeliest` of these. Where an edition has labels of
-    spans, as SHROOM-Visions has, the submission has the likeliest spans with p and label.
+    spans, as SHROOM-Visions has, the submission has all spans, with p and label.
 
     Attributes
     ----------
@@ -81,59 +83,82 @@ class SpanDetector(Detector):
         marked = zip(datapoints, self._marked(datapoints, run))
         return np.array(
             [
-                min(1.0, sum((s.end - s.start) * s.prob for s in spans) / max(1, len(point.hyp)))
+                min(1.0, sum((s.end - s.start) * s.prob for s, _ in spans) / max(1, len(point.hyp)))
                 for point, spans in marked
             ]
         )
 
     def columns(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN, kind: str = "spans"
+        self, datapoints: Sequence[Datapoint], run: Run = RUN, annotation: Annotation | None = None
     ) -> dict[str, list[Any]]:
         """Return the soft and the hard labels of the datapoints, or their spans with labels."""
-        marked = self._marked(datapoints, run)
-        chosen = [likeliest(list(spans)) for spans in marked]
-        if kind != "labelled-spans":
-            hard = [hard_of([span._replace(prob=1.0) for span in spans]) for spans in chosen]
+        labels = annotation.labels if annotation else ()
+        if labels and self.label:
+            self._check_label(self.label, labels)
+        marked = self._marked(datapoints, run, labels)
+        if labels:
             return {
-                SOFT: [[span._asdict() for span in spans] for spans in marked],
-                HARD: [[list(span) for span in spans] for spans in hard],
+                LABELS: [
+                    [{**s._asdict(), "label": label} for s, label in spans] for spans in marked
+                ]
             }
-        if not all(map(all, (spans.values() for spans in marked))):
-            raise ShroomError(
-                f"the detector {self.name} gives spans no label, and the edition asks for one: "
-                "name that of all spans (--set label=NAME)"
-            )
+        soft = [[span for span, _ in spans] for spans in marked]
+        hard = [hard_of([span._replace(prob=1.0) for span in likeliest(spans)]) for spans in soft]
         return {
-            LABELS: [
-                [{**span._asdict(), "label": labels[span]} for span in spans]
-                for spans, labels in zip(chosen, marked)
-            ]
+            SOFT: [[span._asdict() for span in spans] for spans in soft],
+            HARD: [[list(span) for span in spans] for spans in hard],
         }
 
-    def _marked(self, datapoints: Sequence[Datapoint], run: Run) -> list[dict[SoftSpan, str]]:
-        """Return the spans with p as in a submission, having checked them, and their labels."""
-        marked = self.mark(datapoints, run)
+    def _marked(
+        self, datapoints: Sequence[Datapoint], run: Run, labels: Sequence[str] = ()
+    ) -> list[list[tuple[SoftSpan, str]]]:
+        """Return the spans with p as in a submission, and their labels, having checked both."""
+        marked = list(self.mark(datapoints, run) or ())
         if len(marked) != len(datapoints):
             raise ShroomError(
                 f"the detector {self.name} did not return spans for each of {len(datapoints)} "
                 f"datapoints, but for {len(marked)}"
             )
-        return [self._checked(point, spans) for point, spans in zip(datapoints, marked)]
+        return [self._checked(point, spans, labels) for point, spans in zip(datapoints, marked)]
 
-    def _checked(self, point: Datapoint, spans: Sequence[Span]) -> dict[SoftSpan, str]:
-        marked, last = {}, 0
+    def _checked(
+        self, point: Datapoint, spans: Sequence[Span], labels: Sequence[str]
+    ) -> list[tuple[SoftSpan, str]]:
+        marked, last = [], 0
         for span in spans:
-            start, end, prob, *label = span
-            if not (last <= start < end <= len(point.hyp) and 0 <= prob <= 1):
+            if not _is_span(span, last, len(point.hyp)):
                 raise ShroomError(
                     f"the detector {self.name}, datapoint {point.name}: expected spans (start, "
-                    f"end, p) in order, without overlap, within the {len(point.hyp)} characters "
-                    f"and with p from 0 to 1, got {show(span)}"
+                    f"end, p), perhaps with a label, in order, without overlap, within the "
+                    f"{len(point.hyp)} characters and with p from 0 to 1, got {show(span)}"
                 )
+            start, end, prob, *own = span
+            label = own[0] if own else self.label
+            if labels:
+                self._check_label(label, labels)
             soft = SoftSpan(int(start), int(end), round(float(prob), DECIMALS))
-            marked[soft] = str(label[0]) if label else self.label
+            if soft.prob > 0:
+                marked.append((soft, label))
             last = end
         return marked
+
+    def _check_label(self, label: object, labels: Sequence[str]) -> None:
+        if label not in labels:
+            names, got = ", ".join(labels), show(label) if label else "none"
+            raise ShroomError(
+                f"the detector {self.name}: expected a label of each span, one of {names}, got "
+                f"{got}; name that of all spans (spans has --set label=NAME), or return it as the "
+                "fourth value of a span"
+            )
+
+
+def _is_span(span: Any, last: int, length: int) -> bool:
+    if not isinstance(span, (tuple, list)) or len(span) not in (3, 4):
+        return False
+    start, end, prob = span[:3]
+    if not (isinstance(start, Integral) and isinstance(end, Integral) and isinstance(prob, Real)):
+        return False
+    return last <= int(start) < int(end) <= length and 0 <= float(prob) <= 1
 
 
 def likeliest(soft: Sequence[SoftSpan]) -> list[SoftSpan]:

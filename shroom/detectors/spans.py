@@ -243,17 +243,16 @@ def _targets(point: Datapoint, bounds: Bounds) -> Floats:
     if point.spans is None:
         raise ShroomError(
             f"datapoint {point.name}: has no marked spans; read it as of an edition whose "
-            "annotation is spans, such as mushroom2025"
+            "annotation is spans or labelled-spans"
         )
     marked = np.zeros(len(point.hyp))
     for start, end, share in point.spans:
-        marked[start:end] += share  # spans of several labels may overlap
-    marked = marked.clip(0, 1)
+        marked[start:end] = share
     return np.array([marked[start:end].mean() for start, end in bounds])
 
 
 def _figures(points: Sequence[Datapoint], soft: Sequence[Sequence[SoftSpan]]) -> dict[str, Any]:
-    """Return what spans score, beside the IoU of marking everything."""
+    """Return what spans score by Mu-SHROOM's metrics, beside the IoU of marking everything."""
     lengths = [len(point.hyp) for point in points]
     gold = [[SoftSpan(*span) for span in point.spans or ()] for point in points]
     gold_hard = SpanArrays.of([hard_of(spans) for spans in gold], lengths)

@@ -48,7 +48,7 @@ def made_by(chosen: Detector, file: DataFile, run: Run, edition: Edition) -> str
     points = file.datapoints
     with_ids = any(point.id is not None for point in points)
     ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}
-    return _json_list({**ids, **chosen.columns(points, run, edition.annotation.kind)})
+    return _json_list({**ids, **chosen.columns(points, run, edition.annotation)})
 
 
 def predictions_of(

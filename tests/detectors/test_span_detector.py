@@ -274,6 +274,17 @@ def test_labelled_spans_from_fit_to_score(tmp_path, shroom):
     assert (code, result["cor"] > 0.4, result["cor_lbl"] > 0.2) == (0, True, True)
 
 
+def test_the_annotators_of_several_labels_are_added(tmp_path):
+    labels = [
+        {"start": 0, "end": 3, "prob": 0.4, "label": "OCR"},
+        {"start": 2, "end": 5, "prob": 0.4, "label": "other"},
+    ]
+    rows = [{"id": "a", "response": "red cars", "labels": labels}]
+    (point,) = kit.read(write_lines(tmp_path / "en-val.jsonl", rows), edition="visions2026")
+    assert point.spans == ((0, 2, 0.4), (2, 3, 0.8), (3, 5, 0.4))
+    assert point.p == 1 / 8
+
+
 def test_answers_without_an_input_or_annotation_are_marked(tmp_path, shroom):
     data = write_lines(
         tmp_path / "en-test.jsonl",
@@ -288,7 +299,10 @@ def test_answers_without_an_input_or_annotation_are_marked(tmp_path, shroom):
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
-    [((), "--set label=NAME"), (("--set", "label=cats"), "one of mischaracterization, OCR")],
+    [
+        ((), "other, got none"),
+        (("--set", "label=cats"), "one of mischaracterization, OCR, miscounting"),
+    ],
 )
 def test_a_label_that_is_missing_or_unknown_is_refused(more, sentence, tmp_path, shroom):
     data, out = visions(tmp_path, 3), tmp_path / "out.jsonl"
@@ -305,7 +319,8 @@ def test_labels_of_a_detector_of_ones_own():
             del run
             return [[(0, 3, 0.9, "miscounting"), (4, 7, 0.8)] for _ in datapoints]
 
-    columns = Numbers().columns([pair("", "Two red cars.")], kind="labelled-spans")
+    visions = built_in("visions2026").annotation
+    columns = Numbers().columns([pair("", "Two red cars.")], annotation=visions)
     assert columns == {
         "labels": [
             [
@@ -335,7 +350,7 @@ def test_a_detector_of_another_annotation_is_refused(data, tmp_path, shroom):
 
 def test_unlabelled_or_malformed_data_are_not_fitted_on(tmp_path, shroom):
     cases = [
-        ({"soft_labels": None, "hard_labels": None}, "without label"),
+        ({"soft_labels": None, "hard_labels": None}, "without spans"),
         ({"soft_labels": 3}, "soft_labels"),
     ]
     for more, sentence in cases:
@@ -364,6 +379,10 @@ def test_a_model_of_other_features_is_refused(tmp_path):
         ([[], [(0, 9, 0.5)]], "within the 4 characters"),
         ([[(2, 3, 0.5), (0, 1, 0.5)], []], "in order, without overlap"),
         ([[(0, 1, float("nan"))], []], "with p from 0 to 1"),
+        ([[(0, 1)], []], "perhaps with a label"),
+        ([[(0, 1, "0.5")], []], "with p from 0 to 1, got"),
+        ([[{"start": 0}], []], "perhaps with a label"),
+        (None, "for each of 2 datapoints, but for 0"),
     ],
 )
 def test_what_a_detector_of_a_user_does_wrong(spans, sentence):

@@ -70,6 +70,23 @@ def soft_of(hard: Sequence[HardSpan]) -> tuple[SoftSpan, ...]:
     return tuple(SoftSpan(start, end, 1.0) for start, end in hard)
 
 
+def added(spans: Sequence[LabelledSpan]) -> tuple[SoftSpan, ...]:
+    """Return spans that do not overlap, with the summed probability of all labels, at most 1.
+
+    Examples
+    --------
+    >>> added([LabelledSpan(0, 4, 0.4, 0), LabelledSpan(2, 6, 0.4, 1)])
+    (SoftSpan(start=0, end=2, prob=0.4), SoftSpan(start=2, end=4, prob=0.8), \
+SoftSpan(start=4, end=6, prob=0.4))
+    """
+    cuts = sorted({place for span in spans for place in span[:2]})
+    parts = [
+        SoftSpan(start, end, min(1.0, sum(s.prob for s in spans if s.start <= start < s.end)))
+        for start, end in zip(cuts, cuts[1:])
+    ]
+    return tuple(part for part in parts if part.prob > 0)
+
+
 def share_marked(hard: Sequence[HardSpan], length: int) -> float:
     """Return the share of a text's characters that are marked; 0 for an empty text.
 
