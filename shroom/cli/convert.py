@@ -11,7 +11,7 @@ import numpy as np
 from shroom.cli.options import COLUMNS_OPTION
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
-from shroom.core.atomic_writing import check_ending, prepare, write_files
+from shroom.core.atomic_writing import prepare, write_files
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets import nli_outputs
@@ -121,7 +121,6 @@ def command(
 
 def _write_tables(source: str, output: str) -> None:
     """Write tables as JSON, each under its own name."""
-    check_ending(output, ".json", ".jsonl")
     problems = Problems()
     files, count = {}, 0
     for document in documents(source, problems, endings=TABLES):

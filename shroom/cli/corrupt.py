@@ -17,7 +17,7 @@ from shroom.cli.options import (
 )
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
-from shroom.core.atomic_writing import check_ending, prepare, refuse_adding, write_files
+from shroom.core.atomic_writing import prepare, refuse_adding, write_files
 from shroom.core.datapoint import Label
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.corruption.corrupt import (
@@ -109,7 +109,6 @@ def command(
     """
     if form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; name a file")
-    check_ending(output, ".json", ".jsonl")
     refuse_adding(prepare(output, ["corrupted.json"], [data]), [data], JSON)
     problems = Problems()
     files = read(data, problems, edition)

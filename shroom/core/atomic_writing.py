@@ -75,6 +75,7 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
 
 def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> list[Path]:
     """Return the files that :func:`write_files` will write, having refused what cannot be."""
+    check_ending(out, ".json", ".jsonl")
     single_file = os.fspath(out) == "-" or names_a_file(out)
     if len(names) > 1 and single_file:
         raise ShroomError(

@@ -726,6 +726,12 @@ def test_what_cannot_be_written_is_told_before_anything_is_computed(
     assert listing(out) == []
 
 
+def test_predictions_are_not_written_as_json_under_the_name_of_a_table(data, tmp_path, out, shroom):
+    code, _, err = shroom("predict", "lexical", data, "-o", f"{out}/p.csv")
+    assert (code, "p.csv: its name should end in .json or .jsonl" in err) == (1, True)
+    assert listing(out) == []
+
+
 def test_a_slash_at_the_end_names_a_folder(tmp_path, out, shroom):
     assert shroom("predict", "lexical", SAMPLE, "-o", f"{out}/v1.2/")[0] == 0
     assert len(listing(out / "v1.2")) == 3
