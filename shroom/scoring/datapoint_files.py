@@ -24,7 +24,7 @@ from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, p_in, problem_of_id, problem_of_p
 from shroom.scoring.kinds.labelled_spans import LABELS
-from shroom.scoring.kinds.span_values import SpanValues, added, hard_of, share_marked, soft_of
+from shroom.scoring.kinds.span_values import SpanValues, hard_of, share_marked, soft_of, sum_of
 from shroom.scoring.kinds.spans import HARD, SOFT
 from shroom.scoring.table import P
 
@@ -194,7 +194,7 @@ class _Item:
             labelled = values.labelled(self.item.get(LABELS), LABELS, names)
             hard = None
             values.past_end(labelled or (), LABELS, len(point.hyp), "row-odd")
-            soft = None if labelled is None else added(labelled)
+            soft = None if labelled is None else sum_of(labelled)
         if soft is None:
             if hard is None:
                 return point

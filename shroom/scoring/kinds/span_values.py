@@ -70,14 +70,14 @@ def soft_of(hard: Sequence[HardSpan]) -> tuple[SoftSpan, ...]:
     return tuple(SoftSpan(start, end, 1.0) for start, end in hard)
 
 
-def added(spans: Sequence[LabelledSpan]) -> tuple[SoftSpan, ...]:
+def sum_of(spans: Sequence[LabelledSpan]) -> tuple[SoftSpan, ...]:
     """Return spans that do not overlap, with the summed probability of all labels, at most 1.
 
     Examples
     --------
-    >>> added([LabelledSpan(0, 4, 0.4, 0), LabelledSpan(2, 6, 0.4, 1)])
-    (SoftSpan(start=0, end=2, prob=0.4), SoftSpan(start=2, end=4, prob=0.8), \
-SoftSpan(start=4, end=6, prob=0.4))
+    >>> overlapping = [LabelledSpan(0, 4, 0.4, 0), LabelledSpan(2, 6, 0.4, 1)]
+    >>> [tuple(span) for span in sum_of(overlapping)]
+    [(0, 2, 0.4), (2, 4, 0.8), (4, 6, 0.4)]
     """
     cuts = sorted({place for span in spans for place in span[:2]})
     parts = [
