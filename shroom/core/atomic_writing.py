@@ -75,7 +75,6 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
 
 def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> list[Path]:
     """Return the files that :func:`write_files` will write, having refused what cannot be."""
-    check_ending(out, ".json", ".jsonl")
     single_file = os.fspath(out) == "-" or names_a_file(out)
     if len(names) > 1 and single_file:
         raise ShroomError(
@@ -86,6 +85,7 @@ def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> l
     path = Path(out)
     targets = [path] if single_file or names_a_zip(out) else [path / name for name in names]
     refuse_overwriting(targets, inputs)
+    check_ending(out, ".json", ".jsonl")
     refuse_unwritable(targets)
     return targets
 
