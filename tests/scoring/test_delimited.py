@@ -195,12 +195,14 @@ def test_convert_writes_a_table_as_json(tmp_path, shroom):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["val.model-aware.json"]
 
 
-@pytest.mark.parametrize("out", ["out.csv", "t.csv"])
-def test_convert_table_writes_no_table(out, tmp_path, shroom):
+@pytest.mark.parametrize(
+    ("out", "reason"), [("out.csv", "should end in .json or .jsonl"), ("t.csv", "is an input")]
+)
+def test_convert_table_writes_no_table(out, reason, tmp_path, shroom):
     table = write_table(tmp_path / "t.csv", predictions(3))
     before = table.read_bytes()
     code, _, err = shroom("convert", "table", table, "-o", tmp_path / out)
-    assert (code, "should end in .json or .jsonl" in err) == (1, True)
+    assert (code, reason in err) == (1, True)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
 
 
