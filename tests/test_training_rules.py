@@ -2,6 +2,7 @@
 
 import random
 import sys
+from functools import cache
 
 import pytest
 from conftest import ROOT
@@ -54,12 +55,17 @@ def rules(monkeypatch):
     sys.modules.pop("sentence_rules")
 
 
+@cache
+def vocabulary():
+    return spacy.blank("en").vocab
+
+
 def parse(name):
     columns = [word.split("/") for word in PARSES[name].split()]
     words, tags, parts, relations, heads = zip(*(column[:5] for column in columns))
     names = [f"B-{column[5]}" if len(column) > 5 else "O" for column in columns]
     doc = spacy.tokens.Doc(
-        spacy.blank("en").vocab,
+        vocabulary(),
         words=list(words),
         spaces=[word != "." and words[i + 1 : i + 2] != (".",) for i, word in enumerate(words)],
         tags=list(tags),
