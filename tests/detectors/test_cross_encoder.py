@@ -4,7 +4,6 @@ import json
 import os
 import re
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -267,27 +266,6 @@ def test_a_fold_that_was_interrupted_is_resumed(encoder, work, monkeypatch):
         broken.out_of_fold(POINTS, P, folds=2)
     again = CrossEncoder(encoder=str(encoder), stages=stages).out_of_fold(POINTS, P, folds=2)
     np.testing.assert_array_equal(again, whole)
-
-
-def test_the_weights_of_several_seeds_are_averaged(encoder, work, monkeypatch):
-    from safetensors.torch import load_file
-
-    runs = []
-
-    def unlink(path, **_):
-        if path.suffix == ".safetensors":
-            runs.append(load_file(path))
-            path.rename(path.with_suffix(".removed"))
-
-    monkeypatch.setattr(Path, "unlink", unlink)
-    stages = [{"name": "shroom", "epochs": 1, "precision": "bfloat16"}]
-    mean = Fitting(str(encoder), stages=stages, seeds=2, device="cpu", work=work).fit(POINTS, P)
-    one, other = runs
-    assert any(not torch.equal(one[name], other[name]) for name in one)
-    for name in one:
-        expected = (one[name] + other[name]) / 2
-        torch.testing.assert_close(mean.model.state_dict()[name], expected)
-    assert list(work.glob("*.safetensors")) == []
 
 
 def test_a_blend_keeps_a_share_of_the_weights_from_before_the_stage(encoder, tmp_path):

@@ -79,7 +79,6 @@ class CrossEncoder(FittedDetector):
         encoder: str | None = None,
         revision: str | None = None,
         seed: int = 0,
-        seeds: int = 1,
         stages: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
         folder = MODEL if model is None else Path(str(model))
@@ -91,7 +90,6 @@ class CrossEncoder(FittedDetector):
             "encoder": encoder,
             "revision": revision,
             "seed": settings.integer("seed", seed, 0, 2**32 - 1),
-            "seeds": settings.integer("seeds", seeds, 1, 100),
             "stages": stages,
         }
 

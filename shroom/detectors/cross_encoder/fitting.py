@@ -55,10 +55,6 @@ class Fitting:
         With what hypotheses are compared.
     device : str or None
         By default the fastest available.
-    seeds : int
-        Number of runs of the stages that use the labelled datapoints, from ``seed`` on. The model
-        has the mean of their weights, which are near to each other as all begin at the same ones
-        (Wortsman et al. 2022, "Model soups").
     data, work : path
         The folder of the corpora, by default ``SHROOM_DATA``, and the folder of stored results.
     report : callable
@@ -71,7 +67,6 @@ class Fitting:
     stages: Sequence[Mapping[str, Any]] = STAGES
     rule: Rule = Rule.GIVEN
     device: str | None = None
-    seeds: int = 1
     data: Path | None = None
     work: Path = field(default_factory=lambda: cache_folder("training"))
     report: Callable[[str, Progress], None] | None = None
@@ -111,7 +106,7 @@ class Fitting:
             safetensors.torch.load_model(model, str(files[done]))
         for stage, file in zip(self.plan[done:general], files[done + 1 :]):
             examples = general_examples(stage, self._data, self.seed, self.rule)
-            self._train(model, stage, examples, file, self.seed)
+            self._train(model, stage, examples, file)
         return model
 
     def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> TrainedModel:
@@ -124,21 +119,14 @@ class Fitting:
         p : array, shape [n]
             The annotators' proportions.
         """
-        import torch
-
         examples = labelled(datapoints, p, self.rule)
         digest = hashlib.sha256(json.dumps(examples).encode()).hexdigest()[:12]
         key = f"{self._key(len(self.plan))}-{digest}"
-        runs, files = [], []
-        for seed in range(self.seed, self.seed + self.seeds):
-            model = self.model()
-            for stage in [stage for stage in self.plan if not stage.is_general]:
-                files.append(self.work / f"{key}-{stage.name}-{seed}.safetensors")
-                self._train(model, stage, examples, files[-1], seed)
-            runs.append(model.state_dict())
-        model.load_state_dict(
-            {name: torch.stack([run[name] for run in runs]).mean(0) for name in runs[0]}
-        )
+        model = self.model()
+        files = []
+        for stage in [stage for stage in self.plan if not stage.is_general]:
+            files.append(self.work / f"{key}-{stage.name}.safetensors")
+            self._train(model, stage, examples, files[-1])
         for file in files:
             file.unlink()
         return TrainedModel(model, self.encoding, self.tokenizer, str(self.device), self.rule)
@@ -179,12 +167,7 @@ class Fitting:
         return pairs.best(judged)
 
     def _train(
-        self,
-        model: PairModel,
-        stage: Stage,
-        examples: Sequence[Example],
-        file: Path,
-        seed: int,
+        self, model: PairModel, stage: Stage, examples: Sequence[Example], file: Path
     ) -> None:
         """Train a model and store it, or load it if it is stored; resume an interrupted run."""
         import safetensors.torch
@@ -198,7 +181,7 @@ class Fitting:
             self.encoding,
             examples,
             stage,
-            seed=seed,
+            seed=self.seed,
             device=str(self.device),
             report=self.report,
             checkpoint=file.with_suffix(".checkpoint"),
@@ -224,6 +207,4 @@ class Fitting:
         plan = zip(self.stages[:stages], self.plan)
         done = [[dict(table), self._inputs(stage)] for table, stage in plan]
         about = [hub.identity(self.encoder, self.revision), self.seed, self.rule.value, done]
-        if stages == len(self.plan):
-            about.append(self.seeds)
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]

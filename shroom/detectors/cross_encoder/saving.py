@@ -115,8 +115,6 @@ def _lines(about: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield f"- **Weights** {about['weights']}, from the encoder `{recipe['encoder']}`"
     yield f"- **Made by** `{about.get('command', 'fit')}`, seed {recipe['seed']}"
-    if recipe.get("seeds", 1) > 1:
-        yield f"- **Weights averaged** over {recipe['seeds']} runs of the last stage"
     if about.get("seconds"):
         yield (
             f"- **Time** {about['seconds'] / 3600:.1f} hours on {about['machine']}, without "
