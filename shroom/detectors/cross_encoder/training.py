@@ -152,7 +152,7 @@ def train(
     pairs, _ = encoding([example[:3] for example in examples])
     targets = torch.tensor([example.p for example in examples], dtype=torch.float32)
     plan = _plan([pair.shape[1] for pair in pairs], stage, seed)
-    optimizer = torch.optim.AdamW(list(model.groups(stage.rate)))
+    optimizer = torch.optim.AdamW(list(model.groups(stage.rate)), fused=True)
     fall = torch.optim.lr_scheduler.LambdaLR(optimizer, _line(len(plan)))
     state = _Checkpoint(model, optimizer, fall, checkpoint)
     mean = 0.0
