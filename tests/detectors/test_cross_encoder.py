@@ -270,7 +270,8 @@ def test_a_fold_that_was_interrupted_is_resumed(encoder, work, monkeypatch):
 
 def test_a_blend_keeps_a_share_of_the_weights_from_before_the_stage(encoder, tmp_path):
     def fitted(blend):
-        stages = [{"name": "shroom", "epochs": 1, "rate": 1e-2, "blend": blend}]
+        stage = {"name": "shroom", "epochs": 1, "rate": 1e-2, "precision": "bfloat16"}
+        stages = [stage | {"blend": blend}]
         fitting = Fitting(str(encoder), stages=stages, device="cpu", work=tmp_path)
         return fitting.model(), fitting.fit(POINTS, P).model
 
@@ -279,6 +280,7 @@ def test_a_blend_keeps_a_share_of_the_weights_from_before_the_stage(encoder, tmp
     assert not torch.equal(weights(before), weights(after))
     expected = 0.25 * weights(before) + 0.75 * weights(after)
     torch.testing.assert_close(weights(blended), expected)
+    assert list(tmp_path.glob("*.safetensors")) == []
 
 
 def test_folds_of_other_references_are_not_taken_up(encoder):
