@@ -135,7 +135,7 @@ def _lines(about: Mapping[str, Any]) -> Iterator[str]:
     yield "- By default it computes with its integers, and p depends on the version of onnxruntime"
     yield "  and on the processor. For the model that ships with the kit, p on val differed between"
     yield "  onnxruntime 1.16.3 and 1.32.0 by .0026 on average and .026 at most, and 1 of 1000"
-    yield "  labels changed. `--precision float32` took 2.2 times as long; p differed by .00001."
+    yield "  labels changed. `--precision float32` took 2.2 times as long; p differed by .000004."
     yield "- It has learnt the mean of a few annotators, who agree little: on SHROOM's val their"
     yield "  alpha is .33 to .37. None of SHROOM's public data are of the task TS."
 
