@@ -5,9 +5,8 @@ import sys
 from functools import cache
 
 import pytest
+import spacy
 from conftest import ROOT
-
-spacy = pytest.importorskip("spacy")
 
 #: word/tag/part of speech/dependency/place of the head, and perhaps /type of the name it begins.
 PARSES = {
