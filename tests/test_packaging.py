@@ -63,7 +63,7 @@ def test_all_that_is_installed_is_pinned_once_for_each_python(python):
     "recipe", sorted((ROOT / "baselines").glob("*.toml")), ids=lambda p: p.stem
 )
 def test_make_installs_what_a_recipe_needs(recipe):
-    command = ["make", "-n", "-C", ROOT, "baseline", f"RECIPE={recipe.stem}"]
+    command = ["make", "-nB", "-C", ROOT, "baseline", f"RECIPE={recipe.stem}"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     installed = re.search(r"with-(\S+)$", shown, re.MULTILINE)[1].split(",")
     packages = {one.name for name in all_extras(installed) for one in requirements(EXTRAS[name])}
