@@ -37,7 +37,6 @@ VERBS = {
         "items": "Show the hardest items, and where systems differ.",
         "report": "Write a page about submissions: scores, plots, hardest items.",
         "plot": "Draw one figure for a paper.",
-        "metrics": "List the metrics, or describe one.",
     },
     "Detectors": {
         "predict": "Run a detector and write its submission.",
@@ -46,7 +45,6 @@ VERBS = {
         "evaluate": "Evaluate detectors on data sets: the matrix.",
         "explain": "Show which words of a hypothesis drive p.",
         "rate": "Estimate the share of hallucinations in outputs without labels.",
-        "detectors": "List the detectors, and which of them are ready here.",
         "new": "Write the start of a package with a detector of your own.",
         "cache": "Show or clear the stored results of models.",
     },
@@ -67,9 +65,12 @@ VERBS = {
         "agreement": "Measure the annotators' agreement, and what a human would score.",
         "bundle": "Build the competition bundle for Codabench and CodaLab.",
     },
+    "Reference": {
+        "list": "List detectors, metrics, data sets or editions, or describe one.",
+    },
 }
 #: The verbs that read no data, and so have nothing to warn of.
-_WITHOUT_DATA = ("metrics", "detectors", "new", "cache", "edition")
+_WITHOUT_DATA = ("list", "new", "cache", "edition")
 
 
 @dataclass(frozen=True)

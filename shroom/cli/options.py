@@ -105,7 +105,7 @@ METRICS_OPTION = click.option(
     "--metrics",
     callback=metrics_given,
     shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
-    help="Report further metrics, such as brier,auroc, or all; see 'shroom metrics'.",
+    help="Report further metrics, such as brier,auroc, or all; see 'shroom list metrics'.",
 )
 
 

@@ -166,13 +166,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
 
     def unknown(self, name: str, also: Iterable[str] = ()) -> ShroomError:
         """Return the error for a name that is not in the registry, nor among ``also``."""
-        names = [*self, *also]
-        with_word = [candidate for candidate in names if name.lower() in candidate.split("_")]
-        hint = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
-        hint = hint or nearest(name.lower(), names)
-        return UnknownName(
-            f"no {self.kind} '{printable(name)}';{hint} the {self.kind}s are {', '.join(names)}"
-        )
+        return unknown_name(self.kind, name, [*self, *also])
 
     def __getitem__(self, name: str) -> E:
         if name in self._own:
@@ -239,6 +233,15 @@ class Registry(MutableMapping[str, E], Generic[E]):
         if not (isinstance(value.name, str) and value.name):
             raise ShroomError(f"{who} has no name; give it one, such as name = 'new-words'")
         return value
+
+
+def unknown_name(kind: str, name: str, names: Iterable[str]) -> UnknownName:
+    """Return the error for a name that is none of a kind's; it suggests the nearest."""
+    names = list(names)
+    with_word = [candidate for candidate in names if name.lower() in candidate.split("_")]
+    hint = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
+    hint = hint or nearest(name.lower(), names)
+    return UnknownName(f"no {kind} '{printable(name)}';{hint} the {kind}s are {', '.join(names)}")
 
 
 def settings_of(target: Any) -> dict[str, Any]:

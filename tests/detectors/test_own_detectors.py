@@ -123,7 +123,7 @@ def installed(tmp_path_factory):
 
     done = python("-m", "shroom", "new", "detector", "new-words")
     assert done.returncode == 0, done.stderr
-    assert python("-m", "shroom", "detectors").stdout.count("new-words") == 0
+    assert python("-m", "shroom", "list", "detectors").stdout.count("new-words") == 0
     pip = ("pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
     done = python("-m", *pip, "--target", folder / "site", folder / "new-words")
     assert done.returncode == 0, done.stderr
@@ -162,10 +162,10 @@ def test_a_name_that_no_package_can_have_is_refused(name, tmp_path, monkeypatch,
 
 
 def test_it_is_listed_and_works_in_recipes(documented, shroom, tmp_path):
-    listed = json.loads(shroom("detectors", "--format", "json")[1])[-1]
+    listed = json.loads(shroom("list", "detectors", "--format", "json")[1])[-1]
     assert (listed["name"], listed["package"]) == ("new-words", "new-words 1.0")
-    assert (listed["missing"], listed["problem"]) == ([], None)
-    assert listed["line"].startswith("The share of the hypothesis' words")
+    assert listed["missing"] == []
+    assert listed["about"].startswith("The share of the hypothesis' words")
     recipe = tmp_path / "mine.toml"
     recipe.write_text('detector = "new-words"\ncase = true\n')
     assert shroom("predict", recipe, DATA, "-o", tmp_path / "p.json")[0] == 0
@@ -179,12 +179,12 @@ def test_an_installed_metric_scores(documented, shroom):
     )
     assert code == 0, err
     assert [result["distance"] for result in json.loads(out)["results"]] == [0.0, 0.0]
-    assert "distance of p" in shroom("metrics")[1]
-    assert "from office" in shroom("metrics", "distance")[1]
+    assert "distance of p" in shroom("list", "metrics")[1]
+    assert "from office" in shroom("list", "metrics", "distance")[1]
 
 
 def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tmp_path):
-    listed = json.loads(shroom("datasets", "list", "--format", "json")[1])["datasets"][-1]
+    listed = json.loads(shroom("list", "datasets", "--format", "json")[1])[-1]
     assert (listed["name"], listed["path"]) == ("mine", None)
     assert shroom("datasets", "convert", "mine", DATA, "-o", tmp_path / "items.json")[0] == 0
     code, out, err = shroom("datasets", "describe", "mine", tmp_path / "items.json", "--no-ci")
@@ -339,8 +339,8 @@ def test_a_plug_in_raises_its_own_exception_in_python(folder):
 def test_a_detector_that_cannot_be_used_is_reported(unusable, shroom, tmp_path, name, sentence):
     code, _, err = shroom("predict", name, DATA, "-o", tmp_path / "p.json")
     assert (code, sentence in err) == (1, True), err
-    code, out, _ = shroom("detectors")
-    assert (code, sentence in out) == (0, True)
+    code, _, err = shroom("list", "detectors")
+    assert (code, sentence in err) == (0, True)
     assert shroom("predict", "unigram", DATA, "-o", tmp_path / "p.json")[0] == 0
 
 
@@ -350,7 +350,7 @@ def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom):
         "odd": "the metric 'odd' of odd 1.0 (odd:A) is not a shroom.metrics.base.Metric",
         "odder": "the metric 'odder' of odd 1.0 (odd:B) has the name 'rho'; give it the name",
     }
-    code, out, listed = shroom("metrics")
+    code, out, listed = shroom("list", "metrics")
     assert (code, "brier" in out) == (0, True)
     for name, sentence in sentences.items():
         assert sentence in listed

@@ -845,7 +845,7 @@ def test_all_problems_of_all_files_are_told_at_once(tmp_path, out, shroom):
     assert err.count("item 1 (id 41): expected src or tgt") == 2
 
 
-# --- shroom detectors
+# --- shroom list detectors
 
 
 @pytest.mark.parametrize("absent", [[], ["torch"], ["onnxruntime", "sacrebleu", "torch"]])
@@ -856,24 +856,22 @@ def test_detectors(absent, monkeypatch, shroom):
         "find_spec",
         lambda name, *more: None if name in absent else real(name, *more),
     )
-    code, text, err = shroom("detectors")
+    code, text, err = shroom("list", "detectors")
     assert (code, err) == (0, "")
-    code, listed, err = shroom("detectors", "--format", "json")
+    code, listed, err = shroom("list", "detectors", "--format", "json")
     assert (code, err) == (0, "")
     found = {one["name"]: one for one in json.loads(listed)}
-    assert list(found) == list(REGISTRY)
-    blocks = dict(re.findall(r"^(\S+) +((?:.+\n?)(?: .*\n?)*)", text, re.MULTILINE))
-    assert list(blocks) == list(REGISTRY)
+    lines = {line.split()[0]: line for line in text.splitlines()}
+    assert list(found) == list(lines) == list(REGISTRY)
     for name, entry in REGISTRY.items():
         missing = [module for module in entry.needs if module in absent]
         assert found[name]["missing"] == missing
-        assert found[name]["line"] == entry.line
-        assert blocks[name].startswith("absent" if missing else "ready")
-        install = install_hint(entry.extra)
-        assert (install in blocks[name]) == bool(missing)
-        assert entry.also in blocks[name]
-    assert "the default" in blocks[DEFAULT]
-    assert text.count("the default") == 1
+        assert found[name]["about"].startswith(entry.line)
+        assert lines[name].split()[1] == ("absent" if missing else "ready")
+        details = shroom("list", "detectors", name)[1]
+        assert (install_hint(entry.extra) in details) == bool(missing)
+        assert entry.also in details
+    assert [name for name in found if "the default" in lines[name]] == [DEFAULT]
 
 
 def test_every_extra_exists():

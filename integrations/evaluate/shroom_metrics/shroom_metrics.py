@@ -18,7 +18,7 @@ Args:
     predictions: p(Hallucination) of each text, in [0, 1].
     references: the share of the annotators who said "Hallucination", in [0, 1].
     labels, gold_labels: 1 for a hallucination, 0 for none; by default whether p is over 0.5.
-    metrics: names of `shroom metrics`.
+    metrics: names of `shroom list metrics`.
     resamples: number of bootstrap resamples, seeded with 0; 0 for no intervals.
 Returns:
     the score of each metric, and its 95% interval under the same name with `_ci`; `None` where it
