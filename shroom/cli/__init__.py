@@ -73,6 +73,34 @@ VERBS = {
 _WITHOUT_DATA = ("list", "new", "cache", "edition")
 
 
+#: The headings under which help shows options, with the options' names.
+OPTION_GROUPS = {
+    "Input": "gold data dataset edition columns track split on tune_on index id source",
+    "Detector": "model settings threshold folds precision batch_tokens device in_sample",
+    "Scores": "by metrics metric official trials method baseline tune_for",
+    "Intervals": "intervals no_ci confidence resamples seed interval",
+    "Output": "output form html out figure width dpi everything all",
+    "Run": "resume no_cache max_cost dry_run runs fresh engine address workers",
+}
+
+
+class Command(click.Command):
+    """A verb whose help shows its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under the headings of ``OPTION_GROUPS``, then all others."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (*OPTION_GROUPS, "Other")}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            names = (name for name, group in OPTION_GROUPS.items() if param.name in group.split())
+            if record is not None:
+                groups[next(names, "Other")].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
 @dataclass(frozen=True)
 class Verb(Entry):
     """A command: whether it reads data and so may give warnings, and its heading."""
