@@ -49,7 +49,7 @@ def test_a_page_shows_what_happens_on_real_data(name, tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "```sh\nshroom edition show\n```\n\n```text\nanother output\n```\n",
+        "```sh\nshroom list editions\n```\n\n```text\nanother output\n```\n",
         "```sh\nshroom check none.json\n```\n",
         "```sh\nls none | cat none\n```\n",
         "```console\n$ echo one\ntwo\n```\n",

@@ -16,9 +16,8 @@ from shroom.scoring.editions.plain import to_plain
 
 EXAMPLES = """\b
 Examples:
-  shroom edition show
-  shroom edition show semeval2024
   shroom edition init
+  shroom edition show semeval2024
   shroom edition check edition.toml
 """
 
@@ -50,14 +49,9 @@ def init(output: str, like: str | None) -> None:
 
 
 @command.command()
-@click.argument("edition", required=False)
-def show(edition: str | None) -> None:
-    """Show EDITION, a name or a file, as it is understood; list the kit's without one."""
-    if edition is None:
-        for name in files.built_in_names():
-            found = files.built_in(name)
-            click.echo(f"{name:14}  {found.year}  {found.annotation.kind:14}  {found.title}")
-        return
+@click.argument("edition")
+def show(edition: str) -> None:
+    """Show EDITION, a name or a file, as it is understood."""
     plain = to_plain(files.named(edition))
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
 
