@@ -1,6 +1,6 @@
 # Everything a newcomer or CI needs; `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup baseline table train test integrations lint bench bundle docs constraints dist release clean
+.PHONY: help setup baseline table train test integrations lint count bench bundle docs constraints dist release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -87,6 +87,9 @@ lint: .venv/with-lint  ## check style, types, imports, and the files for the rep
 	$(SCHEMA)readthedocs .readthedocs.yaml
 	$(SCHEMA)citation-file-format CITATION.cff
 	[ ! -x $(BIN)/hadolint ] || $(BIN)/hadolint Dockerfile  # there is none for Windows
+
+count:  ## count the lines of shroom/ and tests/ and the words of docs/ (needs no environment)
+	@$(PYTHON) .ci/count.py .
 
 bench: export SHROOM_NO_CACHE = 1
 bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/benchmarks.md (ONLY=NAME: one of them)
