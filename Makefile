@@ -1,6 +1,6 @@
 # Everything a newcomer or CI needs; `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup baseline table train test integrations lint bench bundle docs constraints dist release clean
+.PHONY: help setup baseline table train test integrations lint count bench bundle docs constraints dist release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,9 +18,6 @@ EXTRA_stack-similarity := fit,models
 ENCODER ?= .venv/encoders/all-mpnet-base-v2
 RULE_PAIRS := .venv/training/rule_pairs.jsonl.gz
 LABELLED := trial-v1.json val.model-agnostic.json val.model-aware.v2.json
-# What `make bench` runs, in its order, and what ONLY alone asks for, as it takes an hour.
-ENDURING := endurance
-BENCHES := engine startup scoring resampling comparing coverage spans loading annotate scale
 INSTALL = $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 SCHEMA = $(BIN)/check-jsonschema --quiet --builtin-schema vendor.
 DATA := $(or $(wildcard $(SHROOM_DATA:%=%/semeval2024)),shroom/sample)
@@ -88,13 +85,13 @@ lint: .venv/with-lint  ## check style, types, imports, and the files for the rep
 	$(SCHEMA)citation-file-format CITATION.cff
 	[ ! -x $(BIN)/hadolint ] || $(BIN)/hadolint Dockerfile  # there is none for Windows
 
+count:  ## count the lines of shroom/ and tests/ and the words of docs/ (needs no environment)
+	@$(PYTHON) .ci/count.py .
+
 bench: export SHROOM_NO_CACHE = 1
 bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/benchmarks.md (ONLY=NAME: one of them)
-	@failed=; for name in $(or $(ONLY),$(BENCHES)); do \
-		echo "== $$name"; \
-		$(BIN)/python benchmarks/$$name.py --json benchmarks/results/$$name.json || failed="$$failed $$name"; \
-	done; \
-	$(BIN)/python benchmarks/page.py && test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+	@$(BIN)/python benchmarks/run.py $(ONLY) --json benchmarks/results; failed=$$?; \
+	$(BIN)/python benchmarks/run.py --page && exit $$failed
 
 bundle: .venv/with-onnx  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))

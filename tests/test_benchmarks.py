@@ -1,167 +1,132 @@
-"""The benchmarks store what they find, and the page is made of nothing else."""
+"""The benchmarks store their figures, and the page is made of nothing else."""
 
+import importlib
 import json
+import os
 import re
+import select
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SAMPLE
 
+pytestmark = pytest.mark.linux
 BENCHMARKS = ROOT / "benchmarks"
 sys.path.append(str(BENCHMARKS))
+bench = importlib.import_module("run")
+endurance = importlib.import_module("endurance")
+startup = importlib.import_module("startup")
+sys.path.pop()
 
-import page  # noqa: E402
-import startup  # noqa: E402
-from common import Beside, machine, machine_line  # noqa: E402
-
-#: Those that store results; the rest is what they are made of, and the page.
-SCRIPTS = [
-    path.stem
-    for path in sorted(BENCHMARKS.glob("*.py"))
-    if path.stem != "common" and re.search(r"(?<![.\w])save\(", path.read_text(encoding="utf-8"))
-]
-TEMPLATE = "# Speed\n\n$summary\n\nOn:\n\n$machines\n\nCosts $fast no less.\n\n$fast\n\n$slow\n"
-
-
-def result(**changes):
-    about = {
-        "date": "2026-01-02",
-        "cpu": "A chip",
-        "cores": 4,
-        "memory_gib": 8.0,
-        "load": 0.5,
-        "system": "Linux",
-        "versions": {"Python": "3.9.1", "numpy": "1.22"},
-    }
-    rows = [
-        Beside("sorting", "by hand", 0.5, 1234.4, 2468.8),
-        Beside("sorting", "by machine", 100, 96.4, 0.964, "MiB"),
-    ]
-    stored = {
-        "machine": about,
-        "command": "python benchmarks/fast.py",
-        "beside": [vars(row) for row in rows],
-        "report": ["sorted", "", "  in no time"],
-        "figures": {},
-    }
-    return {**stored, **changes}
+#: Starts a child, writes its id to a file, and waits with it for ever.
+PARENT = """
+import subprocess, sys
+from pathlib import Path
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+Path(sys.argv[1]).write_text(str(child.pid))
+child.wait()
+"""
 
 
-def run(script, *options):
-    command = [sys.executable, BENCHMARKS / f"{script}.py", *map(str, options)]
+def run(name, *words):
+    command = [sys.executable, BENCHMARKS / f"{name}.py", *map(str, words)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-def test_the_page_is_made_of_the_results():
-    assert page.page(TEMPLATE, {"fast": result()}) == (
-        "# Speed\n\n"
-        "| | the kit | without it | by | ratio | script |\n"
-        "|---|---:|---:|---|---:|---|\n"
-        "| sorting | 0.50 s | 1,200 s | by hand | **2,500** | [fast](#fastpy) |\n"
-        "| sorting | 100 MiB | 96 MiB | by machine | **0.96** | [fast](#fastpy) |\n"
-        "\nOn:\n\n"
-        "- 2026-01-02, A chip, 4 cores, 8 GiB, Linux, Python 3.9.1, numpy 1.22: fast\n"
-        "\nCosts $fast no less.\n\n"
-        "`python benchmarks/fast.py`, 2026-01-02, load 0.50 before it:\n\n"
-        "```text\nsorted\n\n  in no time\n```\n\n"
-        "Not measured yet: `make bench ONLY=slow` does it.\n"
-    )
-
-
-def test_results_of_two_machines_have_separate_lines():
-    other = result(machine={**result()["machine"], "cpu": "Another", "date": "2026-01-01"})
-    lines = list(page.machines({"fast": result(), "slow": result(), "late": other}))
-    assert [line.rpartition(": ")[2] for line in lines] == ["late", "fast, slow"]
-
-
-def test_check_fails_where_the_page_is_not_up_to_date(tmp_path):
-    place = tmp_path / "page.md"
-    options = ("--results", tmp_path, "--page", place)
-    assert run("page", *options, "--check").returncode == 1
-    assert not place.exists()
-    assert run("page", *options).returncode == 0
-    assert run("page", *options, "--check").returncode == 0
-    (tmp_path / "scoring.json").write_text(json.dumps(result()))
-    done = run("page", *options, "--check")
-    assert done.returncode == 1
-    assert "page.md is not what the template and the results give" in done.stderr
-
-
-def test_a_result_without_a_place_is_refused(tmp_path):
-    (tmp_path / "odd.json").write_text(json.dumps(result()))
-    done = run("page", "--results", tmp_path, "--page", tmp_path / "page.md")
-    assert (done.returncode, done.stderr) == (1, "page.md has no place for $odd\n")
-
-
 def test_the_page_is_what_the_stored_results_give():
-    done = run("page", "--check")
-    assert done.returncode == 0, done.stderr
+    results = bench.stored(bench.RESULTS)
+    assert list(results) == list(bench.MEASURES)
+    text = bench.PAGE.read_text(encoding="utf-8")
+    assert text == bench.page(results), "write it by python benchmarks/run.py --page"
 
 
-def test_every_script_has_its_place_in_the_bench_and_on_the_page():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    benches = re.findall(r"^(?:BENCHES|ENDURING) := (.*)$", makefile, flags=re.MULTILINE)
-    assert sorted(" ".join(benches).split()) == SCRIPTS
-    template = page.TEMPLATE.read_text(encoding="utf-8")
-    assert sorted(page.scripts(template)) == SCRIPTS
-    assert all(f"\n## {name}.py\n" in template for name in SCRIPTS)
-    readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^\| `(\w+)\.py`", readme, flags=re.MULTILINE)) == SCRIPTS
-
-
-def test_every_script_has_a_help_and_stores_json():
-    # All at once: most of the time of each is importing.
-    running = {
-        name: subprocess.Popen(
-            [sys.executable, BENCHMARKS / f"{name}.py", "--help"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for name in SCRIPTS
-    }
-    outputs = {name: process.communicate() for name, process in running.items()}
-    assert {name: outputs[name] for name in SCRIPTS if running[name].returncode} == {}
-    assert [name for name, (out, _) in outputs.items() if "--json" not in out] == []
-
-
-def test_a_script_stores_what_it_prints(tmp_path):
-    place = tmp_path / "new" / "resampling.json"
-    few = ("--items", 50, "--resamples", 50, "--scipy-resamples", 20, "--repeats", 1)
-    done = run("resampling", *few, "--json", place)
-    stored = json.loads(place.read_text(encoding="utf-8"))
-    assert done.stdout.splitlines()[0] == machine_line(stored["machine"])
-    assert done.stdout.splitlines()[3:] == stored["report"]
-    words = " ".join(map(str, few))
-    assert stored["command"] == f"python benchmarks/resampling.py {words}"
-    assert [row["peer"] for row in stored["beside"]] == [
-        "scipy.stats",
-        "scipy.stats",
-        "scipy.stats, vectorised",
+def test_a_table_has_the_figures_and_their_ratio():
+    rows = [
+        bench.figure("sorting", 0.5, 1234.4, "by hand"),
+        bench.figure("sorting", 96.4, 100, "by machine", "items/s"),
+        bench.figure("memory", 96.4, None, "", "MiB"),
     ]
-    assert stored["figures"]["items"] == 50
-    assert json.loads(json.dumps(stored)) == stored
+    assert list(bench.table({"figures": rows, "settings": {"n": "5"}}))[2:] == [
+        "| sorting | 0.50 s | 1,200 s | by hand | 2,500 |",
+        "| sorting | 96 items/s | 100 items/s | by machine | 0.96 |",
+        "| memory | 96 MiB |  |  |  |",
+        "",
+        "With `n=5`.",
+    ]
 
 
-def test_versions_are_read_without_importing_the_packages():
-    about = machine()
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", about["date"])
-    assert {"Python", "numpy", "scipy", "msgspec"} <= set(about["versions"])
-    code = f"import sys; sys.path.append({str(BENCHMARKS)!r}); import common; common.machine()"
-    code += "; print({'numpy', 'torch', 'transformers', 'onnxruntime'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "set()\n", done.stderr
+def test_a_measure_stores_what_it_prints(tmp_path):
+    done = run("resampling", "items=50", "resamples=50", "repeats=1", "--json", tmp_path / "new")
+    stored = json.loads((tmp_path / "new" / "resampling.json").read_text(encoding="utf-8"))
+    assert stored["settings"] == {"items": "50", "resamples": "50", "repeats": "1"}
+    printed = ["  ".join(bench._cells(row)) for row in stored["figures"]]
+    assert done.stdout.splitlines()[1:] == printed
+    peers = ["scipy.stats", "scipy.stats", "scipy.stats, vectorised"]
+    assert [row["peer"] for row in stored["figures"]] == peers
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", stored["machine"]["date"])
+    assert {"Python", "numpy", "scipy"} <= set(stored["machine"]["versions"])
 
 
-def test_startup_measures_a_verb(monkeypatch):
-    monkeypatch.setattr(startup, "PEERS", {startup.BARE: "pass"})
-    bare, verb = startup.measure({"check --help": ("check", "--help")}, 1)
-    assert (bare["name"], bare["ratio"]) == (startup.BARE, 1)
-    assert verb["name"] == "check --help"
-    assert min(verb["seconds"], verb["cpu"], verb["peak"]) > 0
+def test_a_measure_that_fails_stores_nothing(tmp_path):
+    done = run("run", "resampling", "items=no", "--json", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("failed: resampling\n")
+    assert list(tmp_path.iterdir()) == []
+    assert run("run", "speed").stderr.splitlines()[-1].startswith("run.py: error: no measure speed")
 
 
-@pytest.mark.parametrize("words", [("check", "--help"), ("datasets", "list")])
-def test_startup_lists_the_heavy_imports(words):
-    assert set(startup._imported(words)) <= set(startup.HEAVY) - {"torch"}
+def test_startup_measures_a_command():
+    found = startup.seconds({"nothing": [sys.executable, "-c", "pass"]}, 1)
+    assert found["nothing"] > 0
+
+
+def test_endurance_of_a_run_that_is_killed_once():
+    data = SAMPLE / "val.model-aware.json"
+    slower, memory = endurance.measure(150, 1, detector=["unigram"], data=[data])
+    assert slower["work"] == "150 datapoints, 1 kills"
+    assert memory["ours"] > 20
+
+
+def test_endurance_notices_another_p(tmp_path):
+    for name, p in (("whole", 0.5), ("killed", 0.500002)):
+        (tmp_path / f"{name}.json").write_text(json.dumps([{"p(Hallucination)": p}]))
+    with pytest.raises(RuntimeError, match="another p"):
+        endurance.check_runs([{"killed": True}], 1, tmp_path)
+    with pytest.raises(RuntimeError, match="killed 1 times of 2"):
+        endurance.check_runs([{"killed": True}], 2, tmp_path)
+
+
+def test_endurance_takes_real_data_first_and_all_different(tmp_path):
+    place, file = tmp_path / "data.json", SAMPLE / "val.model-aware.json"
+    assert endurance.write_data(place, [file], 500) == 60
+    rows = json.loads(place.read_text())
+    texts = [(row["src"], row["tgt"], row["hyp"]) for row in rows]
+    assert len(set(texts)) == len(rows) == 500
+    assert not any(key in row for row in rows for key in ("id", "labels", "label"))
+    real = json.loads(file.read_text())
+    assert texts[:60] == [(row["src"], row["tgt"], row["hyp"]) for row in real]
+    with pytest.raises(RuntimeError, match="different datapoints, not 100000"):
+        endurance.write_data(place, [file], 100_000)
+
+
+def test_killing_leaves_no_child(tmp_path):
+    place = tmp_path / "child"
+    watched = bench.watch([sys.executable, "-c", PARENT, place], every=0.2, kill=1.5)
+    assert watched.killed
+    assert all(size > 0 for _, size in watched.memory)
+    try:
+        child = os.pidfd_open(int(place.read_text()))
+    except ProcessLookupError:
+        return
+    assert select.select([child], [], [], 10)[
+        0
+    ]  # ends at once, which the system takes a moment for
+    os.close(child)
+
+
+def test_a_process_that_fails_is_an_error():
+    with pytest.raises(RuntimeError, match="ended with 1:\nno"):
+        bench.watch([sys.executable, "-c", "raise SystemExit('no')"])
+    with pytest.raises(RuntimeError, match="no\n"):
+        bench.run([sys.executable, "-c", "raise SystemExit('no')"])

@@ -71,9 +71,9 @@ def stored(weights, *form):
 
 def test_p_of_the_shipped_model_is_that_of_its_network(monkeypatch):
     monkeypatch.syspath_prepend(str(SAMPLE.parents[1] / "benchmarks"))
-    import pair_models
+    import shipped
 
-    network, model = pair_models.shipped(), CrossEncoder(reference="tgt")
+    network, model = shipped.network(), CrossEncoder(reference="tgt")
     expected = []
     for point in POINTS[:8]:
         (ref,) = model.premises(point)
