@@ -33,7 +33,6 @@ VERBS = {
     "Systems": {
         "compare": "Compare submissions: which differences are significant.",
         "leaderboard": "Rank all submissions of a folder, with intervals.",
-        "rescore": "Score submissions by two versions of the gold: what changes.",
         "items": "Show the hardest items, and where systems differ.",
         "report": "Write a page about submissions: scores, plots, hardest items.",
         "plot": "Draw one figure for a paper.",
@@ -63,8 +62,7 @@ VERBS = {
     },
     "Organisers": {
         "edition": "Write, show and check editions: the rules of a shared task.",
-        "check-gold": "Report whether a gold can be trusted, and what it can show.",
-        "agreement": "Measure the annotators' agreement, and what a human would score.",
+        "gold": "Check the gold, measure its annotators' agreement, compare two versions.",
         "bundle": "Build the competition bundle for Codabench and CodaLab.",
     },
 }

@@ -1,4 +1,4 @@
-"""`shroom rescore`: what another version of the gold changes."""
+"""`shroom gold rescore`: what another version of the gold changes."""
 
 import json
 from dataclasses import dataclass, field
@@ -267,7 +267,9 @@ def test_one_item(tmp_path, shroom):
     for name, p in (("old", 0.2), ("new", 0.8)):
         write_json(tmp_path / name / FILE, [relabelled(gold(1, first_id=1)[0], p)])
     own = write_json(tmp_path / "mine" / FILE, answers(gold(1, first_id=1), 0.1))
-    code, out, err = shroom("rescore", tmp_path / "old", tmp_path / "new", own, "--format", "json")
+    code, out, err = shroom(
+        "gold", "rescore", tmp_path / "old", tmp_path / "new", own, "--format", "json"
+    )
     assert code == 0, err
     (row,) = json.loads(out)["tracks"][0]["systems"]
     assert row["scores"]["accuracy"] == {"old": 1.0, "new": 0.0, "difference": -1.0, "ci": None}
@@ -275,7 +277,7 @@ def test_one_item(tmp_path, shroom):
 
 
 def test_the_command_line(places, tmp_path, shroom):
-    args = ("rescore", *places[:2], *places[2], "--resamples", 50)
+    args = ("gold", "rescore", *places[:2], *places[2], "--resamples", 50)
     write_json(places[2][0] / "<i>broken" / FILE, [])
     page = tmp_path / "page.html"
     code, out, err = shroom(*args, "--items", 3, "--html", page)
@@ -290,10 +292,10 @@ def test_the_command_line(places, tmp_path, shroom):
     code, out, _ = shroom(*args, "--format", "json")
     assert len(json.loads(out)["tracks"][0]["items"]) == 7
     assert "NaN" not in out
-    code, out, err = shroom("rescore", places[0], places[1], places[0], "--metric", "rho")
+    code, out, err = shroom("gold", "rescore", places[0], places[1], places[0], "--metric", "rho")
     assert code == 1
     assert "expected" in err
-    assert shroom("rescore", *places[:2])[0] == 2
+    assert shroom("gold", "rescore", *places[:2])[0] == 2
 
 
 @pytest.mark.real

@@ -61,7 +61,7 @@ WRITERS = {
     "items": ("items", "SUB", "GOLD", "-o", "OUT"),
     "score": ("score", "SUB", "GOLD", "-o", "OUT"),
     "compare": ("compare", "SUB", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--trials", "9"),
-    "agreement": ("agreement", "GOLD", "-o", "OUT", "--no-ci"),
+    "agreement": ("gold", "agreement", "GOLD", "-o", "OUT", "--no-ci"),
     "calibrate": ("calibrate", "SUB", "GOLD", "-o", "OUT", "--method", "none"),
     "fit": ("fit", "lexical", "GOLD", "-o", "OUT", "--folds", "0"),
     "score of spans": ("score", "SUB", "GOLD", "-o", "OUT", "--dataset", "mushroom2025"),

@@ -1,4 +1,4 @@
-"""``shroom agreement``."""
+"""``shroom gold agreement``."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom agreement val.model-agnostic.json
-  shroom agreement gold/ --format json -o agreement.json
-  shroom agreement gold.zip --resamples 10000 --confidence 0.99
+  shroom gold agreement val.model-agnostic.json
+  shroom gold agreement gold/ --format json -o agreement.json
+  shroom gold agreement gold.zip --resamples 10000 --confidence 0.99
 """
 
 

@@ -1,4 +1,4 @@
-"""``shroom rescore``."""
+"""``shroom gold rescore``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom rescore gold-v1/ gold-v2/ submissions/
-  shroom rescore gold-v1/ gold-v2/ a.zip b.zip --metric rho
-  shroom rescore old.json new.json submissions/ --html changes.html --format json -o changes.json
+  shroom gold rescore gold-v1/ gold-v2/ submissions/
+  shroom gold rescore gold-v1/ gold-v2/ a.zip b.zip --metric rho
+  shroom gold rescore old.json new.json submissions/ --html changes.html
 """
 
 

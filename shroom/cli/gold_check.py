@@ -1,4 +1,4 @@
-"""``shroom check-gold``."""
+"""``shroom gold check``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom check-gold val.model-aware.json
-  shroom check-gold test/ --against train/ --against val/ --html gold.html
-  shroom check-gold gold/ --edition edition.toml --format json -o gold.json
+  shroom gold check val.model-aware.json
+  shroom gold check test/ --against train/ --against val/ --html gold.html
+  shroom gold check gold/ --edition edition.toml --format json -o gold.json
 """
 
 
