@@ -32,7 +32,6 @@ Examples:
   shroom leaderboard submissions/ gold/
   shroom leaderboard submissions/ gold/ --metric rho --format markdown
   shroom leaderboard submissions/ gold/ --html leaderboard.html --format csv -o ranks.csv
-  shroom leaderboard teams/ gold/ --best-of --duplicates
 """
 
 
@@ -57,17 +56,6 @@ Examples:
     type=click.IntRange(1, 10_000_000),
     help="Number of trials of the tests that form the groups.",
 )
-@click.option(
-    "--best-of",
-    is_flag=True,
-    help="Rank each team (a folder of submissions) by its best submission, and report by how much "
-    "the best of several is too good.",
-)
-@click.option(
-    "--duplicates",
-    is_flag=True,
-    help="List submissions of different teams that are equal or nearly so.",
-)
 @interval_options(10_000)
 def command(
     *,
@@ -80,15 +68,12 @@ def command(
     edition: Edition,
     split: str | None,
     trials: int | None,
-    best_of: bool,
-    duplicates: bool,
     intervals: Intervals,
 ) -> None:
     """Rank every submission in FOLDER on GOLD, each track by itself.
 
     A submission is a folder, a zip, or files that begin with the system's name, such as
     team7.val.model-aware.json. Those with errors are listed with what is wrong.
-    With --best-of, FOLDER has a folder for each team, with its submissions.
     """
     from shroom.evaluation.leaderboard import leaderboard
 
@@ -104,8 +89,6 @@ def command(
         split=split,
         intervals=intervals,
         trials=trials,
-        best_of=best_of,
-        duplicates=duplicates,
         edition=edition,
     )
     if not board.rows:

@@ -13,11 +13,8 @@ from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.evaluation.best_of import BestOf, best_of_teams, team_of, teams_in
 from shroom.evaluation.comparison import INTERVALS, indistinguishable
 from shroom.evaluation.contest import Contest, absent, by_name, contests
-from shroom.evaluation.duplicates import Duplicates
-from shroom.evaluation.duplicates import duplicates as similar_pairs
 from shroom.evaluation.leaderboard_rows import Row, means
 from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
 from shroom.metrics.base import Metric
@@ -55,10 +52,6 @@ class Leaderboard(Tabular):
         Other files in the folder.
     absent : dict of list of str
         The systems without a file for a track, by track; only tracks that some system lacks.
-    best : list of BestOf
-        The best submission of each team, where it was asked for, track by track.
-    duplicates : Duplicates or None
-        Submissions of different teams that are equal or nearly so; ``None`` where not asked for.
     """
 
     rows: list[Row]
@@ -70,8 +63,6 @@ class Leaderboard(Tabular):
     title: str = ""
     others: list[Path] = field(default_factory=list)
     absent: dict[str, list[str]] = field(default_factory=dict)
-    best: list[BestOf] = field(default_factory=list)
-    duplicates: Duplicates | None = None
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}
@@ -107,8 +98,6 @@ class Leaderboard(Tabular):
             "absent": self.absent,
             "signature": self.signature,
             **self.intervals.to_dict(),
-            **({"best_of": [asdict(entry) for entry in self.best]} if self.best else {}),
-            **({"duplicates": self.duplicates.to_dict()} if self.duplicates else {}),
         }
 
 
@@ -121,10 +110,8 @@ def leaderboard(
     intervals: Intervals = INTERVALS,
     trials: int | None = None,
     edition: Edition | Source | None = None,
-    best_of: bool = False,
-    duplicates: bool = False,
 ) -> Leaderboard:
-    """Return the ranks of all submissions, or of teams by their best submissions.
+    """Return the ranks of all submissions.
 
     Parameters
     ----------
@@ -145,11 +132,6 @@ def leaderboard(
         correction needs.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
-    best_of : bool
-        Whether the folder has teams (see :func:`~shroom.evaluation.best_of.teams_in`), or names are
-        ``team/submission``, and the best submission of each team is ranked.
-    duplicates : bool
-        Whether to look for submissions of different teams that are equal or nearly so.
 
     Raises
     ------
@@ -177,8 +159,7 @@ def leaderboard(
     names = tuple(metric.name for metric in metrics)
     systems: Mapping[str, Sequence[Source]]
     if is_path(submissions):
-        in_folder = teams_in if best_of else submissions_in
-        systems, others = in_folder(submissions, gold, edition)
+        systems, others = submissions_in(submissions, gold, edition)
     else:
         systems, others = {name: [it] for name, it in by_name(submissions, edition).items()}, []
         if not systems:
@@ -193,8 +174,6 @@ def leaderboard(
         )
     if not boards:
         return Leaderboard([], invalid, names, split or "", "", intervals, edition.title, others)
-    alike = similar_pairs(boards, metrics, team_of if best_of else str) if duplicates else None
-    boards, best = best_of_teams(boards, metrics, intervals.seed) if best_of else (boards, [])
     rows = [
         row
         for contest in boards
@@ -217,8 +196,6 @@ def leaderboard(
         edition.title,
         others,
         absent(boards),
-        best,
-        alike,
     )
 
 

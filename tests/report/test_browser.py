@@ -101,8 +101,7 @@ def visit(browser, tmp_path):
 @pytest.fixture(scope="module")
 def board(folder):
     where = folder / "all", folder / "gold"
-    found = leaderboard(*where, intervals=FEW, trials=200, best_of=True, duplicates=True)
-    return leaderboard_page(found)
+    return leaderboard_page(leaderboard(*where, intervals=FEW, trials=200))
 
 
 @pytest.fixture(scope="module")
