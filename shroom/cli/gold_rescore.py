@@ -41,13 +41,6 @@ Examples:
     help="Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
 )
 @METRICS_OPTION
-@click.option(
-    "--items",
-    type=click.IntRange(0),
-    default=20,
-    show_default=True,
-    help="Number of items to list for each track; json has all.",
-)
 @interval_options(10_000, method=False)
 def command(
     *,
@@ -60,10 +53,9 @@ def command(
     metric: str | None,
     metrics: list[str],
     edition: Edition,
-    items: int,
     intervals: Intervals,
 ) -> None:
-    """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD: what changes, and which items do it.
+    """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD: which scores and ranks change.
 
     SUBMISSIONS are files, folders or zips of one submission each, or one folder of submissions as
     for the leaderboard. Items are matched by id; without ids in both golds, by order.
@@ -88,11 +80,11 @@ def command(
     if html:
         from shroom.report.rescore import page
 
-        deliver_page(page(rescoring, items), html, sources)
+        deliver_page(page(rescoring), html, sources)
     if form == "json":
         text = json.dumps(rescoring.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
         from shroom.report.rescore import to_text
 
-        text = to_text(rescoring, items)
+        text = to_text(rescoring)
     deliver(text, output)

@@ -113,7 +113,7 @@ def rescored(folder):
     for track in ("agnostic", "aware"):
         write_json(folder / "new" / f"val.model-{track}.json", rows)
     found = rescore(folder / "gold", folder / "new", [folder / "all"], intervals=FEW)
-    return rescored_page(found, most=20)
+    return rescored_page(found)
 
 
 @pytest.fixture(scope="module")
