@@ -28,7 +28,7 @@ COMMANDS = (
     "edition check rules/edition.toml",
     "datasets describe semeval2024 gold.json",
     "datasets convert semeval2024 gold.json -o gold.jsonl",
-    "agreement gold.json",
+    "gold agreement gold.json",
 )
 RUN = """
 import sys

@@ -413,7 +413,7 @@ FORMS = {
         ("check {mine} --data {other}", "felm's predictions"),
         ("compare {mine} {mine} {other}", "mushroom's"),
         ("report {mine} {other} -o {out}", "felm"),
-        ("agreement {other}", "mushroom"),
+        ("gold agreement {other}", "mushroom"),
         ("leaderboard {folder} {other}", "felm's predictions"),
         ("calibrate {mine} {other} -o {out}", "mushroom's"),
         ("predict unigram {other} -o {out}", "felm"),
