@@ -33,9 +33,7 @@ VERBS = {
     "Systems": {
         "compare": "Compare submissions: which differences are significant.",
         "leaderboard": "Rank all submissions of a folder, with intervals.",
-        "items": "Show the hardest items, and where systems differ.",
-        "report": "Write a page about submissions: scores, plots, hardest items.",
-        "plot": "Draw one figure for a paper.",
+        "report": "Write a page, a figure or a table of items about submissions.",
         "metrics": "List the metrics, or describe one.",
     },
     "Detectors": {

@@ -417,7 +417,6 @@ FORMS = {
         ("leaderboard {folder} {other}", "felm's predictions"),
         ("calibrate {mine} {other} -o {out}", "mushroom's"),
         ("predict unigram {other} -o {out}", "felm"),
-        ("items {mine} {other}", "mushroom"),
         ("ensemble {mine} {other} -o {out}", "felm's predictions"),
     ],
 )

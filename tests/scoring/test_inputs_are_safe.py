@@ -57,8 +57,8 @@ def test_fix_never_writes_over_the_gold(folder, tmp_path, shroom, option):
 
 
 WRITERS = {
-    "report": ("report", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--items", "0"),
-    "items": ("items", "SUB", "GOLD", "-o", "OUT"),
+    "report": ("report", "SUB", "GOLD", "-o", "OUT", "--no-ci"),
+    "items": ("report", "SUB", "GOLD", "--format", "csv", "-o", "OUT"),
     "score": ("score", "SUB", "GOLD", "-o", "OUT"),
     "compare": ("compare", "SUB", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--trials", "9"),
     "agreement": ("gold", "agreement", "GOLD", "-o", "OUT", "--no-ci"),
