@@ -48,6 +48,12 @@ def explanation(board: Leaderboard) -> str:
     """Return an explanation of the ranks, in a few sentences."""
     ties = f", ties by {board.metrics[1]}" if len(board.metrics) > 1 else ""
     text = f"Ranked by {board.metrics[0]}{ties}. "
+    if board.are_outputs:
+        return text + (
+            "The scores are those of the scoring program's outputs. Without predictions there are "
+            "no intervals and no groups, and a track that was not handed in has the score that "
+            "the program writes for it."
+        )
     intervals = board.intervals
     if intervals.resamples:
         text += (
@@ -100,7 +106,7 @@ def markdown(board: Leaderboard) -> str:
             lines += [f"    - {_escaped(line.strip())}" for line in entry.problems]
         lines.append("")
     if board.rows:
-        lines += [explanation(board), "", f"`{board.signature}`"]
+        lines += [explanation(board), *(["", f"`{board.signature}`"] if board.signature else [])]
     return "\n".join(lines).rstrip() + "\n"
 
 
