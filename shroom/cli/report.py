@@ -22,7 +22,7 @@ from shroom.cli.output import deliver, deliver_page, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH, Number
 from shroom.core.atomic_writing import refuse_overwriting, write_atomically
 from shroom.core.problems import ShroomError
-from shroom.report.report_plots import KINDS
+from shroom.report.report_plots import KINDS, panels
 
 if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
@@ -94,66 +94,40 @@ def command(
         raise click.UsageError("only one submission can come from the pipe (-)")
     if figure and form != "html":
         raise click.UsageError("give either --figure or --format")
-    if output is None and form == "html":
+    if not output and form == "html":
         raise click.UsageError("name the file to write with -o, or - for stdout")
-    if output and Path(output).is_dir():
+    output = output or "-"
+    if Path(output).is_dir():
         raise ShroomError(f"{output}: is a folder; name the file to write")
-    refuse_overwriting([output] if output not in (None, "-") else [], [*submissions, gold])
+    refuse_overwriting([output] if output != "-" else [], [*submissions, gold])
     if form != "html":
         _write_rows(submissions, gold, output, form, settings["edition"], settings["track"])
-    elif figure:
-        _draw(figure, submissions, gold, output or "", width, dpi, settings)
-    else:
-        _write_page(ctx, submissions, gold, output or "", settings)
-
-
-def _write_page(
-    ctx: click.Context, submissions: tuple[str, ...], gold: str, output: str, settings: Any
-) -> None:
-    from shroom.core.extras import require
-    from shroom.evaluation.report import report
-    from shroom.report.report_page import page
-
-    require("report", "jinja2", "matplotlib")
-    result = report(submissions, gold, **settings)
-    deliver_page(page(result, command_line(ctx)), output, [*submissions, gold, output])
-    say(result.warnings)
-    say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
-
-
-def _draw(
-    figure: str,
-    submissions: tuple[str, ...],
-    gold: str,
-    output: str,
-    width: float,
-    dpi: int,
-    settings: Any,
-) -> None:
+        return
     from shroom.core.extras import require
     from shroom.evaluation.report import report
     from shroom.report.figure_files import FORMATS, file
-    from shroom.report.report_plots import panels
+    from shroom.report.report_page import page
 
-    require("report", "matplotlib")
+    require("report", *([] if figure else ["jinja2"]), "matplotlib")
     suffix = Path(output).suffix.lower().removeprefix(".")
-    if suffix not in FORMATS:
+    if figure and suffix not in FORMATS:
         raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png")
     result = report(submissions, gold, **settings)
-    drawn = panels(figure, result)
-    write_atomically(output, file(drawn, suffix, width=width, dpi=dpi))
+    if figure:
+        drawn = panels(figure, result)
+        write_atomically(output, file(drawn, suffix, width=width, dpi=dpi))
+        notes = [f"{it.title}, {it.track}: left out: {it.about}" for it in drawn if not it.draw]
+    else:
+        deliver_page(page(result, command_line(ctx)), output, [*submissions, gold, output])
+        notes = [*result.unsliced]
     say(result.warnings)
-    say(
-        f"shroom: {panel.title}, {panel.track}: left out: {panel.about}"
-        for panel in drawn
-        if panel.draw is None
-    )
+    say_alike(f"shroom: {note}" for note in notes)
 
 
 def _write_rows(
     submissions: tuple[str, ...],
     gold: str,
-    output: str | None,
+    output: str,
     form: str,
     edition: Edition,
     track: str | None,
