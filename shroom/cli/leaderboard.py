@@ -71,7 +71,8 @@ def command(
     """Rank every submission in FOLDER on GOLD, each track by itself.
 
     A submission is a folder, a zip, or files that begin with the system's name, such as
-    team7.val.model-aware.json. Those with errors are listed with what is wrong.
+    team7.val.model-aware.json. Those with errors are listed with what is wrong. FOLDER may instead
+    have outputs of the scoring program, with scores.json or hidden_scores.json.
     """
     from shroom.evaluation.leaderboard import leaderboard
 

@@ -42,7 +42,7 @@ Examples:
     "-o",
     "--output",
     type=OUTPUT,
-    help="Write to this file; - for stdout. Rows go there by default.",
+    help="Write to this file; - for stdout, which is the default for rows.",
 )
 @format_option("html", "csv", "json", about="Write the page, or a row for each item of the gold.")
 @click.option(

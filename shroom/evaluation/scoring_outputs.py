@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isfinite
 from pathlib import Path, PurePosixPath
 from statistics import fmean
 from typing import Any
@@ -23,7 +22,6 @@ from shroom.metrics.rank_intervals import ranks
 from shroom.scoring.check import read_table
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
-from shroom.scoring.file_names import Name
 from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
 from shroom.scoring.kinds.registry import ranking_metrics
@@ -31,6 +29,9 @@ from shroom.scoring.table import Role
 
 #: The files with scores; a blind phase has them in the second one, and an empty first one.
 FILES = ("scores.json", "hidden_scores.json")
+
+#: A score is a finite number, far below this one.
+_MOST = 1e300
 
 Scores = Mapping[str, float]
 
@@ -63,11 +64,18 @@ def _names(paths: Iterable[Path]) -> Iterable[str]:
     for path in paths:
         if path.is_dir():
             yield from (file.name.lower() for file in path.rglob("*"))
-        elif path.suffix.lower() == ".zip" and zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                yield from (PurePosixPath(name).name.lower() for name in archive.namelist())
+        elif path.suffix.lower() == ".zip":
+            yield from (PurePosixPath(name).name.lower() for name in _members(path))
         else:
             yield path.name.lower()
+
+
+def _members(path: Path) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return []  # the check of the submission reports why
 
 
 def read_outputs(
@@ -90,7 +98,7 @@ def _scores(paths: Sequence[Path], keys: Iterable[str], edition: Edition) -> Sco
     values: dict[str, Any] = {}
     for path in paths:
         for document in documents(path, Problems(), edition, submission=True):
-            if document.base in FILES:
+            if document.base.lower() in FILES:
                 try:
                     values |= json.loads(document.read(Problems()) or b"")
                 except (ValueError, TypeError, RecursionError):
@@ -99,7 +107,8 @@ def _scores(paths: Sequence[Path], keys: Iterable[str], edition: Edition) -> Sco
         return f"{paths[0]}: has no scores; the submission was not scored"
     for key in keys:
         value = values.get(key)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not (is_number and abs(value) < _MOST):
             return f'{paths[0]}: expected a finite number under "{key}" in {FILES[0]}'
     return {key: float(values[key]) for key in keys}
 
@@ -120,7 +129,7 @@ def tracks_of(gold: Source, edition: Edition) -> list[Contest]:
         table = read_table(document, Role.GOLD, problems, edition)
         if table is not None and table.labelled:
             name = edition.guess(document.base) or name_by_rows(table, edition)
-            tracks.append(Contest(Name(name.split, name.track), table, edition))
+            tracks.append(Contest(name, table, edition))
     if any(problem.severity == ERROR for problem in problems):
         raise InvalidInput(problems)
     return sorted(tracks, key=lambda contest: contest.name.order)

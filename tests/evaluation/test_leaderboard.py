@@ -441,6 +441,8 @@ def test_outputs_without_scores_are_listed(outputs, shroom):
     write_json(folder / "list" / "scores.json", [1])
     (folder / "odd").mkdir()
     (folder / "odd" / "scores.json").write_text('{"agnostic_acc": NaN}')
+    write_json(folder / "large" / "scores.json", {"agnostic_acc": 10**400})
+    (folder / "broken.zip").write_bytes(b"PK no zip")
     found = ranked(shroom, folder, SAMPLE)
     assert len(systems_of(found)) == 2 * 3
     why = {entry["system"]: entry["problems"][0] for entry in found["invalid"]}
@@ -450,6 +452,8 @@ def test_outputs_without_scores_are_listed(outputs, shroom):
         "part": 'expected a finite number under "aware_acc" in scores.json',
         "list": "expected a JSON object of scores",
         "odd": 'expected a finite number under "agnostic_acc" in scores.json',
+        "large": 'expected a finite number under "agnostic_acc" in scores.json',
+        "broken": "has no scores; the submission was not scored",
     }.items():
         assert sentence in why.pop(system)
     assert not why
