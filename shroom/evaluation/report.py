@@ -20,7 +20,6 @@ from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
-from shroom.scoring.signature import joined
 from shroom.scoring.slices import SLICES, needs_texts, slice_keys
 
 #: How many of the hardest items are shown of each track.
@@ -82,8 +81,6 @@ class Report:
         Warnings of the checks.
     unsliced : tuple of str
         A sentence for each slicing that was asked for and that the gold does not allow.
-    signature : str
-        Signature of the scores.
     """
 
     tracks: list[TrackReport]
@@ -92,7 +89,6 @@ class Report:
     trials: int
     warnings: Problems
     unsliced: tuple[str, ...]
-    signature: str
 
     @property
     def systems(self) -> list[str]:
@@ -167,9 +163,8 @@ def report(
     ]
     if not tracks:
         raise ShroomError(f"no submission is of the track {track}")
-    of_tracks = joined(part.signature for part in tracks)
     names = [metric.name for metric in computed]
-    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), of_tracks)
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced))
 
 
 def _track(
