@@ -56,11 +56,10 @@ def command(
 ) -> int:
     """Report whether GOLD can be trusted, and how large a difference between systems it can show.
 
-    GOLD is a file, a folder, a zip, or - for a pipe, of an edition or of a data set. It is checked
-    for doubled ids and texts, labels that contradict the votes, spans outside the text, items that
-    other splits have as well, and annotators who vote alike on everything, or at random.
-
-    The exit code is 1 where there are errors, which make a score undefined or wrong.
+    GOLD, of an edition or of a data set, is checked for doubled ids and texts, labels that
+    contradict the votes, spans outside the text, items that other splits have as well, and
+    annotators who vote alike on everything or at random; errors, which make a score undefined or
+    wrong, give the exit code 1.
     """
     from shroom.evaluation.gold_quality.quality import gold_quality
     from shroom.scoring.editions.files import file_beside

@@ -57,7 +57,7 @@ def command(
     """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD: which scores and ranks change.
 
     SUBMISSIONS are files, folders or zips of one submission each, or one folder of submissions as
-    for the leaderboard. Items are matched by id; without ids in both golds, by order.
+    for the leaderboard.
     """
     from shroom.evaluation.rescore import rescore
 

@@ -70,9 +70,8 @@ def command(
 ) -> None:
     """Rank every submission in FOLDER on GOLD, each track by itself.
 
-    A submission is a folder, a zip, or files that begin with the system's name, such as
-    team7.val.model-aware.json. Those with errors are listed with what is wrong. FOLDER may instead
-    have outputs of the scoring program, with scores.json or hidden_scores.json.
+    A submission is a folder, a zip, files that begin with the system's name, such as
+    team7.val.model-aware.json, or an output of the scoring program, with scores.json.
     """
     from shroom.evaluation.leaderboard import leaderboard
 

@@ -86,9 +86,8 @@ def command(
 ) -> None:
     """Write a page about SUBMISSIONS on GOLD: scores, slices, plots, the hardest items.
 
-    The page needs no network and no other file. Instead of it, --figure draws one figure for a
-    paper, and --format csv or json writes what each system says of each item. Pages and figures
-    need the extra [report].
+    Instead of the page, --figure draws one figure for a paper, and --format csv or json writes a
+    row for each item, with what each system says of it.
     """
     if submissions.count("-") > 1 or gold == "-":
         raise click.UsageError("only one submission can come from the pipe (-)")

@@ -107,8 +107,8 @@ def _scores(paths: Sequence[Path], keys: Iterable[str], edition: Edition) -> Sco
         return f"{paths[0]}: has no scores; the submission was not scored"
     for key in keys:
         value = values.get(key)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not (is_number and abs(value) < _MOST):
+        is_odd = isinstance(value, bool) or not isinstance(value, (int, float))
+        if is_odd or not -_MOST < values[key] < _MOST:
             return f'{paths[0]}: expected a finite number under "{key}" in {FILES[0]}'
     return {key: float(values[key]) for key in keys}
 
